@@ -9,10 +9,11 @@
 //! ```
 //!
 //! Reading order: `registry` (entry point: [`Providers`]), `attempt` (the retry loop), `limiter` (rates and slots), `http`,
-//! `process`, `codec`, `capture`, `scripted`. Offline models (`scripted`, `stub`) answer with bytes in OpenAI's form, so the
+//! `process`, `codec`, `capture`, `scripted`, `batch` (calls in bulk, answered within a day). Offline models (`scripted`, `stub`) answer with bytes in OpenAI's form, so the
 //! rest of the path does not distinguish them.
 
 mod attempt;
+mod batch;
 mod capture;
 mod codec;
 mod http;
@@ -25,6 +26,7 @@ pub use crate::attempt::exchange::{Call, Exchange, ExchangeWithSlot, FailedAttem
 pub use crate::attempt::failure::RERUN;
 pub use crate::attempt::refused_settings::unapplied_settings;
 pub use crate::attempt::retry::Backoff;
+pub use crate::batch::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, has_batch_api};
 pub use crate::capture::recorder::Recorder;
 pub use crate::capture::replay::{RecordingError, RecordingPlayer, text_or_hex};
 pub use crate::codec::protocol::{Codec, UnreadableReply};

@@ -5,10 +5,11 @@
 //! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
 //! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
-//! `tokens.rs` keeps who may ask the server. `url.rs` parses store addresses, `error.rs` has the errors.
+//! `batches.rs` keeps calls that go by a provider's batch API. `tokens.rs` keeps who may ask the server. `url.rs` parses store addresses, `error.rs` has the errors.
 //!
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
 
+mod batches;
 mod block;
 mod database;
 mod error;
@@ -23,6 +24,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use crate::batches::{
+    BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
+};
 pub use crate::block::call_log::Reservation;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
 pub use crate::error::{LedgerError, StoreError};

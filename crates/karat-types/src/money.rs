@@ -158,6 +158,7 @@ mod tests {
             cache_write: Some(3_750_000_000),
             cache_write_1h: Some(6_000_000_000),
             as_of: None,
+            source: None,
         };
         let usage = Usage {
             input_tokens: 1_300,

@@ -15,5 +15,7 @@ mod fake;
 mod scratch;
 
 pub use beside::{Timing, time_in_python, time_work};
-pub use fake::{Behaviour, Echo, FakeProvider, ReceivedRequest, RequestLog, Script};
+pub use fake::{
+    BatchFaults, BatchStage, Behaviour, Echo, FakeBatches, FakeProvider, ReceivedRequest, RequestLog, Script,
+};
 pub use scratch::{Scratch, scratch};

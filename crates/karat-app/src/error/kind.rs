@@ -90,11 +90,16 @@ fn run_kind(error: &RunError) -> ErrorKind {
         RunError::NoCells { .. } | RunError::NotConnected { .. } | RunError::PrivateRecording { .. } => {
             ErrorKind::SuiteInvalid
         }
-        RunError::CallLogTemplate { .. } | RunError::CallLogEmpty { .. } => ErrorKind::SuiteInvalid,
+        RunError::CallLogTemplate { .. }
+        | RunError::CallLogEmpty { .. }
+        | RunError::PrivateBatch { .. }
+        | RunError::NoBatchApi { .. } => ErrorKind::SuiteInvalid,
         RunError::BadId { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::UnknownStart { .. } => ErrorKind::PlanChanged,
         RunError::StoreFailed { source, .. } => store_kind(source),
-        RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } => ErrorKind::Internal,
+        RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } | RunError::Batch { .. } => {
+            ErrorKind::Internal
+        }
     }
 }
 

@@ -28,6 +28,12 @@ errors! {
         NotConnected { errors: Lines<ProviderError> } => "{errors}";
         PrivateRecording {} => "`--record` writes calls as they are, and this suite has `privacy` rules"
             hint "record a suite without `privacy`, on data that may be kept";
+        PrivateBatch {} => "`--batch` stores requests until they are answered, and this suite has `privacy` rules"
+            hint "run it without `--batch`";
+        NoBatchApi {} => "--batch: no model here has a batch API"
+            hint "run without `--batch`, or choose a model of the provider openai or anthropic";
+        Batch { problem: String } => "{problem}"
+            hint "fix the cause, then `karat resume` the run: batches under way go on, and nothing is submitted twice";
         Recording { failure: String } => "{failure}" hint "make room and record again";
         CallLogTemplate { wanted: String, source: TemplateError } =>
             "`run.call_log: {wanted}` is not a file name: {source}";

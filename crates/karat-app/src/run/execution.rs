@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
+use crate::run::batches::passes::{BatchRun, price_batches};
 use crate::run::ending::refusal::refusal_message;
 use crate::run::ending::run_command::check_same_plan;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
@@ -61,6 +62,8 @@ pub struct RunEnd {
     pub refused: Option<String>,
     /// A message about the amount beyond the budget, if answers cost more than was reserved.
     pub overspent: Option<String>,
+    /// The batches that go on without this process, and the command that reads them.
+    pub detached: Option<String>,
     /// A notice for the user.
     pub notice: Option<String>,
 }
@@ -80,6 +83,7 @@ impl RunEnd {
             stopped: None,
             refused: None,
             overspent: None,
+            detached: None,
             notice: Some(notice.to_owned()),
         }
     }
@@ -89,6 +93,7 @@ impl RunEnd {
         match self.status {
             RunStatus::Finished if self.overspent.is_some() => Exit::Budget,
             RunStatus::Finished => Exit::Pass,
+            RunStatus::Running | RunStatus::Interrupted if self.detached.is_some() => Exit::Pass,
             RunStatus::Running | RunStatus::Interrupted if self.refused.is_some() => Exit::HarnessError,
             RunStatus::Running | RunStatus::Interrupted => Exit::Interrupted,
             RunStatus::BudgetStopped => Exit::Budget,
@@ -202,32 +207,58 @@ impl App {
         found: RunTarget,
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
+        // Also if this process was not asked for it: a call in a batch must not be made live too.
+        let is_batched = invocation.batch || !store.batch_items(&found.id)?.is_empty();
+        if is_batched {
+            price_batches(&mut plan)?;
+        }
         let terms = self.terms(&plan, invocation, execution.tape, &found)?;
         let Preflight { uncached, providers, recorder } =
             self.preflight(&store, &mut plan, invocation, &terms, &found)?;
         let call_log = self.call_log(&plan.header, invocation)?;
         let ledger = self.open_ledger(&store, &plan.header, invocation, &terms, &found, &uncached)?;
         recorder.iter().for_each(|recorder| recorder.begin());
-        let job = Job {
+        let providers = Arc::new(providers);
+        let Execution { observer, stop, .. } = execution;
+        let job = || Job {
             files: plan.files(),
             plan: plan.clone(),
             run: found.id.clone(),
             store: store.clone(),
-            ledger,
-            providers: Arc::new(providers),
+            ledger: ledger.clone(),
+            providers: providers.clone(),
             clock: self.clock.clone(),
-            observer: execution.observer,
-            stop: execution.stop,
+            observer: observer.clone(),
+            stop: stop.clone(),
             oldest: terms.oldest,
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
+            batch: is_batched,
         };
         // Each group of models reads the rows on a thread of its own.
         check_threads(plan.header.systems.len())?;
         let runtime = runtime()?;
-        let outcome = execute_job(&runtime, job, &found)?;
-        drop(runtime);
+        let (outcome, detached) = match is_batched {
+            false => (execute_job(&runtime, job(), &found)?, None),
+            true => {
+                let batches = BatchRun {
+                    store: &store,
+                    run: &found.id,
+                    providers: &providers,
+                    clock: &*self.clock,
+                    observer: &observer,
+                    stop: &stop,
+                    detach: invocation.detach,
+                    poll: self.batch_poll(),
+                };
+                batches.run_passes(&runtime, || {
+                    ledger.restart()?;
+                    execute_job(&runtime, job(), &found)
+                })?
+            }
+        };
+        drop((runtime, ledger));
         let mut notices: Vec<String> = found.notice.iter().cloned().collect();
         if let Some(recorder) = &recorder {
             notices.extend(finish_recording(recorder, outcome.status)?);
@@ -251,6 +282,7 @@ impl App {
             stopped,
             refused: refusal_message(&outcome.refusing),
             overspent: overspend_message(&plan.header.run, outcome.overspent),
+            detached,
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
         })
     }
@@ -454,7 +486,7 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
 }
 
 /// Starts the async runtime of a run.
-fn runtime() -> Result<Runtime, AppError> {
+pub(crate) fn runtime() -> Result<Runtime, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|source| RunError::Runtime { source }.into())
 }

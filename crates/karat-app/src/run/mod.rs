@@ -6,20 +6,21 @@
 //! - `stored_invocation` is what a run remembers of its start.
 //! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
-//! - `recording` names a recording of calls, `call_log` writes calls to a file.
+//! - `batches` submits the calls that a pass collects for batch APIs, and waits for them.
+//! - `capture` holds the files that get calls: recordings and the call log.
 //! - `ending` words what a user reads at the end of a run.
 //!
 //! Read `execution`; it calls the others from top to bottom.
 
+pub(crate) mod batches;
 pub(crate) mod calibrate;
-pub(crate) mod call_log;
+pub(crate) mod capture;
 pub(crate) mod ending;
 pub(crate) mod estimate_document;
 pub(crate) mod execution;
 pub(crate) mod preflight_budget;
 pub(crate) mod preflight_estimate;
 pub(crate) mod readiness;
-pub(crate) mod recording;
 pub(crate) mod rescore;
 pub(crate) mod rescore_plan;
 pub(crate) mod stored_invocation;

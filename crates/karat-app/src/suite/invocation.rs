@@ -35,6 +35,12 @@ pub struct Invocation {
     pub overrides: Overrides,
     /// `--yes`: the default ceiling does not apply.
     pub yes: bool,
+    /// `--batch`: calls go by their providers' batch APIs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub batch: bool,
+    /// `--detach`: the process does not wait for batches.
+    #[serde(skip)]
+    pub detach: bool,
     /// Gate flags of the command line.
     pub gates: GateFlags,
     /// `--output-dir`.
@@ -83,6 +89,8 @@ impl Invocation {
         own.timeout_ms = new.timeout_ms.or(own.timeout_ms);
         own.retries = new.retries.or(own.retries);
         self.yes |= later.yes;
+        self.batch |= later.batch;
+        self.detach = later.detach;
         self
     }
 }

@@ -203,6 +203,22 @@ impl<'a> Claim<'a> {
         ReservedGuard { pool: Arc::clone(self.funds.pool), reserved: Reservation { upper, ..reserved } }
     }
 
+    /// Keeps the reservation for a call that goes by a batch. Returns its amount.
+    pub fn park(&self) -> Money {
+        let mut state = self.state();
+        (state.is_open, state.is_on_disk, state.is_sent) = (false, false, false);
+        self.funds.budget.park();
+        state.upper
+    }
+
+    /// Takes up the reservation of a call that a batch has answered.
+    pub fn unpark(&self, upper: Money) {
+        self.funds.budget.unpark();
+        let mut state = self.state();
+        (state.upper, state.attempts) = (upper, 1);
+        (state.is_open, state.is_on_disk, state.is_sent) = (true, true, true);
+    }
+
     /// Leaves the reservation on disk open, because the call may have been billed.
     pub fn leave_open(&self) {
         let mut state = self.state();

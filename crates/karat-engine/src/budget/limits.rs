@@ -120,6 +120,27 @@ impl Budget {
         self.settled.notify_waiters();
     }
 
+    /// Reserves what calls in batches may still cost. Nothing waits for them to be settled.
+    pub fn hold(&self, batched: Reservation) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.reserved += batched.upper;
+        state.calls += batched.calls;
+    }
+
+    /// Keeps the reservation of a call that goes by a batch: nothing waits for it to be settled any more.
+    pub fn park(&self) {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.in_flight = state.in_flight.saturating_sub(1);
+        }
+        self.settled.notify_waiters();
+    }
+
+    /// Takes up a call whose reservation was kept for a batch.
+    pub fn unpark(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight += 1;
+    }
+
     /// Withdraws the reservation of a call that was not made.
     pub fn withdraw(&self, upper: Money) {
         {

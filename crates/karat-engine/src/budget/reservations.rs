@@ -59,6 +59,11 @@ impl ReservationPool {
         Ok(())
     }
 
+    /// Takes over what an earlier part of the run has drawn for calls in batches.
+    pub fn take_over(&self, drawn: Reservation) {
+        add(&mut self.state().held, drawn);
+    }
+
     /// Returns what was drawn by calls whose record is on disk, or that were not sent.
     pub fn give_back(&self, drawn: Reservation) {
         add(&mut self.state().free, drawn);

@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, Money, Observer, Pricing, Record,
-    Request, Score, Turn,
+    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, ModelSpec, Money, Observer, Pricing,
+    Record, Request, Score, Turn,
 };
 
 use crate::budget::claim::{Charge, Claim, Funds};
@@ -26,6 +26,7 @@ use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
+use crate::call::batch::BatchDesk;
 use crate::call::conversations::{Conversations, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
@@ -56,6 +57,8 @@ pub(crate) struct CallExecutor {
     pub(super) stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
+    /// The calls that go by a batch API, if the run uses it.
+    pub batches: Option<BatchDesk>,
     pool: Arc<ReservationPool>,
     made: AtomicU64,
     requests: AtomicU64,
@@ -79,11 +82,17 @@ pub(crate) struct CallExecutorInit {
     pub stop: Stop,
     pub privacy: Privacy,
     pub call_log: Option<Arc<dyn CallLog>>,
+    pub batches: Option<BatchDesk>,
     pub concurrency: usize,
 }
 
 impl CallExecutor {
     pub fn new(init: CallExecutorInit) -> Self {
+        let pool = Arc::new(ReservationPool::new(init.concurrency));
+        if let Some(batches) = &init.batches {
+            init.budget.hold(batches.reserved_amount());
+            pool.take_over(batches.reserved_amount());
+        }
         Self {
             providers: init.providers,
             ledger: init.ledger,
@@ -95,7 +104,8 @@ impl CallExecutor {
             stop: init.stop,
             privacy: init.privacy,
             call_log: init.call_log,
-            pool: Arc::new(ReservationPool::new(init.concurrency)),
+            batches: init.batches,
+            pool,
             made: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
@@ -278,6 +288,13 @@ impl CallExecutor {
         }
     }
 
+    /// The model and the request of a call that goes by a batch API.
+    fn batch_request<'a>(&self, request: &'a Request, target: &'a Target) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
+        let (Request::Chat(request), Some(model)) = (request, target.model.as_deref()) else { return None };
+        // Captures hold no bytes of images, and what waits for a batch is stored whole: such calls are made live.
+        (self.providers.has_batch_api(&model.id) && !request.has_media()).then_some((model, request))
+    }
+
     fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
         match (request, &target.model) {
             (Request::Chat(request), Some(model)) => {
@@ -299,7 +316,14 @@ impl CallExecutor {
         let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, pool, ledger, stop, refusals, .. } = self;
         let claim = Claim::new(Funds { budget, pool, ledger, stop, refusals }, charge, target);
-        let (exchange, slot) = match self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await {
+        let batch = self.batches.as_ref().zip(self.batch_request(request, target));
+        let made = match batch {
+            Some((desk, (model, request))) => {
+                desk.exchange(key, (&self.providers, model, request), &claim).await.map(|made| Some((made?, None)))
+            }
+            None => self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await,
+        };
+        let (exchange, slot) = match made {
             Ok(Some((
                 Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
                 _,
@@ -347,6 +371,9 @@ impl CallExecutor {
             drop(guard);
             self.stop.fail(&error);
             return SettledCall::refusal(key, CallErrorCode::Cancelled, error.to_string());
+        }
+        if let Some((desk, _)) = batch {
+            desk.settle(key);
         }
         if let Some(error) = self.ledger.out_of_room() {
             // Answers that are under way are kept; no other call is made.

@@ -3,12 +3,14 @@
 //! - `executor` drives a step or judge and makes its calls; `target` is whom it calls, `tally` what the calls came to.
 //! - `settlement` turns an ended call into its cost, its record and its notes.
 //! - `paid` answers calls that an earlier part of the run has paid for.
+//! - `batch` collects calls for batch APIs, and answers those that a batch has brought.
 //! - `refusals` stops calls to recipients that refuse every one.
 //! - `conversations` calls programs that keep state for an agent, and watches its limits.
 //! - `log` hands calls to the call log.
 //!
 //! Read `executor` first; it reserves through `budget::claim`.
 
+pub(crate) mod batch;
 pub(crate) mod conversations;
 pub(crate) mod executor;
 pub(crate) mod log;

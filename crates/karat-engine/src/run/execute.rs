@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use karat_providers::{Providers, Services};
-use karat_store::{Ledger, LedgerError, Store, StoredRun};
+use karat_store::{Ledger, LedgerError, Reservation, Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
 
 use crate::EngineError;
 use crate::budget::limits::Budget;
 use crate::budget::service_costs::ServiceCosts;
+use crate::call::batch::BatchDesk;
 use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
 use crate::call::paid::PaidReplies;
@@ -53,6 +54,8 @@ pub struct Job {
     pub call_log: Option<Arc<dyn CallLog>>,
     /// A stored run whose outputs are scored; `None` if outputs are made.
     pub outputs: Option<StoredRun>,
+    /// True if calls go by their providers' batch APIs: they are collected, and answered by what batches brought.
+    pub batch: bool,
     /// Results are reused from other runs that started at this moment or later; `None`: from none.
     pub oldest: Option<Moment>,
 }
@@ -78,6 +81,8 @@ pub struct Outcome {
     pub unreadable_cost: Option<String>,
     /// The models and services that refused every call, so that cells were left.
     pub refusing: Vec<RefusingTarget>,
+    /// Calls that wait for a batch or its results.
+    pub batched: u64,
 }
 
 /// Runs a plan, or the rest of it.
@@ -90,13 +95,21 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed_total();
+    let batches = job.batch.then(|| BatchDesk::load(job.store.clone(), &job.run)).transpose()?;
+    // What calls in batches may cost is open on disk, and settled by this part of the run.
+    let batched = batches.as_ref().map(BatchDesk::reserved_amount).unwrap_or_default();
+    let committed = Reservation {
+        calls: earlier.calls.saturating_sub(batched.calls),
+        upper: (earlier.upper - batched.upper).max(Money::ZERO),
+    };
     let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         recorded_files: recorded_files.clone(),
         service_costs: ServiceCosts::new(plan.run.budget_declared, account.dearest),
-        budget: Budget::new(limit, plan.run.max_calls, earlier),
+        budget: Budget::new(limit, plan.run.max_calls, committed),
+        batches,
         paid: PaidReplies::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
@@ -154,11 +167,15 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     context.calls.release_reservations().await;
     services.stop().await;
     job.providers.end_programs().await;
+    let batched = match &context.calls.batches {
+        Some(desk) => desk.finish()?,
+        None => 0,
+    };
     let refusing = context.calls.refusals.refusing_targets();
     let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,
-        (false, false) if !refusing.is_empty() => RunStatus::Interrupted,
+        (false, false) if batched > 0 || !refusing.is_empty() => RunStatus::Interrupted,
         (false, false) => RunStatus::Finished,
     };
     let next = format!("karat {} {}", if job.retry { "retry" } else { "resume" }, job.run);
@@ -172,7 +189,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     read?;
     job.observer.on_event(&Event::Finished { status, calls, spent });
     let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
-    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing })
+    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing, batched })
 }
 
 /// Starts the plan's services; none if the run is stopped in the meantime.

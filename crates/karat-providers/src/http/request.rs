@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::{Method, Request, Url};
 
 /// The sender that every request names.
@@ -53,6 +53,20 @@ impl PreparedRequest {
         let mut all = own.clone();
         all.extend(headers);
         Self { head: Arc::new(RequestHead { method: method.clone(), url: url.clone(), headers: all }), ..self.clone() }
+    }
+
+    /// A request to another address of the same server, with the same headers except for the type of its body.
+    ///
+    /// # Errors
+    /// The reason why no request can be sent to this address.
+    pub fn to_address(&self, method: Method, url: &Url, body: Option<(&str, Bytes)>) -> Result<Self, String> {
+        let mut headers = self.head.headers.clone();
+        headers.remove(CONTENT_TYPE);
+        let (kind, body) = body.unzip();
+        if let Some(kind) = kind {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_str(kind).map_err(|error| error.to_string())?);
+        }
+        Self::new(method, url, headers, body)
     }
 
     /// The whole address.

@@ -41,7 +41,7 @@ use crate::scripted::{self, ScriptedReply};
 
 /// Models that can be called. All tasks of a run share one.
 pub struct Providers {
-    models: FxHashMap<String, ConnectedModel>,
+    pub(crate) models: FxHashMap<String, ConnectedModel>,
     pub(crate) transport: Option<Transport>,
     pub(crate) dispatch: Dispatch,
     pub(crate) settings: Settings,

@@ -12,6 +12,8 @@
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
+//! batches, batch_items
+//!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -139,6 +141,38 @@ const MIGRATIONS: &[&str] = &[
         body blob not null,
         primary key (run, kind)
     ) strict;
+",
+    "
+    create table batches (
+        id integer primary key,
+        key text not null unique,
+        run text not null,
+        model text not null,
+        lines integer not null,
+        state integer not null,
+        file text,
+        remote_id text,
+        created_at integer not null
+    ) strict;
+    create index batches_by_run on batches (run);
+    create table batch_items (
+        id integer primary key,
+        run text not null,
+        key blob not null,
+        model text not null,
+        body blob not null,
+        upper integer not null,
+        earlier integer not null,
+        round integer not null,
+        state integer not null,
+        batch text,
+        line integer,
+        status integer,
+        response blob,
+        error text,
+        unique (run, key)
+    ) strict;
+    create index batch_items_by_batch on batch_items (batch, line);
 ",
 ];
 

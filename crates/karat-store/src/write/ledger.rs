@@ -110,6 +110,21 @@ impl Store {
 }
 
 impl Ledger {
+    /// Marks the run as running again after [`Ledger::finish`], without giving up the right to write it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn restart(&self) -> Result<(), StoreError> {
+        let attempt = Attempt { path: self.store.path(), doing: "reopening a run" };
+        let connection = self.store.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let update = "update runs set status = ?2, completed_at = null, totals = null where name = ?1";
+        transaction
+            .execute(update, params![self.run.name, run_status_code(RunStatus::Running)])
+            .and_then(|_| transaction.commit())
+            .map_err(|error| attempt.error(error))
+    }
+
     /// Returns the run's id.
     pub fn run(&self) -> &str {
         &self.run.name

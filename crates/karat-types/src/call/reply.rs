@@ -166,6 +166,8 @@ pub enum CallErrorCode {
     Limit,
     /// The answer calls a tool and has no text. Stored by earlier versions only: a call is an output now.
     ToolCall,
+    /// A batch ended three times without an answer to it, or its results are gone.
+    BatchExpired,
 }
 
 impl CallErrorCode {
@@ -204,6 +206,7 @@ impl CallErrorCode {
             Self::Process => "process",
             Self::Limit => "limit",
             Self::ToolCall => "tool_call",
+            Self::BatchExpired => "batch_expired",
         }
     }
 }

@@ -37,7 +37,7 @@ pub use housekeeping::{
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
-pub use run::{InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
+pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use server::{ServeArgs, TokenCommand, ViewArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
@@ -164,6 +164,8 @@ pub enum Command {
     Digest(DigestArgs),
     /// Continue an interrupted or stopped run
     Resume(ResumeArgs),
+    /// Cancel the batches of a run; what is done is kept
+    Cancel(CancelArgs),
     /// Re-run the failed cells of a run
     Retry(ResumeArgs),
     /// Re-score the stored outputs of a run

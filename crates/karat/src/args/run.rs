@@ -110,6 +110,13 @@ pub struct ResumeArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// Id of the run, the beginning of one, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+}
+
+#[derive(Debug, Args)]
 pub struct ScoreArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]

@@ -99,6 +99,12 @@ pub struct ExecutionArgs {
     /// Maximum number of attempts after the first
     #[arg(long, value_name = "N", env = "KARAT_RETRIES", help_heading = heading::LIMITS, value_parser = parse::whole::<u32>)]
     pub retries: Option<u32>,
+    /// Make calls by the batch APIs of their providers: at half the price, answered within a day
+    #[arg(long, help_heading = heading::EVERYDAY)]
+    pub batch: bool,
+    /// Do not wait for batches; `karat resume` reads them
+    #[arg(long, help_heading = heading::EVERYDAY)]
+    pub detach: bool,
     /// Use no results of earlier runs
     #[arg(long, env = "KARAT_NO_CACHE", value_parser = BoolishValueParser::new(), help_heading = heading::CACHE)]
     pub no_cache: bool,

@@ -58,7 +58,8 @@ pub fn from_execution(execution: &ExecutionArgs) -> Result<Invocation, Failure> 
         no_cache: execution.no_cache,
         ..Overrides::default()
     };
-    Ok(Invocation { overrides, yes: execution.yes, ..Invocation::default() })
+    let ExecutionArgs { yes, batch, detach, .. } = *execution;
+    Ok(Invocation { overrides, yes, batch, detach, ..Invocation::default() })
 }
 
 /// Returns the invocation of a suite with parameters alone.

@@ -68,6 +68,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Trace(args) => trace::trace(&context, &args),
         Command::Digest(args) => digest::digest(&context, &args),
         Command::Resume(args) => run::resume(&context, args),
+        Command::Cancel(args) => run::cancel(&context, &args.run),
         Command::Retry(args) => run::retry(&context, args),
         Command::Score(args) => run::score(&context, args),
         Command::View(args) => view::view(&context, &args),

@@ -262,6 +262,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "cancel",
+        &[
+            ("karat cancel", "Cancel the batches of the latest run"),
+            ("karat cancel main", "Cancel those of the run main; `karat resume main` reads what is done"),
+        ],
+    ),
+    (
         "retry",
         &[
             ("karat retry", "Re-run the failed cells of the latest run"),

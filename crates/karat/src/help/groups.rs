@@ -10,7 +10,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("CI", &["ci", "gate", "baseline", "golden", "drift"]),
     ("Judges and people", &["rubrics", "calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
-    ("History", &["ls", "show", "why", "trace", "digest", "resume", "retry", "score"]),
+    ("History", &["ls", "show", "why", "trace", "digest", "resume", "cancel", "retry", "score"]),
     ("Dashboard and service", &["view", "serve", "token"]),
     ("Housekeeping", &["models", "invalidate", "cache", "store", "doctor", "demo", "schema", "completions"]),
 ];

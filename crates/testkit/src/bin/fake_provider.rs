@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use testkit::{Echo, FakeProvider, RequestLog, Script};
+use testkit::{BatchFaults, Echo, FakeBatches, FakeProvider, RequestLog, Script};
 
-/// Speaks OpenAI's chat completions and Anthropic's messages on loopback; replies depend on the request alone.
+/// Speaks OpenAI's chat completions and Anthropic's messages, and the batch APIs of both, on loopback; replies depend on the request alone.
 #[derive(Parser)]
 struct Arguments {
     /// Port on 127.0.0.1; 0 is any free one.
@@ -24,6 +24,27 @@ struct Arguments {
     /// File with the JSON that models named `judge…` reply with.
     #[arg(long, value_name = "FILE")]
     judge_json: Option<PathBuf>,
+    /// Batches: results come in reverse order.
+    #[arg(long)]
+    shuffle: bool,
+    /// Batches: lines of the first batch that expire.
+    #[arg(long, default_value_t = 0)]
+    expire: usize,
+    /// Batches: lines of the first batch that are answered with 500.
+    #[arg(long, default_value_t = 0)]
+    fail_lines: usize,
+    /// Batches: the final status of every batch, such as `failed`.
+    #[arg(long)]
+    status: Option<String>,
+    /// Batches: the first creation is done and never answered.
+    #[arg(long)]
+    hang_create: bool,
+    /// Batches: the first creation is done and answered with 500.
+    #[arg(long)]
+    lose_create: bool,
+    /// Batches: file that keeps their state.
+    #[arg(long, value_name = "FILE")]
+    batch_state: Option<PathBuf>,
 }
 
 fn main() -> std::io::Result<()> {
@@ -39,7 +60,18 @@ fn main() -> std::io::Result<()> {
         latency: Duration::from_millis(arguments.latency_ms),
         ..Echo::default()
     };
-    let provider = FakeProvider::start_on(arguments.port, Script::echo(echo), RequestLog::Counts)?;
+    let faults = BatchFaults {
+        shuffle: arguments.shuffle,
+        expire: arguments.expire,
+        fail_lines: arguments.fail_lines,
+        status: arguments.status,
+        hang_create: arguments.hang_create,
+        lose_create: arguments.lose_create,
+        hang_at: None,
+        file: arguments.batch_state,
+    };
+    let script = FakeBatches::new(Script::echo(echo), faults).script();
+    let provider = FakeProvider::start_on(arguments.port, script, RequestLog::Counts)?;
     announce(&provider.base_url());
     provider.join();
     Ok(())

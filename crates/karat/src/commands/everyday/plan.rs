@@ -21,7 +21,11 @@ pub fn plan(
     as_json: bool,
 ) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, execution)?;
-    let loaded = context.app.load(&invocation)?;
+    let mut loaded = context.app.load(&invocation)?;
+    if invocation.batch {
+        let split = context.app.price_batches(&mut loaded.plan)?;
+        context.printer.say(&split);
+    }
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
     let estimate = context.app.estimate(&loaded.plan)?;

@@ -51,6 +51,20 @@ pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Fa
     continue_run(context, args, App::resume)
 }
 
+pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> {
+    let result = context.app.cancel_batches(run)?;
+    for problem in &result.problems {
+        context.printer.say(problem);
+    }
+    let cancelled = match result.cancelled {
+        1 => "1 batch".to_owned(),
+        more => format!("{more} batches"),
+    };
+    let (run, is_done) = (&result.run, result.problems.is_empty());
+    context.printer.say(&format!("{cancelled} cancelled; `karat resume {run}` reads what is done and makes the rest"));
+    Ok(if is_done { Exit::Pass } else { Exit::HarnessError })
+}
+
 pub fn retry(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     continue_run(context, args, App::retry)
 }
@@ -101,6 +115,10 @@ fn finish_continued(
 /// Ends a run: prints its bill, writes its report, and returns the exit code.
 pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     print_bill(context, end);
+    if let Some(detached) = &end.detached {
+        context.printer.say(detached);
+        return Ok(end.exit());
+    }
     let (results, files) = match end.status {
         RunStatus::Finished => write_results(context, end, output, json)?,
         // It was stopped before its first cell.

@@ -2,5 +2,6 @@
 
 mod exit_codes;
 mod full_disk;
+mod kill;
 mod lost_store;
 mod refusals;

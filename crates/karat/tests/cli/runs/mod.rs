@@ -1,12 +1,12 @@
 //! Runs: their money, their failures, and what later runs reuse.
 
+mod batches;
 pub mod budgets;
 mod concurrent_runs;
 mod costs;
 mod estimates;
 mod faults;
 mod interruption;
-mod kill;
 mod outputs;
 mod recording;
 mod reuse;

@@ -1,0 +1,249 @@
+//! Calls by the batch APIs of their providers.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use testkit::{BatchFaults, BatchStage, Echo, FakeBatches, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+/// A place with ten rows and a provider with batch endpoints.
+struct Batched {
+    provider: FakeProvider,
+    batches: FakeBatches,
+    place: Place,
+}
+
+impl Batched {
+    fn new(faults: BatchFaults) -> Self {
+        Self::with(faults, |suite| suite)
+    }
+
+    fn with(faults: BatchFaults, change: impl Fn(String) -> String) -> Self {
+        let batches = FakeBatches::new(Script::echo(Echo::default()), faults);
+        let provider = FakeProvider::start(batches.script()).unwrap();
+        let place = Place::new();
+        place.write("data.jsonl", &questions(10));
+        place.write("karat.yaml", &change(suite(&provider.base_url())));
+        Self { provider, batches, place }
+    }
+
+    fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = self.place.command(arguments);
+        command.env("KARAT_BATCH_POLL", "20ms");
+        command
+    }
+
+    fn karat(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().unwrap())
+    }
+
+    fn fine(&self, arguments: &[&str]) -> Said {
+        let said = self.karat(arguments);
+        assert_eq!(said.code, 0, "{}", said.all());
+        said
+    }
+
+    /// The canonical report of a live run at the price of batches.
+    fn live(&self, change: impl Fn(String) -> String) -> String {
+        let place = Place::new();
+        place.write("data.jsonl", &questions(10));
+        let half = suite(&self.provider.base_url()).replace("input: 1.0, output: 2.0", "input: 0.5, output: 1.0");
+        place.write("karat.yaml", &change(half));
+        place.fine(&["run", "--run-id", "live"]);
+        without_suite_hash(&place.canonical("live"))
+    }
+
+    /// The canonical report of the run `a`.
+    fn canonical(&self) -> String {
+        without_suite_hash(&self.place.canonical("a"))
+    }
+}
+
+/// The live suite says the price of batches itself, so it has a hash of its own; nothing else may differ.
+fn without_suite_hash(report: &str) -> String {
+    let lines: Vec<&str> = report.lines().filter(|line| !line.contains("\"suite_hash\"")).collect();
+    assert_eq!(lines.len() + 1, report.lines().count());
+    lines.join("\n")
+}
+
+/// TG-60: ten rows go as one batch, at half the price; the canonical report is that of a live run.
+#[test]
+fn ten_rows_go_as_one_batch() {
+    let batched = Batched::new(BatchFaults { shuffle: true, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+    assert!(batched.provider.received_requests().iter().all(|request| !request.path.contains("chat")));
+    assert!(batched.canonical() == batched.live(|suite| suite));
+}
+
+/// TG-62, TG-61: a process that is killed at any point resumes to one batch, ten billed lines, and the live report.
+#[test]
+fn a_killed_batch_is_never_submitted_twice() {
+    for stage in [
+        BatchStage::BeforeUpload,
+        BatchStage::AfterUpload,
+        BatchStage::AfterCreate,
+        BatchStage::Polling,
+        BatchStage::Reading,
+    ] {
+        let batched = Batched::new(BatchFaults { hang_at: Some(stage), ..BatchFaults::default() });
+        let mut child = batched.command(&["run", "--batch", "--run-id", "a", "-q"]);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !batched.batches.has_hung() {
+            assert!(child.try_wait().unwrap().is_none(), "{stage:?}: it ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        batched.fine(&["resume", "a"]);
+        assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10), "{stage:?}");
+        assert!(batched.canonical() == batched.live(|suite| suite), "{stage:?}");
+    }
+}
+
+/// TG-62, TG-61: a creation that is done and answered with 500 is found again, not repeated.
+#[test]
+fn a_lost_creation_is_found() {
+    let batched = Batched::new(BatchFaults { lose_create: true, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+}
+
+/// TG-62: expired and failed lines go in a second batch of their own.
+#[test]
+fn expired_lines_go_in_a_second_batch() {
+    let batched = Batched::new(BatchFaults { expire: 3, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 3], 10));
+    let batched = Batched::new(BatchFaults { fail_lines: 2, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 2], 10));
+}
+
+/// TG-61: a batch that the provider refuses three times makes cells with the error `batch_expired`.
+#[test]
+fn a_refused_batch_ends_as_batch_expired() {
+    let batched = Batched::new(BatchFaults { status: Some("failed".to_owned()), ..BatchFaults::default() });
+    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 3, 0), "{}", said.all());
+    let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
+    assert!(report.contains("batch_expired"), "{report}");
+}
+
+/// TG-60: Anthropic's batches, also after a kill between creation and its answer.
+#[test]
+fn anthropic_batches_are_proved_by_their_results() {
+    let change = |suite: String| suite.replace("provider: openai", "provider: anthropic");
+    let hang_at = Some(BatchStage::AfterCreate);
+    let batched = Batched::with(BatchFaults { hang_at, ..BatchFaults::default() }, change);
+    let mut child = batched.command(&["run", "--batch", "--run-id", "a", "-q"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !batched.batches.has_hung() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A batch that nobody asks about does not end by itself in the fake.
+    for _ in 0..2 {
+        batched.batches.touch(0);
+    }
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+    assert!(batched.canonical() == batched.live(change));
+}
+
+/// TG-61: `--detach` leaves with 0 once the batches are created; `resume` reads them.
+#[test]
+fn a_detached_run_is_resumed() {
+    let batched = Batched::new(BatchFaults::default());
+    let said = batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    assert!(said.stderr.contains("1 batch under way; `karat resume a`"), "{}", said.all());
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+}
+
+/// TG-61: `karat cancel` ends the batches at the provider; `resume` keeps what is done and makes the rest.
+#[test]
+fn cancelled_batches_can_be_resumed() {
+    let batched = Batched::new(BatchFaults::default());
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    let said = batched.fine(&["cancel", "a"]);
+    assert!(said.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", said.all());
+    assert_eq!((batched.batches.cancelled_batches(), batched.batches.creates()), (1, 1));
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 10], 10));
+    let said = batched.fine(&["cancel", "a"]);
+    assert!(said.stderr.contains("0 batches cancelled"), "{}", said.all());
+}
+
+/// TG-61: calls in batches count against the budget once, at the most that they can cost, also after a resume.
+#[test]
+fn a_budget_holds_for_batches() {
+    let budget = |most: &str| {
+        let most = format!("budget_usd: {most}");
+        Batched::with(BatchFaults::default(), move |suite| suite.replace("budget_usd: 1000", &most))
+    };
+    // Ten calls are reserved at $0.0041 each.
+    let batched = budget("0.042");
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+    let report = batched.place.report("a");
+    assert!(
+        report["cost"]["actual_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0 && cost < 0.001),
+        "{}",
+        report["cost"]
+    );
+    let batched = budget("0.02");
+    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((said.code, batched.batches.creates()), (5, 0), "{}", said.all());
+}
+
+/// TG-60: a plan shows what goes by batches, at their price, and asks nobody.
+#[test]
+fn a_plan_has_the_price_of_batches() {
+    let batched = Batched::new(BatchFaults::default());
+    let cost = |arguments: &[&str]| {
+        let said = batched.fine(arguments);
+        let plan: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        (plan["cost_usd"][1].as_f64().unwrap(), said.stderr)
+    };
+    let ((live, _), (batch, said)) = (cost(&["plan", "--json"]), cost(&["plan", "--json", "--batch"]));
+    assert!(said.contains("by batches, at half the price: mock"), "{said}");
+    assert!(live > 0.0 && (live - 2.0 * batch).abs() < 1e-6, "{live:?} {batch:?}");
+    assert_eq!(batched.provider.requests(), 0);
+}
+
+/// TG-60: the judges' calls go in a second batch, after the outputs.
+#[test]
+fn judges_are_a_second_round() {
+    let echo = Echo { judge: Some(serde_json::json!({ "good": 4 })), ..Echo::default() };
+    let batches = FakeBatches::new(Script::echo(echo), BatchFaults::default());
+    let provider = FakeProvider::start(batches.script()).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(10));
+    let rubric = format!(
+        "judges: [ {{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }} ]\n\
+         scorers: {{ q: {{ rubric: {{ ask: Is it good?, reply: flat, dimensions: {{ good: {{ definition: good, scale: [1, 5] }} }} }} }} }}",
+        provider.base_url()
+    );
+    let text = suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &rubric);
+    place.write("karat.yaml", &text);
+    let batched = Batched { provider, batches, place };
+    let mut command = batched.command(&["run", "--batch", "--run-id", "a"]);
+    let said = Said::of(command.env("OPENAI_API_KEY", "sk-0123456789abcdef").output().unwrap());
+    assert_eq!((said.code, batched.batches.sizes()), (0, vec![10, 10]), "{}", said.all());
+    assert_eq!(batched.place.report("a")["totals"]["judgments"], 10);
+}
+
+/// TG-60: `--batch` needs a model with a batch API.
+#[test]
+fn a_suite_without_a_batch_api_is_refused() {
+    let change = |suite: String| suite.replace("provider: openai", "provider: openai-compatible");
+    let batched = Batched::with(BatchFaults::default(), change);
+    let said = batched.karat(&["run", "--batch"]);
+    assert!(said.code == 1 && said.stderr.contains("--batch: no model here has a batch API"), "{}", said.all());
+    assert_eq!(batched.provider.requests(), 0);
+}
