@@ -7,10 +7,10 @@ use karat_providers::Providers;
 use karat_types::{Answer, Ask, CallError, CallErrorCode, Key, Request, ToolRequest};
 use tokio::time::Instant;
 
-use crate::call::executor::{CallExecutor, GRACE};
 use crate::call::settlement::SettledCall;
 use crate::call::tally::Tally;
 use crate::call::target::Target;
+use crate::run::stop::{GRACE, Stop};
 
 /// The conversations of a machine that programs know of.
 #[derive(Default)]
@@ -44,37 +44,40 @@ pub(super) fn limit_answers(asks: &[Ask], target: Option<&Target>, tally: &Tally
     Some(asks.iter().map(refuse).collect())
 }
 
-impl CallExecutor {
-    /// Calls a tool whose program keeps state.
-    pub(super) async fn call_program_with_state(&self, key: Key, tool: &ToolRequest, target: &Target) -> SettledCall {
-        if self.stop.is_set() {
-            let message = "the run was stopped before this call";
-            return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
-        }
-        let out_of_time = async {
-            let Some(time) = &target.time else { return std::future::pending().await };
-            time.expire(std::future::ready(())).await;
-        };
-        let stopped = async {
-            self.stop.wait().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        let start = Instant::now();
-        let call = self.providers.call_tool(&target.who, tool, target.timeout);
-        let outcome = tokio::select! {
-            biased;
-            outcome = call => outcome,
-            () = out_of_time => {
-                let message = format!("the cell's time was used up while the tool `{}` was running. Raise `run.cell_timeout`", tool.tool);
-                Err(CallError { code: CallErrorCode::Timeout, message, status: None })
-            }
-            () = stopped => {
-                let message = "the run was stopped while this call was under way".to_owned();
-                Err(CallError { code: CallErrorCode::Cancelled, message, status: None })
-            }
-        };
-        let latency_ms = start.elapsed().as_secs_f64() * 1e3;
-        let unmade = SettledCall::refusal(key, CallErrorCode::Cancelled, String::new());
-        SettledCall { outcome: outcome.map(std::sync::Arc::new), latency_ms, ..unmade }
+/// Calls a tool whose program keeps state.
+pub(super) async fn call_program_with_state(
+    (providers, stop): (&Providers, &Stop),
+    key: Key,
+    tool: &ToolRequest,
+    target: &Target,
+) -> SettledCall {
+    if stop.is_set() {
+        let message = "the run was stopped before this call";
+        return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
     }
+    let out_of_time = async {
+        let Some(time) = &target.time else { return std::future::pending().await };
+        time.expire(std::future::ready(())).await;
+    };
+    let stopped = async {
+        stop.wait().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    let start = Instant::now();
+    let call = providers.call_tool(&target.who, tool, target.timeout);
+    let outcome = tokio::select! {
+        biased;
+        outcome = call => outcome,
+        () = out_of_time => {
+            let message = format!("the cell's time was used up while the tool `{}` was running. Raise `run.cell_timeout`", tool.tool);
+            Err(CallError { code: CallErrorCode::Timeout, message, status: None })
+        }
+        () = stopped => {
+            let message = "the run was stopped while this call was under way".to_owned();
+            Err(CallError { code: CallErrorCode::Cancelled, message, status: None })
+        }
+    };
+    let latency_ms = start.elapsed().as_secs_f64() * 1e3;
+    let unmade = SettledCall::refusal(key, CallErrorCode::Cancelled, String::new());
+    SettledCall { outcome: outcome.map(std::sync::Arc::new), latency_ms, ..unmade }
 }

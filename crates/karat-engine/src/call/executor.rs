@@ -10,7 +10,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
@@ -27,7 +26,7 @@ use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
 use crate::call::batch::BatchDesk;
-use crate::call::conversations::{Conversations, limit_answers};
+use crate::call::conversations::{Conversations, call_program_with_state, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::Refusals;
@@ -38,11 +37,8 @@ use crate::cell::files::RecordedFiles;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
 use crate::reuse::identity::{call_key, seed_from_key};
-use crate::run::stop::Stop;
+use crate::run::stop::{GRACE, Stop};
 use crate::steps::parameters;
-
-/// The time that a stopped run waits for the answers of running calls.
-pub(super) const GRACE: Duration = Duration::from_secs(20);
 
 /// Makes the calls of all cells of a run.
 pub(crate) struct CallExecutor {
@@ -54,7 +50,7 @@ pub(crate) struct CallExecutor {
     budget: Budget,
     /// The replies that earlier parts of the run have paid for.
     pub paid: PaidReplies,
-    pub(super) stop: Stop,
+    stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
     /// The calls that go by a batch API, if the run uses it.
@@ -253,7 +249,9 @@ impl CallExecutor {
         let user_request;
         let request = match (&ask.request, &target.model) {
             (Request::File { .. }, _) | (Request::Chat(_) | Request::SimulatedUser(_), None) => return None,
-            (Request::Tool(tool), _) => return Some(Box::pin(self.call_program_with_state(key, tool, target)).await),
+            (Request::Tool(tool), _) => {
+                return Some(Box::pin(call_program_with_state((&self.providers, &self.stop), key, tool, target)).await);
+            }
             (Request::SimulatedUser(chat), Some(model)) => {
                 let parameters = parameters(&chat.parameters, Some(model));
                 user_request = Request::Chat(ChatRequest { parameters, ..chat.clone() });

@@ -1,9 +1,13 @@
 //! The signal that stops a run: from the user, or because the ledger can no longer be written.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use karat_store::{LedgerError, StoreError};
 use tokio::sync::Notify;
+
+/// The time that a stopped run waits for the answers of running calls.
+pub(crate) const GRACE: Duration = Duration::from_secs(20);
 
 /// A stop signal; clones share it. Running calls end, their records are kept, and nothing new starts.
 #[derive(Clone, Default)]

@@ -45,7 +45,7 @@ struct Page {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct ResultLine<'a> {
     custom_id: String,
     #[serde(borrow)]
     result: LineResult<'a>,
@@ -138,8 +138,8 @@ impl BatchApi<'_> {
         // Not `results_url`: keys go to the configured server only.
         let path = format!("messages/batches/{id}/results");
         let content = self.send("reading results", Method::GET, &path, None).await?;
-        let lines: Vec<Line<'_>> = json_lines(&content).map_err(unreadable)?;
-        let result = |line: &Line<'_>| Some((line_number(key, &line.custom_id)?, read_result(&line.result)));
+        let lines: Vec<ResultLine<'_>> = json_lines(&content).map_err(unreadable)?;
+        let result = |line: &ResultLine<'_>| Some((line_number(key, &line.custom_id)?, read_result(&line.result)));
         Ok(lines.iter().filter_map(result).collect())
     }
 }

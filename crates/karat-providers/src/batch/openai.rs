@@ -40,7 +40,7 @@ struct Page {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct OutputLine<'a> {
     custom_id: String,
     #[serde(borrow)]
     response: Option<Response<'a>>,
@@ -152,7 +152,7 @@ fn form(boundary: &str, key: &str, lines: &[BatchLine]) -> Bytes {
 /// # Errors
 /// A line cannot be read: it may have been billed, so it must not be submitted again.
 fn read_results(key: &str, content: &[u8]) -> serde_json::Result<Vec<(u32, BatchResult)>> {
-    let lines = json_lines::<Line<'_>>(content)?.into_iter();
+    let lines = json_lines::<OutputLine<'_>>(content)?.into_iter();
     let results = lines
         .filter_map(|line| {
             let result = match (line.response, line.error) {

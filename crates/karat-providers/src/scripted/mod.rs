@@ -106,7 +106,7 @@ fn turn(request: &ChatRequest) -> u32 {
     u32::try_from(earlier + 1).unwrap_or(u32::MAX)
 }
 
-/// What a template gave. If the request offers tools, a JSON object with `tool_calls` is calls, beside an optional `text`.
+/// The reply of a template. If the request offers tools, a JSON object with `tool_calls` is calls, beside an optional `text`.
 fn rendered_reply(text: String, request: &ChatRequest) -> ScriptedReply {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]

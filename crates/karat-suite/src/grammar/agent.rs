@@ -1,7 +1,6 @@
-//! Agents: loops of a model and tools.
+//! Messages of prompts, and agents: loops of a model and tools.
 
-use super::step::MESSAGE;
-use super::{Object, POSITIVE, Shape, TEXTS, may};
+use super::{Object, POSITIVE, Shape, TEXTS, may, must};
 
 pub(super) static AGENT: Object = Object::new(
     "agent",
@@ -89,3 +88,33 @@ static SIMULATE: Object = Object::new(
     ],
 )
 .one_of(&["model", "script"]);
+
+pub(super) static MESSAGE: Object = Object::new(
+    "message",
+    &[
+        must("role", Shape::Words(&["system", "user", "assistant"]), "Sender of the message.", "user"),
+        must(
+            "content",
+            Shape::TemplateOr(&Shape::List(&Shape::TemplateOr(&Shape::Object(&PART)))),
+            "Template of the message, or its parts.",
+            r#""{{ sample.ticket }}""#,
+        ),
+    ],
+);
+
+static PART: Object = Object::new(
+    "part",
+    &[
+        may("text", Shape::Template, "Template of words.", r#""{{ input }}""#),
+        may(
+            "image",
+            Shape::Template,
+            "Image: a path, an address, a `data:` address, or base64 beside `media`. A path that begins with a value of the row is relative to the dataset.",
+            r#""{{ sample.photo }}""#,
+        ),
+        may("file", Shape::Template, "File such as a PDF, written like `image`.", r#""contracts/{{ sample.id }}.pdf""#),
+        may("detail", Shape::Template, "Detail in which the provider looks at an image.", "low"),
+        may("media", Shape::Text, "Media type; it says that the image or file is base64.", "image/png"),
+    ],
+)
+.one_of(&["text", "image", "file"]);

@@ -1,6 +1,6 @@
 //! Steps of a variant.
 
-use super::agent::AGENT;
+use super::agent::{AGENT, MESSAGE};
 use super::{Object, Shape, TEXTS, may, must};
 
 pub(super) static STEP: Object = Object::new(
@@ -61,36 +61,6 @@ static PROMPT: Object = Object::new(
     ],
 )
 .one_of(&["file", "text", "user", "messages"]);
-
-pub(super) static MESSAGE: Object = Object::new(
-    "message",
-    &[
-        must("role", Shape::Words(&["system", "user", "assistant"]), "Sender of the message.", "user"),
-        must(
-            "content",
-            Shape::TemplateOr(&Shape::List(&Shape::TemplateOr(&Shape::Object(&PART)))),
-            "Template of the message, or its parts.",
-            r#""{{ sample.ticket }}""#,
-        ),
-    ],
-);
-
-static PART: Object = Object::new(
-    "part",
-    &[
-        may("text", Shape::Template, "Template of words.", r#""{{ input }}""#),
-        may(
-            "image",
-            Shape::Template,
-            "Image: a path, an address, a `data:` address, or base64 beside `media`. A path that begins with a value of the row is relative to the dataset.",
-            r#""{{ sample.photo }}""#,
-        ),
-        may("file", Shape::Template, "File such as a PDF, written like `image`.", r#""contracts/{{ sample.id }}.pdf""#),
-        may("detail", Shape::Template, "Detail in which the provider looks at an image.", "low"),
-        may("media", Shape::Text, "Media type; it says that the image or file is base64.", "image/png"),
-    ],
-)
-.one_of(&["text", "image", "file"]);
 
 pub(super) static HTTP: Object = Object::new(
     "http",

@@ -12,7 +12,6 @@ mod mistakes;
 mod models;
 mod named_models;
 mod price_files;
-mod ready_rubrics;
 mod rubrics;
 mod short_form;
 mod suites;

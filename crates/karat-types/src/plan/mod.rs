@@ -32,9 +32,9 @@ pub use rubric::{
     ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
-pub use service::{MeterSpec, MeteredTokens, ServiceSpec};
+pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
 pub use step::{
-    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec,
-    RecordedSpec, Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
+    Action, ChunkSize, ChunkSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, RecordedSpec,
+    Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
 };
 pub use tool::{ToolExecutor, ToolReply, ToolSpec};

@@ -1,11 +1,11 @@
-//! Facts that services and programs report about themselves, and services that are started for a run.
+//! Programs, facts that services and programs report about themselves, and services that are started for a run.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Pricing;
+use crate::{Pricing, Protocol};
 
 /// Paths to the facts of a step in its answer, or in the row of a recorded step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -81,4 +81,23 @@ impl ServiceSpec {
             None => Value::from(self.command.clone()),
         }
     }
+}
+
+/// The program of a command step. It is started without a shell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// Templates of the program and its arguments. With [`Protocol::Jsonl`] they read nothing of the row.
+    pub run: Vec<String>,
+    /// Template of what the program reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Variables of its environment, beside the few that every program needs; `${NAME}` as in [`HttpSpec`](crate::HttpSpec).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The protocol.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The folder it runs in: that of the file it is written in. No part of identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
 }

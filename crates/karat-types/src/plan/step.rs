@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AgentSpec, JsonMode, MeterSpec, ModelSpec, Parameters, PromptSpec, PromptTurn, Protocol, Tier};
+use crate::{AgentSpec, CommandSpec, JsonMode, MeterSpec, ModelSpec, Parameters, PromptSpec, PromptTurn, Tier};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,25 +155,6 @@ pub struct HttpSpec {
     /// sent as text, anything else as JSON. Null = no body.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub body: Value,
-}
-
-/// The program of a command step. It is started without a shell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CommandSpec {
-    /// Templates of the program and its arguments. With [`Protocol::Jsonl`] they read nothing of the row.
-    pub run: Vec<String>,
-    /// Template of what the program reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stdin: Option<String>,
-    /// Variables of its environment, beside the few that every program needs; `${NAME}` as in [`HttpSpec`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// The protocol.
-    #[serde(default)]
-    pub protocol: Protocol,
-    /// The folder it runs in: that of the file it is written in. No part of identity.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub folder: String,
 }
 
 impl StepSpec {

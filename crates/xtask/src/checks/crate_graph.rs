@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-providers", &["karat-types", "karat-text"]),
     ("karat-filings", &["karat-types", "karat-text", "karat-suite"]),
     ("karat-store", &["karat-types"]),
+    ("karat-schedule", &[]),
     ("karat-demo", &[]),
     ("karat-engine", &["karat-types", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store"]),
     ("karat-analysis", &["karat-types", "karat-stats", "karat-text"]),

@@ -346,7 +346,7 @@ impl AgentMachine {
         let mut output = Map::from_iter([
             ("text".to_owned(), Value::from(std::mem::take(&mut self.text))),
             ("messages".to_owned(), messages.collect()),
-            ("tool_calls".to_owned(), self.calls.iter().map(MadeCall::shown).collect()),
+            ("tool_calls".to_owned(), self.calls.iter().map(MadeCall::to_value).collect()),
             ("turns".to_owned(), self.turns.into()),
             ("stop_reason".to_owned(), stop.into()),
             ("invalid_calls".to_owned(), self.invalid_calls.into()),
@@ -370,7 +370,7 @@ impl AgentMachine {
 }
 
 impl MadeCall {
-    fn shown(&self) -> Value {
+    fn to_value(&self) -> Value {
         let Self { turn, call, result, .. } = self;
         let mut shown = Map::from_iter([
             ("turn".to_owned(), Value::from(*turn)),

@@ -1,6 +1,5 @@
 //! Suites: what they may say, and what they ask for.
 
-mod agents;
 mod bad_input;
 mod checks;
 mod contracts;
@@ -13,4 +12,3 @@ mod openai_provider;
 mod privacy;
 mod services_and_programs;
 mod short_suite;
-mod tools;

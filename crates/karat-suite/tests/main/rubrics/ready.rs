@@ -43,7 +43,7 @@ fn suite_lays_its_keys_over_a_ready_rubric() {
         ("answer", "{{ output.text | default(output) }}", false),
     ];
     assert_eq!(shown, expected);
-    let written = include_str!("../../../../rubrics/faithfulness.yaml")
+    let written = include_str!("../../../../../rubrics/faithfulness.yaml")
         .replace("{ value: \"\",", "{ value: \"{{ sample.passages }}\",");
     let world = World::new(&[("karat.yaml", &suite("rubrics/own.yaml")), ("rubrics/own.yaml", &written)]);
     assert_eq!(rubric_of(&world.plan(&Overrides::default())), rubric, "a written file is the same rubric");

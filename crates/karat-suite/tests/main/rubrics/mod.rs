@@ -1,5 +1,7 @@
 //! Rubrics: files, inline ones, the one-question shorthand, and the metrics they make.
 
+mod ready;
+
 use karat_suite::{LoadContext, LoadPurpose, Overrides, Plan};
 use karat_types::{FindingMerge, ReferenceUse, Rubric, Scale, ScorerKind, ShowAs};
 

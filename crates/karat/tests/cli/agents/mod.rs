@@ -1,0 +1,4 @@
+//! Agents, and tools of prompts.
+
+mod loops;
+mod tools;
