@@ -91,8 +91,15 @@ pub(crate) fn price_batches(plan: &mut Plan) -> Result<(), AppError> {
     for model in header.models.iter_mut().chain(&mut header.judges).filter(|model| has_batch_api(&model.provider)) {
         found = true;
         if let Pricing::Known(price) = &mut model.price {
-            for part in
-                [Some(&mut price.input), Some(&mut price.output), price.cached_input.as_mut()].into_iter().flatten()
+            for part in [
+                Some(&mut price.input),
+                Some(&mut price.output),
+                price.cached_input.as_mut(),
+                price.cache_write.as_mut(),
+                price.cache_write_1h.as_mut(),
+            ]
+            .into_iter()
+            .flatten()
             {
                 *part = part.div_ceil(2);
             }
