@@ -16,8 +16,9 @@ const CELLS: usize = 20_000;
 /// Peak of resident memory that such a run may take, in KiB.
 const MOST: u64 = 150 * 1024;
 
-/// The same of its report on stdout, which is 13 MiB long: 50 MiB, and 80 where it is made before it is written.
-const MOST_TO_STDOUT: u64 = 64 * 1024;
+/// The same of its report on stdout, which is 13 MiB long, above that of a command that reads little: 9 MiB, and 39 where
+/// the report is made before it is written. Most of the rest is the program's own file.
+const MOST_TO_STDOUT: u64 = 23 * 1024;
 
 /// PE-21, PE-24, BY-09: memory is bounded, and above ten thousand cells they stand in a file of their own. It is most of
 /// what a report costs, and left as it is where the same would be written.
@@ -87,7 +88,9 @@ fn many_cells_take_little_memory() {
     let text = std::fs::read_to_string(&there).unwrap();
     let inline: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((ended.success(), inline["cells"].as_array().unwrap().len()), (true, CELLS));
-    assert!(peak < MOST_TO_STDOUT, "{peak} KiB for a text of {}", text.len());
+    // A short command may end between two looks at it.
+    let base = (0..3).map(|_| watched(place.command(&["ls"]).stdout(Stdio::null())).1).max().unwrap();
+    assert!(peak < base + MOST_TO_STDOUT, "{peak} KiB for a text of {}, {base} without it", text.len());
 }
 
 /// The exit of a process, and its peak of resident memory in KiB.
