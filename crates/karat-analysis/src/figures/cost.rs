@@ -68,7 +68,7 @@ impl Spend {
         let mut spend = Self { cells: u64::from(cells), answered: u64::from(answered), ..Self::default() };
         let mut own = row.cell.cost;
         if let Some(user) = row.cell.facts.user {
-            // What was paid for a cell is one sum; what its user cost is known.
+            // The ledger has one sum for a cell; the part of its user is known.
             let paid = user.cost.unwrap_or_default().min(own.paid);
             own.paid = Money(own.paid.0 - paid.0);
             spend.users.add(&CellCost { usage: user.usage, cost: user.cost, paid });

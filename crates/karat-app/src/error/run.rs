@@ -30,6 +30,10 @@ errors! {
             hint "record a suite without `privacy`, on data that may be kept";
         PrivateBatch {} => "`--batch` stores requests until they are answered, and this suite has `privacy` rules"
             hint "run it without `--batch`";
+        RecordedBatch {} => "`--record` writes calls that are made, and `--batch` makes none"
+            hint "record a run without `--batch`";
+        BatchLatency { scorers: Names } => "--batch: {scorers} scores latency, and a batch does not measure it"
+            hint "leave it out, or run without `--batch`";
         NoBatchApi {} => "--batch: no model here has a batch API"
             hint "run without `--batch`, or choose a model of the provider openai or anthropic";
         Batch { problem: String } => "{problem}"

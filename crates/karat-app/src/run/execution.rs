@@ -211,6 +211,9 @@ impl App {
         let is_batched = invocation.batch || !store.batch_items(&found.id)?.is_empty();
         if is_batched {
             price_batches(&mut plan)?;
+            if let CallRecording::Record(_) = &execution.tape {
+                return Err(RunError::RecordedBatch {}.into());
+            }
         }
         let terms = self.terms(&plan, invocation, execution.tape, &found)?;
         let Preflight { uncached, providers, recorder } =

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use karat_providers::{Exchange, Payer, Providers};
 use karat_store::{BatchItem, BatchItemState, CollectedCall, Reservation, Store, StoreError};
 use karat_types::{CallError, CallErrorCode, ChatRequest, Key, ModelSpec, Money};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::claim::Claim;
 
@@ -37,7 +37,7 @@ struct DeskState {
     /// Calls that are not in the store yet.
     collected: Vec<CollectedCall>,
     /// Answered calls whose records are on disk.
-    settled: Vec<Key>,
+    settled: FxHashSet<Key>,
     failure: Option<StoreError>,
 }
 
@@ -55,7 +55,7 @@ impl BatchDesk {
             match item.state {
                 BatchItemState::Settled => {}
                 // The process was killed between the record and its mark here.
-                BatchItemState::Answered if has_record(&item) => state.settled.push(item.key),
+                BatchItemState::Answered if has_record(&item) => _ = state.settled.insert(item.key),
                 open => {
                     reserved.calls += 1;
                     reserved.upper += item.upper;
@@ -84,19 +84,20 @@ impl BatchDesk {
         let known = self.state().items.get(&key).copied();
         match known {
             Some((BatchItemState::Answered, upper)) => {
-                let (request, answer) = match self.store.batch_answer(&self.run, key) {
+                let (body, answer) = match self.store.batch_answer(&self.run, key) {
                     Ok(Some(answered)) => answered,
                     Ok(None) => return Err("the answer of a batch is gone from the store".to_owned()),
                     Err(error) => return Err(error.to_string()),
                 };
                 claim.unpark(upper);
-                let request = Bytes::from(request);
+                // Captures hold digests of images, as those of live calls do.
+                let body = providers.stored_body(&model.id, request).unwrap_or_else(|| body.into());
                 Ok(Some(match answer.error {
-                    None => providers.batch_exchange(&model.id, request, answer.status, answer.body.into()),
+                    None => providers.batch_exchange(&model.id, body, answer.status, answer.body.into()),
                     Some(reason) => {
                         let message = format!("model {}: {reason}; `karat retry` makes the call again", model.id);
                         let error = CallError { code: CallErrorCode::BatchExpired, message, status: answer.status };
-                        Exchange { request, attempts: 1, ..Exchange::without_attempt(error) }
+                        Exchange { request: body, attempts: 1, ..Exchange::without_attempt(error) }
                     }
                 }))
             }
@@ -133,7 +134,7 @@ impl BatchDesk {
     pub fn settle(&self, key: Key) {
         let mut state = self.state();
         if state.items.remove(&key).is_some() {
-            state.settled.push(key);
+            state.settled.insert(key);
         }
     }
 
@@ -151,7 +152,8 @@ impl BatchDesk {
     }
 
     fn write(&self, state: &mut DeskState) {
-        let (settled, collected) = (std::mem::take(&mut state.settled), std::mem::take(&mut state.collected));
+        let settled: Vec<Key> = std::mem::take(&mut state.settled).into_iter().collect();
+        let collected = std::mem::take(&mut state.collected);
         // In this order: a settled call may have been collected anew.
         let settled = match settled.is_empty() {
             true => Ok(()),

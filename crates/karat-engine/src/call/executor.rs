@@ -42,7 +42,7 @@ use crate::steps::parameters;
 
 /// Makes the calls of all cells of a run.
 pub(crate) struct CallExecutor {
-    pub(super) providers: Arc<Providers>,
+    providers: Arc<Providers>,
     ledger: Arc<Ledger>,
     observer: Arc<dyn Observer>,
     recorded_files: Arc<RecordedFiles>,
@@ -289,8 +289,7 @@ impl CallExecutor {
     /// The model and the request of a call that goes by a batch API.
     fn batch_request<'a>(&self, request: &'a Request, target: &'a Target) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
         let (Request::Chat(request), Some(model)) = (request, target.model.as_deref()) else { return None };
-        // Captures hold no bytes of images, and what waits for a batch is stored whole: such calls are made live.
-        (self.providers.has_batch_api(&model.id) && !request.has_media()).then_some((model, request))
+        self.providers.has_batch_api(&model.id).then_some((model, request))
     }
 
     fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {

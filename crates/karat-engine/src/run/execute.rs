@@ -96,7 +96,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed_total();
     let batches = job.batch.then(|| BatchDesk::load(job.store.clone(), &job.run)).transpose()?;
-    // What calls in batches may cost is open on disk, and settled by this part of the run.
+    // The reservations of calls in batches are open on disk, and settled by this part of the run.
     let batched = batches.as_ref().map(BatchDesk::reserved_amount).unwrap_or_default();
     let committed = Reservation {
         calls: earlier.calls.saturating_sub(batched.calls),

@@ -150,6 +150,11 @@ impl Providers {
         .ok()
     }
 
+    /// The body of a request as it is stored, where it is not the one that is sent: images and files are their digests.
+    pub fn stored_body(&self, model: &str, request: &ChatRequest) -> Option<Bytes> {
+        stored_body(self.models.get(model)?, request)
+    }
+
     /// Makes a single call outside a run, like [`Providers::call_within`].
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
@@ -300,7 +305,7 @@ impl Providers {
     fn checked_body(&self, model: &ConnectedModel, call: &Call<'_>) -> Result<(Bytes, Bytes), Box<Exchange>> {
         let body = call_body(model, call).map_err(|problem| Box::new(unsent_exchange(problem)))?;
         let who = format!("model {}", call.model);
-        let stored = match stored_body(model, call) {
+        let stored = match stored_body(model, call.request) {
             Some(stored) => self.dispatch.secrets.check_request(&who, &stored)?,
             None => self.dispatch.secrets.check_request(&who, &body)?,
         };
@@ -317,7 +322,7 @@ impl Providers {
         let spec = &model.spec;
         let start = Instant::now();
         let request = match call_body(model, call) {
-            Ok(body) => self.dispatch.secrets.clean(stored_body(model, call).unwrap_or(body)),
+            Ok(body) => self.dispatch.secrets.clean(stored_body(model, call.request).unwrap_or(body)),
             Err(problem) => return unsent_exchange(problem),
         };
         let body = answer(call.request).and_then(|ScriptedReply { text, calls }| {
@@ -494,8 +499,8 @@ fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
 }
 
 /// The body of a call as it is stored, where it is not the one that is sent: images and files are their digests.
-fn stored_body(model: &ConnectedModel, call: &Call<'_>) -> Option<Bytes> {
-    call.request.has_media().then(|| model.body(call.request, MediaForm::Stored).ok()).flatten()
+fn stored_body(model: &ConnectedModel, request: &ChatRequest) -> Option<Bytes> {
+    request.has_media().then(|| model.body(request, MediaForm::Stored).ok()).flatten()
 }
 
 /// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.

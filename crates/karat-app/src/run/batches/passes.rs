@@ -12,9 +12,9 @@ use karat_engine::{Outcome, Stop};
 use karat_providers::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, Providers, has_batch_api};
 use karat_store::{BatchAnswer, BatchItemState, BatchLineEnd, BatchState, Store, StoredBatch};
 use karat_suite::Plan;
-use karat_types::{Clock, Event, Key, Observer, Pricing, RunStatus};
+use karat_types::{Clock, Event, Key, Observer, Pricing, RunStatus, ScorerKind};
 
-use crate::error::RunError;
+use crate::error::{Names, RunError};
 use crate::{App, AppError};
 
 /// Bytes of a line beside its request.
@@ -51,7 +51,7 @@ impl App {
     /// Prices a plan as `--batch` bills it. Returns a line with the models that go by batches, and those that do not.
     ///
     /// # Errors
-    /// No model has a batch API, or calls must not be stored.
+    /// No model has a batch API, calls must not be stored, or a scorer reads the latency of calls.
     pub fn price_batches(&self, plan: &mut Plan) -> Result<String, AppError> {
         price_batches(plan)?;
         let models: BTreeMap<&str, bool> = plan
@@ -81,10 +81,16 @@ impl App {
 /// Prices the models of a plan that have a batch API as batches are billed.
 ///
 /// # Errors
-/// No model has one, or calls must not be stored.
+/// No model has one, calls must not be stored, or a scorer reads the latency of calls.
 pub(crate) fn price_batches(plan: &mut Plan) -> Result<(), AppError> {
     if !plan.header.privacy.is_open() {
         return Err(RunError::PrivateBatch {}.into());
+    }
+    let is_latency = |kind: &ScorerKind| matches!(kind, ScorerKind::Metric { metric, .. } if metric == "latency");
+    let scorers: Vec<String> =
+        plan.header.scorers.iter().filter(|it| is_latency(&it.kind)).map(|it| format!("`{}`", it.id)).collect();
+    if !scorers.is_empty() {
+        return Err(RunError::BatchLatency { scorers: Names::of(scorers) }.into());
     }
     let header = Arc::make_mut(&mut plan.header);
     let mut found = false;

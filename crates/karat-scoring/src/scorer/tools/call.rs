@@ -21,7 +21,7 @@ impl ToolCall {
     /// The calls in a list, or in an output that has a list `tool_calls`. A text that is no JSON, and nothing, are no calls.
     ///
     /// # Errors
-    /// What is wrong with the list.
+    /// The problem of the list.
     pub fn list(value: &Value) -> Result<Vec<Self>, String> {
         match value {
             Value::Null => Ok(Vec::new()),

@@ -247,3 +247,40 @@ fn a_suite_without_a_batch_api_is_refused() {
     assert!(said.code == 1 && said.stderr.contains("--batch: no model here has a batch API"), "{}", said.all());
     assert_eq!(batched.provider.requests(), 0);
 }
+
+/// TG-60: what a batch cannot give is refused before anything is sent.
+#[test]
+fn recordings_and_latency_are_refused() {
+    let batched = Batched::new(BatchFaults::default());
+    let said = batched.karat(&["run", "--batch", "--record", "calls.krec"]);
+    assert!(said.code == 1 && said.stderr.contains("record a run without `--batch`"), "{}", said.all());
+    let change = |suite: String| suite.replace("hit: { metric: contains }", "speed: { metric: latency }");
+    let timed = Batched::with(BatchFaults::default(), change);
+    for command in ["run", "plan"] {
+        let said = timed.karat(&[command, "--batch"]);
+        assert!(said.code == 1 && said.stderr.contains("`speed` scores latency"), "{}", said.all());
+    }
+    assert_eq!((batched.provider.requests(), timed.provider.requests()), (0, 0));
+}
+
+/// TG-04, TG-60: a batch sends images whole; what is kept of the call holds their digests.
+#[test]
+fn images_go_in_batches() {
+    let image = "iVBORw0KGgoAAAANSUhEUgAAAAEAAABkCAYAAAA=";
+    let content = format!(
+        "messages: [ {{ role: user, content: [ {{ text: \"{{{{ input }}}}\" }}, {{ image: \"{image}\", media: image/png }} ] }} ]"
+    );
+    let change = |suite: String| suite.replace("text: \"{{ sample.question }}\"", &content);
+    let batched = Batched::with(BatchFaults::default(), change);
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+    let uploads: String = batched
+        .provider
+        .received_requests()
+        .iter()
+        .map(|request| String::from_utf8_lossy(&request.body).into_owned())
+        .collect();
+    assert!(uploads.contains(image));
+    let trace = batched.place.fine(&["trace", "a", "0"]).stdout;
+    assert!(trace.contains("blake3:") && !trace.contains(image), "{trace}");
+}
