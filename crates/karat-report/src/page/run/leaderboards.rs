@@ -3,7 +3,7 @@
 use karat_analysis::Leaderboard;
 use karat_page::component::metrics::{self, Place};
 use karat_page::component::verdict::Verdict;
-use karat_page::number::{Estimate, Scale, count};
+use karat_page::number::{Estimate, Scale, count, count_noun};
 use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 
@@ -32,7 +32,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
             p.soft { "A score is the mean over variants, each with the same weight; n counts samples × variants." }
         }
         div.pair { @for board in first { (board) } }
-        @if !rest.is_empty() { (disclosure(&format!("{} more leaderboards", rest.len()), &rest_content)) }
+        @if !rest.is_empty() { (disclosure(&count_noun(rest.len() as u64, "more leaderboard"), &rest_content)) }
     }
 }
 

@@ -3,6 +3,7 @@
 use karat_analysis::{Group, Kpi};
 use karat_page::block::{Block, Cell, Column, Head, Row, Rows, Table};
 use karat_page::component::metrics::{self, MetricRow};
+use karat_page::number::count_noun;
 use karat_page::text::visible::line;
 use karat_page::{Markup, html, render};
 
@@ -42,7 +43,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
             p.left-out data-testid="left-out" { "The first " (SYSTEMS) " of " (report.findings.systems.len()) " systems are shown; report.json has all." }
         }
         (bounds(report))
-        @if !other_rows.is_empty() { (disclosure(&format!("{} more metrics", others.len()), &metrics::render(&other_rows))) }
+        @if !other_rows.is_empty() { (disclosure(&count_noun(others.len() as u64, "more metric"), &metrics::render(&other_rows))) }
         (against_baseline(report))
         (latency::panels(report))
     }
