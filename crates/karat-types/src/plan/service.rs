@@ -65,7 +65,7 @@ pub struct ServiceSpec {
     /// Declared version, part of the identity of steps that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Variables of its environment; `${NAME}` as in [`HttpSpec`].
+    /// Variables of its environment; `${NAME}` as in [`HttpSpec`](crate::HttpSpec).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The folder it runs in. No part of identity.
