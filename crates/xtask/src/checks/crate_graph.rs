@@ -12,7 +12,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-types", &[]),
     ("karat-stats", &[]),
     ("karat-text", &["karat-types"]),
-    ("karat-suite", &["karat-types", "karat-text"]),
+    ("karat-traces", &[]),
+    ("karat-suite", &["karat-types", "karat-text", "karat-traces"]),
     ("karat-quantity", &["karat-text"]),
     ("karat-scoring", &["karat-types", "karat-text", "karat-quantity"]),
     ("karat-providers", &["karat-types", "karat-text"]),
@@ -34,6 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "karat-scoring",
             "karat-providers",
             "karat-store",
+            "karat-traces",
             "karat-demo",
             "karat-filings",
             "karat-engine",
@@ -41,7 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "karat-report",
         ],
     ),
-    ("karat-server", &["karat-types", "karat-page", "karat-app"]),
+    ("karat-server", &["karat-types", "karat-page", "karat-traces", "karat-app"]),
     ("karat", &["karat-types", "karat-app", "karat-server"]),
 ];
 
