@@ -44,11 +44,12 @@ pub use files::{
     place_beneath, read_media,
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
-pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs};
+pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs, TraceFiles};
 pub use registry::{PriceFile, PriceOrigin, Registry};
 pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;
+pub use suite::traces::{TraceRule, trace_rules};
 pub use suite::{Suite, load_policy, name_of};
 pub use syntax::duration::parse as parse_duration;
 pub use syntax::environment::Environment;

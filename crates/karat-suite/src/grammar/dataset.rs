@@ -6,7 +6,7 @@ use super::{ANY, Kind, NUMBER, Object, Shape, TEXTS, may, must};
 pub(super) static DATASET: Object = Object::new(
     "dataset",
     &[
-        may("source", Shape::File, "A file, a folder, or a pattern with `*` in the file name.", "data/tickets.jsonl"),
+        may("source", Shape::File, "A file, a folder, a pattern with `*` in the file name, or `traces:NAME`: calls that applications report to `karat serve`.", "data/tickets.jsonl"),
         may("rows", Shape::List(&ANY), "Rows written in the suite.", "[{ id: t1, ticket: Where is my order?, category: shipping }]"),
         may("format", Shape::Text, "Format of the files: jsonl, json, csv or dir. Default: by the extension.", "jsonl"),
         may("with", Shape::With(Kind::Free), "Options of `format: dir`.", r#"{ files: "{date}-card.json" }"#),

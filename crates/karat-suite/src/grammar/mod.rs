@@ -21,7 +21,7 @@ use serde_json::Value;
 pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
 pub(crate) use rubric::RUBRIC;
 pub(crate) use scorer::RUBRIC_ONLY;
-pub(crate) use suite::{POLICY_FILE, SUITE};
+pub(crate) use suite::{POLICY_FILE, SUITE, TRACE_KEYS};
 
 /// The values that a key accepts.
 #[derive(Debug, Clone, Copy)]

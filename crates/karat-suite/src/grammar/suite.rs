@@ -31,6 +31,7 @@ pub(crate) static SUITE: Object = Object::new(
         may("statistics", Shape::Object(&STATISTICS), "How confidence intervals are computed.", "{ interval: bootstrap, resamples: 2000 }"),
         may("run", Shape::Object(&RUN), "Settings of the run: concurrency, timeouts, budget, seed.", "{ trials: 3, max_concurrency: 16, budget_usd: 5 }"),
         may("privacy", Shape::Object(&PRIVACY), "Content that is redacted, or not stored at all.", "{ redact: [email, phone] }"),
+        may("traces", Shape::Map(&Shape::Object(&TRACES)), "The traces that a server keeps: name of a dataset, as `source: \"traces:NAME\"` reads it, to the share of it.", "{ support: { sample: 0.1, per_day: 5000, keep: 30d } }"),
         may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Accepted with a warning; this version does not act on it. Times at which a server runs the suite.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
         may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Accepted with a warning; this version does not act on it. Messages that a server sends, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
     ],
@@ -253,6 +254,44 @@ static PRIVACY: Object = Object::new(
             r#"{ ticket: 'TCK-\d+' }"#,
         ),
         may("keep_content", Shape::Boolean, "Whether prompts, replies and outputs are stored at all.", "false"),
+    ],
+);
+
+/// The keys that a server reads of a suite when traces arrive.
+pub(crate) static TRACE_KEYS: Object = Object::new(
+    "suite",
+    &[
+        may(
+            "traces",
+            Shape::Map(&Shape::Object(&TRACES)),
+            "The traces that a server keeps.",
+            "{ support: { sample: 0.1 } }",
+        ),
+        may(
+            "privacy",
+            Shape::Object(&PRIVACY),
+            "Content that is redacted, or not stored at all.",
+            "{ redact: [email, phone] }",
+        ),
+    ],
+);
+
+static TRACES: Object = Object::new(
+    "traces",
+    &[
+        may(
+            "sample",
+            Shape::Fraction(0.0, 1.0),
+            "Share of the traces that is kept, by a hash of their ids. Default: all.",
+            "10%",
+        ),
+        may(
+            "per_day",
+            Shape::Integer(1),
+            "Rows of a day, about: the share is halved for the rest of the day whenever there are more.",
+            "5000",
+        ),
+        may("keep", Shape::Duration, "How long the rows are kept. Default: for ever.", "30d"),
     ],
 );
 

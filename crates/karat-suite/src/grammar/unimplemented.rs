@@ -15,7 +15,7 @@ pub(super) const NOTICE: &str = "Accepted with a warning; this version does not 
 const CANARY: &str = "`canary` (use a golden set instead: `karat golden pin` freezes the documents, `karat golden check` tests whether the judge changed)";
 
 /// Formats of datasets that the language has and this version cannot read.
-const FORMATS: &[&str] = &["parquet", "traces"];
+const FORMATS: &[&str] = &["parquet"];
 
 /// Metrics and analyses of the language's catalogue; those that the caller's catalog lacks are not built yet.
 const METRICS: &[&str] = &[

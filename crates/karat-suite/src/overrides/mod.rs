@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::files::Files;
 use crate::syntax::environment::Environment;
 use karat_types::{Moment, Tier, VariantSpec};
 
@@ -82,8 +83,31 @@ pub struct LoadContext {
     pub purpose: LoadPurpose,
     /// Ids of the scorers that score, instead of all.
     pub scorers: Option<Vec<String>>,
+    /// The folder of traces, for datasets of the source `traces:NAME`.
+    pub traces: TraceFiles,
     /// The outputs of the suite's last run, which paths into outputs are checked against.
     pub last_outputs: LastOutputs,
+}
+
+/// The caller's folder of traces: `NAME/YYYY-MM-DD.jsonl`. It is no part of the suite's files.
+#[derive(Clone, Default)]
+pub struct TraceFiles(Option<Arc<dyn Files>>);
+
+impl TraceFiles {
+    /// The files below the folder.
+    pub fn new(files: Arc<dyn Files>) -> Self {
+        Self(Some(files))
+    }
+
+    pub(crate) fn files(&self) -> Option<Arc<dyn Files>> {
+        self.0.clone()
+    }
+}
+
+impl fmt::Debug for TraceFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TraceFiles")
+    }
 }
 
 /// Some outputs of a suite's last run.

@@ -197,6 +197,7 @@ fn decode_assessment(
     let gates = decoder.gates(node.field("gates"));
     let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
     left_out.extend(gates::models_left_out(node.field("models"), &matrix.models, known));
+    decoder.trace_shares(node.field("traces"));
     let privacy = decoder.privacy(node.field("privacy"));
     let place = node.field("variants").unwrap_or(node).place.clone();
     prompt_limits::check(&matrix.variants, &matrix.models, known, &privacy, &place, &mut decoder.problems);

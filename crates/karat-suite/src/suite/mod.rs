@@ -2,6 +2,7 @@
 //!
 //! - here: [`Suite`] and its accessors; `load.rs` reads one, phase by phase; `plan.rs` makes the plan
 //! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
+//! - `traces.rs`: the share of the traces that a server keeps
 //! - `hash.rs`: identities of suite, dataset and plan
 //! - `safe.rs`, `versions.rs`, `prompt_limits.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
 
@@ -13,6 +14,7 @@ pub(crate) mod plan;
 pub(crate) mod prompt_limits;
 pub(crate) mod safe;
 mod selection;
+pub(crate) mod traces;
 pub(crate) mod versions;
 
 use std::collections::BTreeMap;

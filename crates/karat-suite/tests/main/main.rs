@@ -16,3 +16,4 @@ mod rubrics;
 mod short_form;
 mod suites;
 mod tools;
+mod traces;

@@ -2,6 +2,7 @@
 //!
 //! - here: JSONL, JSON and CSV files, and rows in the suite; `raw.rs` is a row with its place
 //! - `dir.rs`: a folder with a file per row, read by one of the `readers/`
+//! - `traces.rs`: calls that applications report
 //! - `csv_quotes.rs` finds quotes that never end; `read_ahead.rs` reads on a thread; `common_hosts.rs` finds hosts that all
 //!   documents link to
 
@@ -11,6 +12,7 @@ pub(crate) mod dir;
 pub(crate) mod raw;
 pub(crate) mod read_ahead;
 pub(crate) mod readers;
+pub(crate) mod traces;
 
 use std::io::{self, BufRead};
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use serde_json::{Map, Value};
 use self::csv_quotes::QuoteReader;
 use self::dir::Dir;
 use self::raw::{RowPlace, SourceRow};
+use self::traces::Traces;
 use super::DatasetError;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
@@ -59,6 +62,8 @@ pub(crate) enum DatasetSource {
     Files { paths: Vec<FilePath>, format: Format },
     /// Files that are a row each.
     Dir(Dir),
+    /// Calls that applications report.
+    Traces(Traces),
     /// Rows written in the suite, with the line of each.
     Inline { file: String, rows: Arc<Vec<(usize, Value)>> },
 }
@@ -71,6 +76,7 @@ impl DatasetSource {
     pub fn stream(&self, files: &Arc<dyn Files>) -> RowStream {
         match self {
             Self::Inline { file, rows } => inline(file, rows.clone()),
+            Self::Traces(traces) => traces.stream(),
             Self::Dir(dir) => {
                 let (files, dir) = (files.clone(), dir.clone());
                 Box::new((0..dir.files.len()).map(move |at| dir.row(&*files, &dir.files[at])))

@@ -1,11 +1,12 @@
 //! Decoding of `dataset`.
 //!
 //! - here: roles, source files, checks and filters; `columns.rs`: `columns`
-//! - `dir.rs`: `format: dir`; `digests.rs`: hashes of the source files
+//! - `dir.rs`: `format: dir`; `traces.rs`: calls that applications report; `digests.rs`: hashes of the source files
 
 pub(crate) mod columns;
 pub(crate) mod digests;
 pub(crate) mod dir;
+mod traces;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,14 +50,22 @@ pub(crate) struct DecodedDataset {
 impl Decoder<'_> {
     /// The dataset of a suite; `None` when its source cannot be read.
     pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<DecodedDataset> {
-        let roles = self.roles(node);
-        let source = self.source(node);
+        let traces = node.field("source").and_then(|source| Some((source, traces::dataset_name(source)?)));
+        let mut roles = self.roles(node);
+        if traces.is_some() && roles.date.is_none() {
+            // The beginning of the call.
+            roles.date = Path::parse("time").ok();
+        }
         let is_fetch = overrides.context.purpose == LoadPurpose::Fetch;
         let columns = self.columns(node.field("columns"), &roles, is_fetch);
         let row_schema = node.field("row_schema").and_then(|file| self.row_schema(file));
         let condition = node.field("where").and_then(|condition| self.dataset_expression(condition));
         let days = self.days(node, &roles, overrides);
-        let draw = node.field("draw").and_then(|draw| self.draw(draw, node.field("date").is_some()));
+        let source = match traces {
+            Some((source, name)) => self.traces(source, name, &overrides.context.traces, days.as_ref()),
+            None => self.source(node),
+        };
+        let draw = node.field("draw").and_then(|draw| self.draw(draw, roles.date.is_some()));
         let metadata = node.field("metadata").map(Node::items).unwrap_or_default();
         let metadata =
             metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.require_match(item)?))).collect();
