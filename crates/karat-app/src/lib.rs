@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
+use crate::exchange::traces::TraceState;
 use crate::report::kept_pages::KeptPages;
 use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
@@ -45,6 +46,7 @@ pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
 pub use crate::exchange::snapshot_check::SnapshotCheck;
+pub use crate::exchange::traces::AddedTraces;
 pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
 pub use crate::inspect::figures::{Headline, RunFigures};
@@ -91,6 +93,7 @@ pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
     LabelError, Lines, Names, RunError, StoredError, SuiteError, TokenError, Usd,
 };
+pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
@@ -105,6 +108,7 @@ pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
     parse_duration as duration_ms,
 };
+pub use karat_traces::folder::{RemovedRows, TraceDataset};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
@@ -164,6 +168,8 @@ struct SessionState {
     run_states: Mutex<KnownStates>,
     /// Pages of runs that have ended.
     run_pages: Mutex<KeptPages>,
+    /// The writer of traces, and the rules of what is kept.
+    traces: TraceState,
 }
 
 impl Session {
@@ -190,6 +196,10 @@ impl Session {
 
     fn views(&self) -> Arc<ViewCache> {
         Arc::clone(&self.0.views)
+    }
+
+    fn traces(&self) -> &TraceState {
+        &self.0.traces
     }
 
     fn run_pages(&self) -> MutexGuard<'_, KeptPages> {

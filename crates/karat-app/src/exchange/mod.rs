@@ -3,6 +3,7 @@
 //! - `import` makes a suite of a span snapshot; `snapshot_check` computes its figures again.
 //! - `manual_outputs` makes a suite of outputs that people produced by hand.
 //! - `prices` adds prices to the known models.
+//! - `traces` keeps what applications send.
 //! - `annotate` exports outputs to label, and joins the labels.
 
 pub(crate) mod annotate;
@@ -10,3 +11,4 @@ pub(crate) mod import;
 pub(crate) mod manual_outputs;
 pub(crate) mod prices;
 pub(crate) mod snapshot_check;
+pub(crate) mod traces;

@@ -69,6 +69,7 @@ impl App {
     ) -> Result<LoadedSuite, AppError> {
         let path = find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+        overrides.context.traces = self.trace_files();
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         let plan = suite.plan()?;
@@ -85,7 +86,8 @@ impl App {
     pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(&invocation.suite, &*files)?;
-        let overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+        overrides.context.traces = self.trace_files();
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
     }
@@ -95,7 +97,8 @@ impl App {
         let Some(suite) = suite else { return self.known_models() };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(suite, &*files)?;
-        let overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
+        let mut overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
+        overrides.context.traces = self.trace_files();
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         Ok(suite.registry().clone())
     }

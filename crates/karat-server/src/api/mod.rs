@@ -3,6 +3,7 @@
 //! - `query`, `body`: what a request says; unknown names are errors.
 //! - `run_object`: a run as it is answered, and its cancellation; `run_list`: pages of runs.
 //! - `start`: plans, starts and continues runs.
+//! - `traces`: calls of models that applications report.
 //! - `report`: reports in every format. `events`: what happens in a run, as it happens.
 
 mod body;
@@ -12,6 +13,7 @@ mod report;
 mod run_list;
 mod run_object;
 mod start;
+pub(crate) mod traces;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -21,7 +23,7 @@ pub(crate) use run_object::RunObject;
 use crate::state::State;
 
 /// The first parts of the API's addresses: what is not a page.
-const ROOTS: [&str; 2] = ["eval", "openapi.json"];
+const ROOTS: [&str; 4] = ["eval", "openapi.json", "traces", "v1"];
 
 /// The routes of the API.
 pub(crate) fn router() -> Router<State> {

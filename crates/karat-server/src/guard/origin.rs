@@ -6,6 +6,9 @@ use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::problem::Problem;
 
+/// The kinds of a body of traces; the first is that of every other body. A form can send none of them.
+const INGESTED: [&str; 3] = ["application/json", "application/x-ndjson", "application/x-protobuf"];
+
 /// Checks a request against the host that it asks.
 ///
 /// # Errors
@@ -25,7 +28,9 @@ pub(crate) fn check(head: &Parts, host: &str) -> Result<(), Problem> {
     if is_foreign && !is_link {
         return Err(foreign("Sec-Fetch-Site"));
     }
-    if !is_safe && has_body(headers) && !is_json(headers) {
+    let is_ingest = matches!(head.uri.path(), "/traces" | "/v1/traces");
+    let kinds: &[&str] = if is_ingest { &INGESTED } else { &INGESTED[..1] };
+    if !is_safe && has_body(headers) && !is_one_of(headers, kinds) {
         let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "The body must be JSON");
         return Err(problem.with_detail("send it with `Content-Type: application/json`"));
     }
@@ -47,9 +52,10 @@ fn has_body(headers: &HeaderMap) -> bool {
     !is_empty || headers.contains_key(header::TRANSFER_ENCODING) || headers.contains_key(header::CONTENT_TYPE)
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+fn is_one_of(headers: &HeaderMap, kinds: &[&str]) -> bool {
     let kind = text(headers, "content-type").unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kinds.iter().any(|known| kind.eq_ignore_ascii_case(known))
 }
 
 /// The text of a header; one that is not text is present and equals nothing.

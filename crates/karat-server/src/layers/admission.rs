@@ -98,7 +98,12 @@ fn needed_role(method: &Method, path: &str) -> Option<Role> {
     if path.starts_with("/assets/") || path == "/openapi.json" {
         return None;
     }
-    Some(if is_safe(method) { Role::Read } else { Role::Run })
+    let is_ingest = matches!(path, "/traces" | "/v1/traces");
+    Some(match is_safe(method) {
+        true => Role::Read,
+        false if is_ingest => Role::Ingest,
+        false => Role::Run,
+    })
 }
 
 fn is_safe(method: &Method) -> bool {

@@ -29,6 +29,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest text of the framework that is kept as the detail of a problem.
 const MAX_DETAIL: usize = 4096;
 
+/// Marks an answer that is complete although its status says that the request failed: another protocol's error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Final;
+
 /// Finishes an answer.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let id = uuid::Uuid::now_v7().simple().to_string();
@@ -54,6 +58,9 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
 async fn problem_of(mut response: Response) -> Result<Response, (Problem, HeaderMap)> {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         return Err((problem, HeaderMap::new()));
+    }
+    if response.extensions().get::<Final>().is_some() {
+        return Ok(response);
     }
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {

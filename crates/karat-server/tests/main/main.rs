@@ -20,3 +20,4 @@ mod series;
 mod starts;
 mod suite;
 mod tokens;
+mod traces;

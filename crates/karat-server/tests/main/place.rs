@@ -162,6 +162,11 @@ impl Place {
         Self::on(Arc::clone(&self.folder), self.fresh_app(), Purpose::View { style: true })
     }
 
+    /// Its routes, for requests that [`Self::send`] cannot make.
+    pub fn router(&self) -> axum::Router {
+        self.server.router()
+    }
+
     /// Sends a request; headers are `Name: value`. `Host` is `localhost` unless it is given.
     pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let mut request = Request::builder().method(method).uri(path);

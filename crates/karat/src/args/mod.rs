@@ -38,7 +38,7 @@ pub use housekeeping::{
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
-pub use server::{ServeArgs, TokenCommand, ViewArgs};
+pub use server::{ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
@@ -177,6 +177,9 @@ pub enum Command {
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),
+    /// List and remove the traces that applications have sent
+    #[command(subcommand)]
+    Traces(TracesCommand),
     /// List known models with their prices and limits, or add some
     Models(ModelsArgs),
     /// List the ready rubrics for judges, or write one as a file

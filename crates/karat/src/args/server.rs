@@ -41,6 +41,29 @@ pub struct ServeArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum TracesCommand {
+    /// List the datasets of traces
+    Ls {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove rows: of a dataset, of earlier days, or of a person
+    #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+    Rm {
+        /// Name of the dataset [default: all]
+        #[arg(group = "what")]
+        dataset: Option<String>,
+        /// Remove days before this one
+        #[arg(long, value_name = "DATE", group = "what")]
+        before: Option<String>,
+        /// Remove rows with this value, such as `metadata.user=ann`; several must all match
+        #[arg(long, value_name = "NAME=VALUE", group = "what")]
+        r#match: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Create a token, and print it once
     Create {

@@ -74,6 +74,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::View(args) => view::view(&context, &args),
         Command::Serve(args) => serve::serve(context, args),
         Command::Token(command) => token::token(&context, &command),
+        Command::Traces(command) => traces::traces(&context, &command),
         Command::Rubrics(args) => rubrics::rubrics(&context, &args),
         Command::Models(args) => models::models(&context, &args),
         Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),

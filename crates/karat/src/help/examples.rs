@@ -298,6 +298,27 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "traces",
+        &[
+            ("karat traces ls", "List the datasets of traces"),
+            ("karat traces rm faq --before 2026-01-01", "Remove what the dataset faq has of last year"),
+        ],
+    ),
+    (
+        "traces ls",
+        &[
+            ("karat traces ls", "List the datasets of traces"),
+            ("karat traces ls --json", "List them as JSON, for a script"),
+        ],
+    ),
+    (
+        "traces rm",
+        &[
+            ("karat traces rm --match metadata.user=ann", "Remove all that one person has asked"),
+            ("karat traces rm faq --before 2026-01-01", "Remove what the dataset faq has of last year"),
+        ],
+    ),
+    (
         "token",
         &[
             ("karat token create --role read --name dashboard", "Create a token that reads"),

@@ -1,0 +1,206 @@
+//! `POST /traces`, `POST /v1/traces` and `GET /traces`: calls of models that applications report (SV-21).
+//!
+//! `/v1/traces` is the address of OpenTelemetry's exporters: it answers in the encoding of the request, errors too.
+
+use axum::Json;
+use axum::extract::DefaultBodyLimit;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Router, body::Bytes};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use jiff::Timestamp;
+use karat_traces::folder::{WriteError, is_name, name_of_service};
+use karat_traces::otlp::{self, PartialSuccess, RpcStatus, TraceRequest, TraceResponse};
+use karat_traces::{Encoding, Row, row_of_line, rows_of_request};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tower_http::decompression::RequestDecompressionLayer;
+
+use crate::api::query::Query;
+use crate::problem::Problem;
+use crate::settings::Purpose;
+use crate::state::State;
+
+/// The largest body, as it is sent and as it is after decompression.
+const MAX_BODY: usize = 20 << 20;
+
+/// The header that names the dataset of a request of OpenTelemetry.
+const DATASET: &str = "x-karat-dataset";
+
+/// Reasons that a partial success names.
+const MAX_REASONS: usize = 3;
+
+/// The start time of a span that the clock of this machine has not reached.
+const FUTURE: &str = "the call begins in the future: check the clock of the sender";
+
+/// The routes, whose bodies may be larger than those of others.
+pub(crate) fn router() -> Router<State> {
+    Router::new()
+        .route("/traces", post(add_lines))
+        .route("/v1/traces", post(add_spans))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(RequestDecompressionLayer::new())
+        .route("/traces", get(list))
+}
+
+/// The answer to lines of rows.
+#[derive(Serialize)]
+struct Added {
+    accepted: u64,
+    duplicates: u64,
+    sampled_out: u64,
+    rejected: Vec<RejectedLine>,
+}
+
+#[derive(Serialize)]
+struct RejectedLine {
+    line: usize,
+    reason: String,
+}
+
+async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
+    Query::read(&uri, &[])?;
+    let datasets = state.read(|app| app.trace_datasets()).await?;
+    Ok(Json(serde_json::json!({ "items": datasets })).into_response())
+}
+
+/// Adds rows, a line of JSON each. A line that is no row is rejected, and the others are kept.
+async fn add_lines(state: State, uri: Uri, body: Bytes) -> Result<Response, Problem> {
+    let query = Query::read(&uri, &["dataset"])?;
+    let dataset = query.get("dataset").ok_or_else(|| {
+        Problem::bad_request("the dataset is missing").with_hint("name it in the address: /traces?dataset=NAME")
+    })?;
+    let dataset = checked_name(dataset)?.to_owned();
+    let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the body is not UTF-8 text"))?;
+    let now = Timestamp::from_millisecond(state.now().0).unwrap_or(Timestamp::UNIX_EPOCH);
+    let (mut rows, mut lines, mut rejected) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match row_of_line(line, now) {
+            Ok(row) => {
+                rows.push(row);
+                lines.push(at + 1);
+            }
+            Err(error) => rejected.push(RejectedLine { line: at + 1, reason: error.to_string() }),
+        }
+    }
+    let traces = add(&state, dataset, rows).await?;
+    let early = traces.in_the_future.iter().filter_map(|at| lines.get(*at));
+    rejected.extend(early.map(|line| RejectedLine { line: *line, reason: FUTURE.to_owned() }));
+    rejected.sort_by_key(|rejected| rejected.line);
+    let added = traces.added;
+    Ok(Json(Added { accepted: added.new, duplicates: added.replaced, sampled_out: added.sampled_out, rejected })
+        .into_response())
+}
+
+/// Adds the calls of a request of OpenTelemetry.
+async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(encoding) = encoding_of(&headers) else {
+        let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "The body must be OTLP");
+        let detail = "send it with `Content-Type: application/json` or `application/x-protobuf`";
+        return problem.with_detail(detail).into_response();
+    };
+    match spans(&state, &headers, &body, encoding).await {
+        Ok(answer) => answered(StatusCode::OK, &answer, encoding, None),
+        Err(problem) => {
+            // The codes of gRPC: 3 invalid argument, 14 unavailable.
+            let code = if problem.status.is_client_error() && problem.retry_after_s.is_none() { 3 } else { 14 };
+            let message = problem.detail.unwrap_or(problem.title);
+            answered(problem.status, &RpcStatus { code, message }, encoding, problem.retry_after_s)
+        }
+    }
+}
+
+async fn spans(state: &State, headers: &HeaderMap, body: &Bytes, encoding: Encoding) -> Result<TraceResponse, Problem> {
+    let request = TraceRequest::read(body, encoding).map_err(|error| Problem::bad_request(error.to_string()))?;
+    let dataset = match headers.get(DATASET) {
+        Some(name) => Some(checked_name(name.to_str().unwrap_or_default())?.to_owned()),
+        None => None,
+    };
+    let read = rows_of_request(request);
+    let mut rejected = read.rejected.len();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut add_reason = |reason: &str| {
+        if !reasons.iter().any(|known| known == reason) && reasons.len() < MAX_REASONS {
+            reasons.push(reason.to_owned());
+        }
+    };
+    read.rejected.iter().for_each(|rejected| add_reason(rejected.reason));
+    let mut datasets: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    for (service, row) in read.rows {
+        let name = || name_of_service(service.as_deref().unwrap_or_default());
+        datasets.entry(dataset.clone().unwrap_or_else(name)).or_default().push(row);
+    }
+    for (dataset, rows) in datasets {
+        let traces = add(state, dataset, rows).await?;
+        rejected += traces.in_the_future.len();
+        if !traces.in_the_future.is_empty() {
+            add_reason(FUTURE);
+        }
+    }
+    let partial = PartialSuccess {
+        rejected_spans: i64::try_from(rejected).unwrap_or(i64::MAX),
+        error_message: reasons.join("; "),
+    };
+    Ok(TraceResponse { partial_success: (rejected > 0).then_some(partial) })
+}
+
+async fn add(state: &State, dataset: String, rows: Vec<Row>) -> Result<karat_app::AddedTraces, Problem> {
+    if matches!(state.settings().purpose, Purpose::View { .. }) {
+        return Err(Problem::forbidden("`karat view` takes no traces").with_hint("`karat serve` does"));
+    }
+    let adding = move |app: &karat_app::App| app.add_traces(&dataset, rows).map_err(TracesProblem);
+    state.look_up(adding).await
+}
+
+/// The problem of rows that were not written.
+struct TracesProblem(WriteError);
+
+impl From<TracesProblem> for Problem {
+    fn from(TracesProblem(error): TracesProblem) -> Self {
+        match error {
+            WriteError::Busy => Self::too_many(error.to_string()),
+            WriteError::Stopped => Self::shutting_down(),
+            WriteError::Disk(_) => {
+                let title = "The traces cannot be written";
+                let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", title);
+                Self { retry_after_s: Some(30), ..problem.with_detail(error.to_string()) }
+            }
+        }
+    }
+}
+
+fn checked_name(name: &str) -> Result<&str, Problem> {
+    is_name(name).then_some(name).ok_or_else(|| {
+        Problem::bad_request(format!("`{}` cannot be the name of a dataset", name.escape_debug()))
+            .with_hint("names are letters, digits, `.`, `_` and `-`, at most 64, and do not begin with a dot")
+    })
+}
+
+fn encoding_of(headers: &HeaderMap) -> Option<Encoding> {
+    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim();
+    match kind {
+        kind if kind.eq_ignore_ascii_case("application/json") => Some(Encoding::Json),
+        kind if kind.eq_ignore_ascii_case("application/x-protobuf") => Some(Encoding::Protobuf),
+        _ => None,
+    }
+}
+
+/// An answer in the encoding of its request. It is final: it does not become a problem of this API.
+fn answered<M: prost::Message + Serialize>(
+    status: StatusCode,
+    message: &M,
+    encoding: Encoding,
+    retry_after_s: Option<u32>,
+) -> Response {
+    let kind = match encoding {
+        Encoding::Json => "application/json",
+        Encoding::Protobuf => "application/x-protobuf",
+    };
+    let mut response = (status, otlp::answer(message, encoding)).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Some(seconds) = retry_after_s {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response.extensions_mut().insert(crate::layers::answer::Final);
+    response
+}

@@ -1,0 +1,175 @@
+//! Traces that applications send.
+
+use axum::body::{Body, to_bytes};
+use http::{Request, StatusCode};
+use karat_app::Role;
+use karat_server::Purpose;
+use karat_traces::otlp::{RpcStatus, TraceResponse};
+use prost::Message;
+use serde_json::json;
+use tower::ServiceExt;
+
+use crate::place::Place;
+
+const JSON: &str = "Content-Type: application/json";
+const LINES: &str = "Content-Type: application/x-ndjson";
+
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(format!("{}/../../fixtures/otel/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn stored(place: &Place, dataset: &str) -> Vec<serde_json::Value> {
+    let folder = place.folder.path().join("traces").join(dataset);
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    let text: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Sends bytes, and returns status, kind and bytes of the answer.
+fn send_bytes(place: &Place, headers: &[(&str, &str)], body: Vec<u8>) -> (StatusCode, String, Vec<u8>) {
+    let mut request = Request::post("/v1/traces").header("Host", "localhost").header("Content-Length", body.len());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body)).unwrap();
+    place.runtime.block_on(async {
+        let response = place.router().oneshot(request).await.unwrap();
+        let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
+        (response.status(), kind, to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec())
+    })
+}
+
+/// SV-21: spans in both encodings, also compressed, become the same rows of the service's dataset; sent again they replace
+/// themselves.
+#[test]
+fn spans_in_both_encodings_become_rows() {
+    let place = Place::serve();
+    let answer = place.send("POST", "/v1/traces", &[JSON], &String::from_utf8(fixture("gen_ai.json")).unwrap());
+    assert_eq!((answer.status, answer.text.as_str()), (StatusCode::OK, "{}"));
+    let rows = stored(&place, "faq-bot");
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0]["output"], "30 days from delivery.");
+
+    let (status, kind, bytes) = send_bytes(
+        &place,
+        &[("Content-Type", "application/x-protobuf"), ("X-Karat-Dataset", "copy"), ("Content-Encoding", "gzip")],
+        gzip(&fixture("gen_ai.pb")),
+    );
+    assert_eq!((status, kind.as_str()), (StatusCode::OK, "application/x-protobuf"));
+    assert_eq!(TraceResponse::decode(bytes.as_slice()).unwrap(), TraceResponse::default());
+    assert_eq!(stored(&place, "copy"), rows);
+
+    place.send("POST", "/v1/traces", &[JSON], &String::from_utf8(fixture("gen_ai.json")).unwrap());
+    let datasets = place.get("/traces").json();
+    assert_eq!(datasets["items"][1]["name"], "faq-bot");
+    assert_eq!(datasets["items"][1]["rows"], 3);
+}
+
+/// SV-21: what cannot be a row is counted with its reason; a request that cannot be read is an error of the protocol.
+#[test]
+fn rejected_spans_are_counted_and_errors_are_those_of_the_protocol() {
+    let place = Place::serve();
+    let answer = place.send("POST", "/v1/traces", &[JSON], &String::from_utf8(fixture("gen_ai-events.json")).unwrap());
+    let partial = &answer.json()["partialSuccess"];
+    assert_eq!(partial["rejectedSpans"], 1);
+    assert_eq!(partial["errorMessage"], "no message content: turn content capture on in the SDK");
+
+    let broken = place.send("POST", "/v1/traces", &[JSON], "{");
+    assert_eq!((broken.status, broken.json()["code"].clone()), (StatusCode::BAD_REQUEST, json!(3)));
+    let (status, kind, bytes) = send_bytes(&place, &[("Content-Type", "application/x-protobuf")], vec![7]);
+    assert_eq!((status, kind.as_str()), (StatusCode::BAD_REQUEST, "application/x-protobuf"));
+    assert!(RpcStatus::decode(bytes.as_slice()).unwrap().message.contains("no OTLP protobuf"));
+
+    let named = place.send("POST", "/v1/traces", &[JSON, "X-Karat-Dataset: ../x"], "{}");
+    assert_eq!(named.status, StatusCode::BAD_REQUEST);
+    let form = place.send("POST", "/v1/traces", &["Content-Type: text/plain"], "{}");
+    assert_eq!(form.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+}
+
+/// SV-21: lines are rows; one that is none is rejected by its number, and so is one from the future.
+#[test]
+fn lines_are_rows_and_broken_ones_are_rejected_by_number() {
+    let place = Place::serve();
+    let lines = "{\"input\":\"q\",\"output\":\"a\"}\n\n{\"input\":\"q\"}\n{\"input\":\"q\",\"output\":\"a\",\"time\":\"2026-07-01T00:00:00Z\"}\n";
+    let answer = place.send("POST", "/traces?dataset=faq", &[LINES], lines);
+    assert_eq!(answer.status, StatusCode::OK);
+    let added = answer.json();
+    assert_eq!((&added["accepted"], &added["duplicates"], &added["sampled_out"]), (&json!(1), &json!(0), &json!(0)));
+    assert_eq!(added["rejected"][0]["line"], 3);
+    assert_eq!(
+        added["rejected"][1],
+        json!({ "line": 4, "reason": "the call begins in the future: check the clock of the sender" })
+    );
+    assert_eq!(stored(&place, "faq").len(), 1);
+    let again = place.send("POST", "/traces?dataset=faq", &[LINES], "{\"input\":\"q\",\"output\":\"a\"}");
+    assert_eq!(again.json()["duplicates"], 1);
+    assert_eq!(place.send("POST", "/traces", &[LINES], "{}").status, StatusCode::BAD_REQUEST);
+    assert_eq!(place.send("POST", "/traces?dataset=.x", &[LINES], "{}").status, StatusCode::BAD_REQUEST);
+}
+
+/// SV-20, SV-22: the rules of a suite below the root hold before the disk: what it redacts is not there, and a share keeps
+/// its traces. Without a rule, keys are still not kept.
+#[test]
+fn the_rules_of_a_suite_hold_before_the_disk() {
+    let place = Place::serve();
+    let suite = "name: s\nprivacy: { redact: [email] }\ntraces: { faq: { sample: 50% }, secret: {} }\n";
+    place.write("one/karat.yaml", suite);
+    place.write("two/karat.yaml", "name: t\nprivacy: { sensitive: true }\ntraces: { secret: {} }\n");
+    let lines: String = (0..100)
+        .map(|n| format!("{{\"input\":\"ann@example.com asks {n}\",\"output\":\"sk-abcdefghijklmnopqrstuvwx\"}}\n"))
+        .collect();
+    let added = place.send("POST", "/traces?dataset=faq", &[LINES], &lines).json();
+    let kept = added["accepted"].as_u64().unwrap();
+    assert_eq!(kept + added["sampled_out"].as_u64().unwrap(), 100);
+    assert!((25..75).contains(&kept), "{kept}");
+    let rows = stored(&place, "faq");
+    assert!(rows.iter().all(|row| row["p"] == 0.5 && row["input"].as_str().unwrap().starts_with("[email] asks")));
+
+    place.send("POST", "/traces?dataset=secret", &[LINES], &lines);
+    let row = &stored(&place, "secret")[0];
+    assert!(row["input"]["hash"].as_str().unwrap().starts_with("blake3:"), "{row}");
+    place.send("POST", "/traces?dataset=other", &[LINES], &lines);
+    let row = &stored(&place, "other")[0];
+    assert_eq!(row["output"], "[api_key]");
+    assert!(row["input"].as_str().unwrap().contains("ann@example.com"));
+}
+
+/// SV-08, SV-21: the token of an application sends traces and does nothing else; a server that only shows runs takes none.
+#[test]
+fn a_token_of_an_application_sends_traces_only() {
+    let place = Place::serve();
+    let token = place.app.create_token("app", Role::Ingest, None).unwrap();
+    let bearer = format!("Authorization: Bearer {}", token.text);
+    let line = "{\"input\":\"q\",\"output\":\"a\"}";
+    assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES, &bearer], line).status, StatusCode::OK);
+    assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES], line).status, StatusCode::UNAUTHORIZED);
+    assert_eq!(place.send("GET", "/traces", &[&bearer], "").status, StatusCode::FORBIDDEN);
+    let reader = place.app.create_token("reader", Role::Run, None).unwrap();
+    let bearer = format!("Authorization: Bearer {}", reader.text);
+    assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES, &bearer], line).status, StatusCode::FORBIDDEN);
+    let view = Place::new(Purpose::View { style: false });
+    assert_eq!(view.send("POST", "/traces?dataset=faq", &[LINES], line).status, StatusCode::FORBIDDEN);
+}
+
+/// SV-05, SV-21: a body may have 20 MiB, also after decompression, and other requests no more than before.
+#[test]
+fn the_limit_holds_after_decompression() {
+    let place = Place::serve();
+    let text = " ".repeat(21 << 20).into_bytes();
+    let headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")];
+    assert_eq!(send_bytes(&place, &headers, gzip(&text)).0, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(send_bytes(&place, &headers[..1], text.clone()).0, StatusCode::PAYLOAD_TOO_LARGE);
+    let large = format!("{{\"resourceSpans\":[]{}}}", " ".repeat(2 << 20)).into_bytes();
+    assert_eq!(send_bytes(&place, &headers[..1], large).0, StatusCode::OK);
+    let other = place.send("POST", "/eval/run", &[JSON], &" ".repeat(2 << 20));
+    assert_eq!(other.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    writer.write_all(bytes).unwrap();
+    writer.finish().unwrap()
+}
