@@ -36,7 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate, rubrics};
-use server::{serve, token, view};
+use server::{serve, token, traces, view};
 
 pub use values::usd;
 

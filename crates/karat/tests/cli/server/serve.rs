@@ -109,3 +109,31 @@ fn a_suite_below_the_root_runs() {
     assert!(place.fine(&["ls"]).stdout.contains("mine"));
     assert!(!place.path().join("suites/.karat").exists());
 }
+
+/// SV-21, SV-22: what an application sends is scored by a suite as the rows of its day, and removed by person.
+#[test]
+fn traces_are_scored_as_the_rows_of_their_day() {
+    let place = Place::new();
+    let suite = "name: live\ndataset: { source: \"traces:faq\", days: 1 }\nvariants:\n  live:\n    - recorded: { column: output, missing: skip }\n      meter: { latency_ms: { call: latency_ms } }\nscorers:\n  short: { metric: length, max: 6 }\n  latency: { metric: latency, with: { stage: call } }\n";
+    place.write("live/karat.yaml", suite);
+    let served = Served::start(&place, &[]);
+    let line = |n: u32, output: &str| {
+        format!(
+            "{{\"input\":\"q{n}\",\"output\":{output},\"time\":\"2026-03-01T0{n}:00:00Z\",\"latency_ms\":250,\"metadata\":{{\"user\":\"u{n}\",\"error\":\"429\"}}}}\n"
+        )
+    };
+    let lines = line(1, "\"short\"") + &line(2, "\"much too long\"") + &line(3, "null");
+    let (status, answer) = served.ask("POST /traces?dataset=faq", "Content-Type: application/x-ndjson\r\n", &lines);
+    assert!(status == 200 && answer.contains("\"accepted\":3"), "{answer}");
+    assert_eq!(served.end(), Some(0));
+
+    let run = place.fine(&["run", "live", "--as-of", "2026-03-01", "--run-id", "day"]);
+    assert!(run.all().contains("cells 3 of 3, 0 failed, 0 unscored, 1 skipped"), "{}", run.all());
+    let report = place.report("day");
+    assert_eq!(report["cells"][0]["scores"]["latency"]["value"], 250.0, "{}", report["cells"][0]);
+    let list: serde_json::Value = serde_json::from_str(&place.fine(&["traces", "ls", "--json"]).stdout).unwrap();
+    assert_eq!((&list[0]["name"], &list[0]["rows"]), (&"faq".into(), &3.into()));
+    let removed = place.fine(&["traces", "rm", "--match", "metadata.user=u1"]);
+    assert!(removed.stderr.contains("removed 1 row"), "{}", removed.all());
+    assert_eq!(place.karat(&["run", "live", "--as-of", "2026-03-02"]).code, 1);
+}
