@@ -38,7 +38,7 @@ pub enum LineError {
     BadPart {
         /// The part.
         key: &'static str,
-        /// How it differs.
+        /// The difference.
         message: String,
     },
 }

@@ -56,7 +56,7 @@ pub struct ResourceSpans {
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Resource {
-    /// What is known of it.
+    /// Its attributes.
     #[prost(message, repeated, tag = "1")]
     #[serde(deserialize_with = "or_default")]
     pub attributes: Vec<KeyValue>,
@@ -90,21 +90,21 @@ pub struct Span {
     pub parent_span_id: Vec<u8>,
     /// Nanoseconds since 1970.
     #[prost(fixed64, tag = "7")]
-    #[serde(deserialize_with = "unsigned")]
+    #[serde(deserialize_with = "read_count")]
     pub start_time_unix_nano: u64,
     /// Nanoseconds since 1970.
     #[prost(fixed64, tag = "8")]
-    #[serde(deserialize_with = "unsigned")]
+    #[serde(deserialize_with = "read_count")]
     pub end_time_unix_nano: u64,
-    /// What is known of it.
+    /// Its attributes.
     #[prost(message, repeated, tag = "9")]
     #[serde(deserialize_with = "or_default")]
     pub attributes: Vec<KeyValue>,
-    /// What happened meanwhile.
+    /// Events during the operation.
     #[prost(message, repeated, tag = "11")]
     #[serde(deserialize_with = "or_default")]
     pub events: Vec<Event>,
-    /// How it ended.
+    /// Its end.
     #[prost(message, optional, tag = "15")]
     pub status: Option<Status>,
 }
@@ -117,17 +117,17 @@ pub struct Event {
     #[prost(string, tag = "2")]
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// What is known of it.
+    /// Its attributes.
     #[prost(message, repeated, tag = "3")]
     #[serde(deserialize_with = "or_default")]
     pub attributes: Vec<KeyValue>,
 }
 
-/// How a span ended.
+/// The end of a span.
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
-    /// What went wrong.
+    /// The reason of a failure.
     #[prost(string, tag = "2")]
     #[serde(deserialize_with = "or_default")]
     pub message: String,
@@ -219,7 +219,7 @@ pub struct TraceResponse {
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartialSuccess {
-    /// How many.
+    /// The number of spans.
     #[prost(int64, tag = "1")]
     pub rejected_spans: i64,
     /// Why, for the person who reads the sender's log.
@@ -233,7 +233,7 @@ pub struct RpcStatus {
     /// A gRPC code.
     #[prost(int32, tag = "1")]
     pub code: i32,
-    /// What went wrong.
+    /// The reason of a failure.
     #[prost(string, tag = "2")]
     pub message: String,
 }
@@ -304,7 +304,7 @@ impl IntegerOrText {
         }
     }
 
-    fn unsigned(self) -> Option<u64> {
+    fn into_count(self) -> Option<u64> {
         match self {
             Self::Integer(value) => u64::try_from(value).ok(),
             Self::Unsigned(value) => Some(value),
@@ -335,8 +335,8 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D)
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-fn unsigned<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    Ok(Option::<IntegerOrText>::deserialize(from)?.and_then(IntegerOrText::unsigned).unwrap_or_default())
+fn read_count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    Ok(Option::<IntegerOrText>::deserialize(from)?.and_then(IntegerOrText::into_count).unwrap_or_default())
 }
 
 /// Some senders write the names of the code.

@@ -51,7 +51,7 @@ pub struct Context {
     /// Its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// How well it matched, by the retriever.
+    /// The retriever's measure of the match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
@@ -63,7 +63,7 @@ pub struct Metadata {
     /// The model that answered, else the one that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who serves it.
+    /// The service that runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The program that called (`service.name`).
@@ -84,7 +84,7 @@ pub struct Metadata {
     /// Marks of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Whatever else the program says of the trace.
+    /// Other facts that the program states of the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<Value>,
 }

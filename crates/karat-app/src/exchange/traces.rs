@@ -28,7 +28,7 @@ const AHEAD_MS: u64 = 24 * 60 * 60 * 1000;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What the steps of a server share about traces.
+/// The writer of traces and the rules of what is kept, shared by the requests of a server.
 #[derive(Default)]
 pub(crate) struct TraceState {
     writer: Mutex<Option<TraceWriter>>,
@@ -52,7 +52,7 @@ struct RowRule {
 /// The fate of the rows of a request.
 #[derive(Debug, Default)]
 pub struct AddedTraces {
-    /// How many were kept.
+    /// The number of rows that were kept.
     pub added: AddedRows,
     /// Positions of rows whose call begins in the future, by the clock of this machine.
     pub in_the_future: Vec<usize>,
@@ -112,7 +112,7 @@ impl App {
     }
 
     fn trace_writer(&self) -> io::Result<TraceWriter> {
-        let mut writer = locked(&self.opened.traces().writer);
+        let mut writer = lock(&self.opened.traces().writer);
         if let Some(writer) = &*writer {
             return Ok(writer.clone());
         }
@@ -122,7 +122,7 @@ impl App {
 
     /// The rule of a dataset. A suite that cannot be read keeps the rules that it had.
     fn rule_of(&self, dataset: &str, now: Moment) -> Arc<RowRule> {
-        let mut known = locked(&self.opened.traces().rules);
+        let mut known = lock(&self.opened.traces().rules);
         let is_fresh = known.read_at.is_some_and(|read| now.0.abs_diff(read.0) < RULES_MS);
         if !is_fresh {
             known.read_at = Some(now);
@@ -229,6 +229,6 @@ fn hash(value: &Value) -> Value {
     json!({ "hash": format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex()), "bytes": text.len() })
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -100,12 +100,12 @@ async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> Response {
         return problem.with_detail(detail).into_response();
     };
     match spans(&state, &headers, &body, encoding).await {
-        Ok(answer) => answered(StatusCode::OK, &answer, encoding, None),
+        Ok(response) => answer(StatusCode::OK, &response, encoding, None),
         Err(problem) => {
             // The codes of gRPC: 3 invalid argument, 14 unavailable.
             let code = if problem.status.is_client_error() && problem.retry_after_s.is_none() { 3 } else { 14 };
             let message = problem.detail.unwrap_or(problem.title);
-            answered(problem.status, &RpcStatus { code, message }, encoding, problem.retry_after_s)
+            answer(problem.status, &RpcStatus { code, message }, encoding, problem.retry_after_s)
         }
     }
 }
@@ -186,7 +186,7 @@ fn encoding_of(headers: &HeaderMap) -> Option<Encoding> {
 }
 
 /// An answer in the encoding of its request. It is final: it does not become a problem of this API.
-fn answered<M: prost::Message + Serialize>(
+fn answer<M: prost::Message + Serialize>(
     status: StatusCode,
     message: &M,
     encoding: Encoding,

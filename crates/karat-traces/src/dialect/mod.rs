@@ -14,7 +14,7 @@ use crate::row::{Context, Usage};
 /// The fields of a call, as far as a convention gives them.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
-    /// Whether the span is one call of a model.
+    /// True if the span is one call of a model.
     pub is_call: bool,
     pub model: Option<String>,
     pub provider: Option<String>,

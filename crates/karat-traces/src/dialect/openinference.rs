@@ -14,7 +14,7 @@ pub(super) fn fields(attributes: &Attributes) -> Fields {
     }
     let messages = messages(attributes, "llm.input_messages");
     let output = reply(&self::messages(attributes, "llm.output_messages"));
-    let value = |name: &str| attributes.get(name).filter(|value| **value != Value::from("")).cloned();
+    let value = |name: &str| attributes.get(name).filter(|value| value.as_str() != Some("")).cloned();
     Fields {
         is_call,
         model: attributes.text(&["llm.model_name"]),

@@ -23,7 +23,7 @@ pub(super) struct Day {
     text: Vec<u8>,
 }
 
-/// What became of a row.
+/// The fate of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     New,

@@ -220,7 +220,7 @@ fn matches(line: &str, matching: &[(String, String)]) -> bool {
         let value = name.split('.').try_fold(&row, |value, part| value.get(part));
         match value {
             Some(Value::String(text)) => text == wanted,
-            Some(value) => value.to_string() == *wanted,
+            Some(value) => serde_json::from_str::<Value>(wanted).is_ok_and(|wanted| wanted == *value),
             None => false,
         }
     })

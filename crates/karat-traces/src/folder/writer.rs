@@ -29,7 +29,7 @@ pub struct ShareRule {
     pub per_day: Option<u64>,
 }
 
-/// What became of the rows of a request.
+/// The fate of the rows of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AddedRows {
     /// Rows that were not there yet.

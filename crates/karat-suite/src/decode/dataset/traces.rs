@@ -56,7 +56,7 @@ impl Decoder<'_> {
                 .is_some_and(|day| first.is_none_or(|first| day >= first) && last.is_none_or(|last| day <= last))
         });
         entries.sort();
-        let paths: Vec<_> = entries.iter().map(|entry| FilePath::literal(&format!("{name}/{entry}"))).collect();
+        let paths: Vec<_> = entries.iter().map(|entry| FilePath::literal(format!("{name}/{entry}"))).collect();
         let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: path.path.clone() }).collect();
         match Digests::begin(&files, sources) {
             Ok(digests) => Some((DatasetSource::Traces(Traces { files, paths }), digests)),

@@ -1,5 +1,8 @@
 //! Datasets: forms, roles, columns, schemas, checks, selection.
 
+mod dated;
+mod traces;
+
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
