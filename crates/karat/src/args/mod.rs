@@ -38,7 +38,7 @@ pub use housekeeping::{
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
-pub use server::{ServeArgs, TokenCommand, TracesCommand, ViewArgs};
+pub use server::{McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
@@ -174,6 +174,8 @@ pub enum Command {
     View(ViewArgs),
     /// Serve the dashboard and the HTTP API
     Serve(ServeArgs),
+    /// Answer coding agents (Model Context Protocol, over stdin and stdout)
+    Mcp(McpArgs),
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),

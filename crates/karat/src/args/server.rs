@@ -40,6 +40,22 @@ pub struct ServeArgs {
     pub allow_commands: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Folder of the suites that agents may plan and run; nothing outside of it is read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub root: PathBuf,
+    /// Allow agents to start runs
+    #[arg(long, requires = "budget_usd")]
+    pub allow_runs: bool,
+    /// US dollars that all runs of the session may spend together
+    #[arg(long, value_name = "USD", requires = "allow_runs", value_parser = parse::dollars)]
+    pub budget_usd: Option<f64>,
+    /// Allow suites that run programs
+    #[arg(long, requires = "allow_runs")]
+    pub allow_commands: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum TracesCommand {
     /// List the datasets of traces

@@ -298,6 +298,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "mcp",
+        &[
+            ("karat mcp --root evals", "Let an agent read runs and reports, and plan the suites in evals"),
+            ("karat mcp --root evals --allow-runs --budget-usd 2", "Let it run them, too, for at most 2 dollars"),
+        ],
+    ),
+    (
         "traces",
         &[
             ("karat traces ls", "List the datasets of traces"),

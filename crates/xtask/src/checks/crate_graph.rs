@@ -44,7 +44,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("karat-server", &["karat-types", "karat-page", "karat-traces", "karat-app"]),
-    ("karat", &["karat-types", "karat-app", "karat-server"]),
+    ("karat-mcp", &["karat-types", "karat-app"]),
+    ("karat", &["karat-types", "karat-app", "karat-server", "karat-mcp"]),
 ];
 
 /// Crates that no library without a network stack may pull in.

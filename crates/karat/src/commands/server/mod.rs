@@ -1,9 +1,11 @@
 //! Commands of the server.
 //!
 //! - `view` shows stored runs in a browser; `serve` also starts runs, for several people or programs
+//! - `mcp` answers coding agents
 //! - `traces` lists and removes what applications have sent to `serve`
 //! - `token` creates and revokes the tokens of `serve`
 
+pub mod mcp;
 pub mod serve;
 pub mod token;
 pub mod traces;

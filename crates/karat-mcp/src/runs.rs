@@ -1,0 +1,143 @@
+//! Runs that an agent starts. All of them together spend no more than the user allows, and each goes on in the background,
+//! so that no agent waits for a run longer than it wants to.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use karat_app::{App, CallRecording, Execution, Invocation, Stop};
+use karat_types::SilentObserver;
+
+/// What runs of agents may do.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLimits {
+    /// US dollars that all runs of one session may spend together.
+    pub budget_usd: f64,
+    /// True if suites that run programs are allowed.
+    pub allow_commands: bool,
+}
+
+/// The runs of a session.
+pub(crate) struct Runs {
+    app: App,
+    limits: Option<RunLimits>,
+    state: Arc<State>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    stop: Stop,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was spent by runs that have ended.
+    spent_usd: Mutex<f64>,
+    /// The run that is under way, and how the last one failed.
+    active: Mutex<Active>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Active {
+    run: Option<String>,
+    failure: Option<(String, String)>,
+}
+
+impl Runs {
+    pub fn new(app: App, limits: Option<RunLimits>) -> Self {
+        Self { app, limits, state: Arc::default(), threads: Mutex::default(), stop: Stop::new() }
+    }
+
+    /// Returns whether agents may start runs.
+    pub fn are_allowed(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Returns whether suites may run programs.
+    pub fn allow_commands(&self) -> bool {
+        self.limits.is_some_and(|limits| limits.allow_commands)
+    }
+
+    /// Starts a run and waits for its end, but no longer than `wait`. Returns its id.
+    ///
+    /// # Errors
+    /// Runs are not allowed, one is under way, the money is used up, or the suite cannot be run.
+    pub fn start(&self, mut invocation: Invocation, wait: Duration) -> Result<String, String> {
+        let limits = self.limits.ok_or("runs are not allowed here: start `karat mcp` with --allow-runs and --budget-usd")?;
+        let left = limits.budget_usd - *lock(&self.state.spent_usd);
+        if left <= 0.0 {
+            return Err(format!("the budget of ${} for this session is used up; the user can start `karat mcp` again", limits.budget_usd));
+        }
+        let asked = invocation.overrides.budget_usd.unwrap_or(left);
+        invocation.overrides.budget_usd = Some(asked.min(left));
+        invocation.overrides.safe = !limits.allow_commands;
+        let plan = self.app.load(&invocation).map_err(|error| message(&error))?.plan;
+        let run = self.app.new_id(&plan.header);
+        {
+            let mut active = lock(&self.state.active);
+            if let Some(other) = &active.run {
+                return Err(format!("run {other} is under way: ask for its status until it has ended"));
+            }
+            active.run = Some(run.clone());
+            active.failure = None;
+        }
+        let execution = Execution {
+            run_id: Some(run.clone()),
+            resume: false,
+            observer: Arc::new(SilentObserver),
+            stop: self.stop.clone(),
+            tape: CallRecording::None,
+        };
+        let (app, state, id) = (self.app.clone(), Arc::clone(&self.state), run.clone());
+        let work = move || {
+            let ended = app.run(plan, &invocation, execution);
+            // Also of a run that failed: its store says what was paid.
+            *lock(&state.spent_usd) += app.run_state(&id).map_or(0.0, |state| state.spend_usd);
+            let mut active = lock(&state.active);
+            active.run = None;
+            active.failure = ended.err().map(|error| (id, message(&error)));
+            state.ended.notify_all();
+        };
+        let thread = thread::Builder::new().name("run".to_owned()).spawn(work).map_err(|error| error.to_string())?;
+        lock(&self.threads).push(thread);
+        self.wait_for(&run, wait)?;
+        Ok(run)
+    }
+
+    /// Waits until a run of this session has ended, but no longer than `wait`.
+    ///
+    /// # Errors
+    /// The run failed, with its message.
+    pub fn wait_for(&self, run: &str, wait: Duration) -> Result<(), String> {
+        let until = Instant::now() + wait;
+        let mut active = lock(&self.state.active);
+        while active.run.as_deref() == Some(run) {
+            let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else { break };
+            let waited = self.state.ended.wait_timeout(active, left);
+            active = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        match &active.failure {
+            Some((failed, message)) if failed == run => Err(message.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stops what is under way, and waits for its end.
+    pub fn stop(&self) {
+        self.stop.set();
+        for thread in lock(&self.threads).drain(..) {
+            // A run that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// An error with its advice.
+pub(crate) fn message(error: &karat_app::AppError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}. {hint}"),
+        None => error.to_string(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
