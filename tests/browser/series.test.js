@@ -1,15 +1,11 @@
 // The page of a dated suite as a file, in a browser without a network. Each test names its requirement.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { launch, open, THEMES, WIDTHS } from "./browser.js";
+import { launch, open, THEMES, violations, WIDTHS } from "./browser.js";
 
-const require = createRequire(import.meta.url);
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const folder = process.env.KARAT_TEST_SERIES_PAGES ?? "series-pages";
-const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
 
 /** @param {string} name */
 const url = (name) => pathToFileURL(`${folder}/${name}.html`).href;
@@ -21,17 +17,6 @@ const number = (text) => Number(text.replace("−", "-").replace("+", ""));
 let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser?.close(); });
-
-/** Violations of a page, with the rows beyond the first few removed: they are alike. */
-const violations = async (page) => {
-  await page.evaluate(() => {
-    document.querySelectorAll("details").forEach((details) => { details.open = true; });
-    document.querySelectorAll("tbody tr:nth-child(n + 15)").forEach((row) => row.remove());
-  });
-  await page.addScriptTag({ content: axe });
-  const result = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
-  return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-};
 
 describe("page of a dated suite", () => {
   for (const name of ["series", "hidden", "judges"]) {

@@ -12,6 +12,7 @@
 (() => {
   const root = document.documentElement;
   root.dataset.script = "on";
+  document.addEventListener("DOMContentLoaded", () => { root.dataset.parsed = "on"; });
 
   /** Reads a preference; a page from `file://` or a private window may refuse storage.
    * @param {string} key @returns {string | null} */

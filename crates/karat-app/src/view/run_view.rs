@@ -23,8 +23,6 @@ pub struct ViewMetric {
     pub binary: bool,
     /// The better direction.
     pub better: Better,
-    /// True if summaries show it.
-    pub is_headline: bool,
 }
 
 /// A run with its index. Immutable: a run that goes on gets another one.
@@ -91,6 +89,11 @@ impl RunView {
         self.metrics.iter().position(|metric| metric.name == name)
     }
 
+    /// Positions of the metrics that summaries show, the main one first.
+    pub fn headline(&self) -> Vec<usize> {
+        headline_metrics(&self.plan)
+    }
+
     /// The numbers of a metric.
     pub fn column(&self, metric: usize) -> Option<&MetricColumn> {
         let own = self.plan.metrics.len();
@@ -118,14 +121,12 @@ const COST: &str = "cost";
 
 /// The metrics of a plan, then latency and cost unless a scorer has their name.
 fn metrics(plan: &PlanHeader) -> Vec<ViewMetric> {
-    let headline = headline_metrics(plan);
-    let own = plan.metrics.iter().enumerate().map(|(at, metric)| ViewMetric {
+    let own = plan.metrics.iter().map(|metric| ViewMetric {
         name: metric.name.clone(),
         unit: plan.unit_of(metric),
         range: metric.range,
         binary: metric.binary,
         better: metric.better,
-        is_headline: headline.contains(&at),
     });
     let beside = [(LATENCY, "ms"), (COST, "USD")].into_iter().filter(|(name, _)| plan.metric(name).is_none());
     let beside = beside.map(|(name, unit)| ViewMetric {
@@ -134,7 +135,6 @@ fn metrics(plan: &PlanHeader) -> Vec<ViewMetric> {
         range: None,
         binary: false,
         better: Better::Lower,
-        is_headline: false,
     });
     own.chain(beside).collect()
 }

@@ -204,13 +204,13 @@ fn load(rows: &StoredRun) -> Result<(Arc<PlanHeader>, RunIndex, Key), AppError> 
 
 /// The newest finished run of the same suite that started before a run.
 fn previous_run(store: &Store, header: &RunHeader) -> Result<Option<String>, AppError> {
-    let runs = store.runs_of_suite(&header.plan.suite, usize::MAX)?;
-    let earlier = runs.into_iter().skip_while(|run| *run != header.id).skip(1);
-    for run in earlier {
+    let mut earlier = store.run_before(&header.id)?;
+    while let Some(run) = earlier {
         let before = store.run(&run)?;
         if before.status == RunStatus::Finished && before.plan.run.measures_judges == header.plan.run.measures_judges {
             return Ok(Some(run));
         }
+        earlier = store.run_before(&run)?;
     }
     Ok(None)
 }

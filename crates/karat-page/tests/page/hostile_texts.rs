@@ -12,7 +12,7 @@ use crate::every_field::everything;
 /// Elements that components, charts and Markdown make.
 const ELEMENTS: &str = "html head body a article b bdi blockquote br button caption circle code dd del details div dl dt em figure \
     g h3 h4 header hr input ins k-table li line mark ol p path polygon pre rect s span strong summary svg table tbody td \
-    text thead th title tr ul";
+    text thead th title tr tspan ul";
 
 fn corpus() -> Vec<String> {
     let file = include_str!("../../../../fixtures/hostile-texts.jsonl");

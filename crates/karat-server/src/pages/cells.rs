@@ -55,8 +55,7 @@ async fn cells(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -
 fn columns(query: &mut Query, view: &RunView, wanted: &CellQuery) -> Vec<usize> {
     let mut shown = query.values("cols", "a metric of this run", |name| view.metric(name));
     if shown.is_empty() {
-        let headline = view.metrics.iter().enumerate().filter(|(_, metric)| metric.is_headline);
-        shown.extend(headline.map(|(at, _)| at).take(FEW_METRICS));
+        shown.extend(view.headline().into_iter().take(FEW_METRICS));
         let asked = wanted.metric.iter().chain(wanted.order.as_ref().map(|order| &order.by));
         shown.extend(asked.filter_map(|name| view.metric(name)));
         shown.extend(view.metric("latency").into_iter().chain(view.metric("cost")));

@@ -178,7 +178,7 @@ fn list(query: &Query, page: &RunsPage, now: Moment) -> Markup {
     html! {
         @if page.waiting > 0 {
             p.soft role="status" data-testid="waiting" {
-                "Verdicts of " (karat_page::number::count_noun(page.waiting, "large run")) " are being computed; load the page again to see them."
+                "Verdicts of " (karat_page::number::count_noun(page.waiting, "run")) " are being computed; load the page again to see them."
             }
         }
         form method="get" action="/compare/runs" {

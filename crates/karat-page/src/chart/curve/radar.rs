@@ -19,7 +19,10 @@ const FEWEST: usize = 3;
 const MOST: usize = 12;
 
 const RADIUS: f64 = 110.0;
-const CENTRE: (f64, f64) = (190.0, 145.0);
+const CENTRE: (f64, f64) = (230.0, 150.0);
+
+/// Characters of a line of a label: as many as fit between the circle and the edge.
+const LABEL: usize = 17;
 
 pub(crate) fn render(radar: &Radar) -> Markup {
     if radar.axes.len() < FEWEST || radar.axes.len() > MOST {
@@ -80,7 +83,7 @@ fn drawing(radar: &Radar, axis: &Axis) -> Markup {
     // Figures with few axes end above the circle.
     let lowest = (0..n).map(|at| spoke(at, n, 1.09).1).fold(CENTRE.1, f64::max);
     html! {
-        svg.radar viewBox=(format!("0 10 380 {}", coordinate(lowest + 8.0))) aria-hidden="true" {
+        svg.radar viewBox=(format!("0 0 460 {}", coordinate(lowest + 22.0))) aria-hidden="true" {
             @for tick in axis.ticks() {
                 polygon.grid-line fill="none" points=(polygon((0..n).map(|at| at_value(at, *tick)))) {}
             }
@@ -118,12 +121,34 @@ fn label(name: &str, at: usize, n: usize) -> Markup {
     } else {
         "end"
     };
-    // Twelve characters fit beside the figure; the list has the whole name.
-    let mut short: String = short_name(name).chars().take(13).collect();
-    if short_name(name).chars().count() > 13 {
-        short = short.chars().take(12).chain(['…']).collect();
+    let lines = label_lines(&short_name(name));
+    // Labels above the figure grow upwards, those below it downwards.
+    let lift = if lines.len() < 2 { 0.0 } else { 7.0 - 7.0 * (y - CENTRE.1) / RADIUS };
+    html! {
+        text text-anchor=(anchor) {
+            title { (line(name)) }
+            @for (at, words) in lines.iter().enumerate() {
+                tspan x=(coordinate(x)) y=(coordinate(y + 4.0 - lift + 14.0 * at as f64)) { (words) }
+            }
+        }
     }
-    html! { text x=(coordinate(x)) y=(coordinate(y + 4.0)) text-anchor=(anchor) { (short) title { (line(name)) } } }
+}
+
+/// Returns a name on one line, or on two lines that are broken between its words; the list has the whole name.
+fn label_lines(name: &str) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() <= LABEL {
+        return vec![name.to_owned()];
+    }
+    let is_end = |at: usize| match (chars.get(at - 1), chars.get(at)) {
+        (Some(before), Some(after)) => !before.is_alphanumeric() || (before.is_lowercase() && after.is_uppercase()),
+        _ => false,
+    };
+    let end = (1..=LABEL).rev().find(|at| is_end(*at)).unwrap_or(LABEL);
+    let (first, rest) = chars.split_at(end);
+    let second: String =
+        if rest.len() <= LABEL { rest.iter().collect() } else { rest.iter().take(LABEL - 1).chain(&['…']).collect() };
+    vec![first.iter().collect::<String>().trim_end().to_owned(), second]
 }
 
 fn rows(radar: &Radar) -> Rows {
@@ -152,4 +177,19 @@ fn sentence(radar: &Radar) -> String {
     let told =
         |axis: &crate::block::RadarAxis| format!("{} {}", short_name(&axis.name), radar.scale.sentence(&axis.estimate));
     radar.axes.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DB-36: long names of axes stand on two lines, broken between words.
+    #[test]
+    fn long_labels_have_two_lines() {
+        assert_eq!(label_lines("coverage"), ["coverage"]);
+        assert_eq!(label_lines("completeness of evidence"), ["completeness of", "evidence"]);
+        assert_eq!(label_lines("significanceCalibration"), ["significance", "Calibration"]);
+        assert_eq!(label_lines("narrative_quality.overall"), ["narrative_", "quality.overall"]);
+        assert_eq!(label_lines(&"x".repeat(40)), ["x".repeat(17), format!("{}…", "x".repeat(16))]);
+    }
 }
