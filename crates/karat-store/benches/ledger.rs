@@ -315,6 +315,7 @@ fn header(cells: u64) -> RunHeader {
         },
         models: Vec::new(),
         judges: Vec::new(),
+        embedders: Vec::new(),
         variants: Vec::new(),
         systems: vec![System { model: None, variant: 0, trials: 1 }],
         trials: 1,

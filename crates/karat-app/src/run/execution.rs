@@ -412,7 +412,7 @@ impl App {
                 Ok((providers.with_recorder(recorder.clone()), Some(recorder)))
             }
             CallRecording::Replay(path) => {
-                let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
+                let models: Vec<ModelSpec> = header.all_models().cloned().collect();
                 Ok((Providers::from_recording(&models, RecordingPlayer::open(path)?), None))
             }
         }
@@ -424,7 +424,7 @@ impl App {
         let called =
             |spec: &&ModelSpec| estimate.is_none_or(|estimate| estimate.models.iter().any(|model| model.id == spec.id));
         let mut models: Vec<ModelSpec> = Vec::new();
-        for spec in header.models.iter().chain(&header.judges).filter(called) {
+        for spec in header.all_models().filter(called) {
             if !models.iter().any(|known| known.id == spec.id) {
                 models.push(spec.clone());
             }

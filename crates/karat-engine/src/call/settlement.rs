@@ -126,6 +126,42 @@ impl SettledCall {
     }
 }
 
+/// An exchange about texts whose vectors have length 1 and stand in the reply alone: they are stored by themselves.
+pub(super) fn with_unit_vectors(exchange: Exchange, request: &Request, target: &Target) -> Exchange {
+    let Request::Chat(request) = request else { return exchange };
+    if !request.wants_vectors() {
+        return exchange;
+    }
+    let response = karat_providers::without_vectors(&exchange.response);
+    let outcome = exchange.outcome.and_then(|reply| {
+        let vectors = unit_vectors(reply.vectors, request.messages.len(), &target.who)?;
+        Ok(Reply { vectors, ..reply })
+    });
+    Exchange { response, outcome, ..exchange }
+}
+
+/// Vectors of length 1, one for each text.
+///
+/// # Errors
+/// The answer does not have one usable vector for each text.
+fn unit_vectors(vectors: Vec<Vec<f32>>, texts: usize, who: &str) -> Result<Vec<Vec<f32>>, CallError> {
+    let malformed = |what: String| CallError {
+        code: CallErrorCode::Malformed,
+        message: format!("{who}: the answer holds {what}"),
+        status: None,
+    };
+    if vectors.len() != texts {
+        return Err(malformed(format!("{} vectors for {texts} texts", vectors.len())));
+    }
+    let normalize = |vector: Vec<f32>| {
+        let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+        let is_usable = length.is_finite() && length > 0.0;
+        is_usable.then(|| vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
+    };
+    let vectors = vectors.into_iter().map(normalize).collect::<Option<Vec<_>>>();
+    vectors.ok_or_else(|| malformed("a vector without direction".to_owned()))
+}
+
 /// The notes about a call's usage and cost.
 fn notes(
     counted: UsageSource,

@@ -70,7 +70,7 @@ impl Target {
     /// Parses the bytes of an answer.
     pub fn read_reply(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
         match (request, &self.model) {
-            (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
+            (Request::Chat(request), Some(model)) => karat_providers::parse_answer(model, request, response),
             (request, _) => karat_providers::parse_external_reply(request, response).map_err(|message| CallError {
                 code: CallErrorCode::Malformed,
                 message,

@@ -7,6 +7,7 @@ use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
 
 use super::{ModelEstimate, UncachedCost};
+use crate::call::vectors::MAX_TEXTS;
 use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
 use crate::reuse::identity::seed_from_key;
 
@@ -52,6 +53,8 @@ impl CountedKeys {
 pub(super) struct CallTotals<'a> {
     counted: &'a CountedKeys,
     models: BTreeMap<(bool, String), CallSum>,
+    /// Texts that need a vector; the calls of a sum are counted in texts.
+    texts: BTreeMap<String, CallSum>,
     /// Requests to services and programs.
     outside: BTreeMap<&'static str, ExternalTotals>,
 }
@@ -98,6 +101,8 @@ pub(super) struct NeededCalls {
 pub(super) enum Recipient {
     Model(Arc<ModelSpec>),
     Judge(Arc<ModelSpec>),
+    /// A model that makes vectors: the calls are texts, of which one request holds many.
+    Texts(Arc<ModelSpec>),
     /// Services or programs.
     Outside {
         kind: &'static str,
@@ -161,13 +166,16 @@ pub(super) struct CallSum {
 impl<'a> CallTotals<'a> {
     /// Empty totals that share the set of counted keys with others.
     pub fn new(counted: &'a CountedKeys) -> Self {
-        Self { counted, models: BTreeMap::new(), outside: BTreeMap::new() }
+        Self { counted, models: BTreeMap::new(), texts: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
     /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         for (model, sum) in other.models {
             self.models.entry(model).or_default().add_if(true, &sum);
+        }
+        for (model, sum) in other.texts {
+            self.texts.entry(model).or_default().add_if(true, &sum);
         }
         for (kind, requests) in other.outside {
             self.outside.entry(kind).or_default().add(requests);
@@ -185,6 +193,9 @@ impl<'a> CallTotals<'a> {
                 }
                 Recipient::Judge(model) => {
                     self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum)
+                }
+                Recipient::Texts(model) => {
+                    self.texts.entry(model.id.clone()).or_default().add_if(is_first, sum);
                 }
                 Recipient::Outside { kind, metered, cost } => {
                     let (count, cost) = if is_first { (sum.calls.0, *cost) } else { Default::default() };
@@ -212,7 +223,12 @@ impl<'a> CallTotals<'a> {
             metered,
             floor: Money::ZERO,
         });
-        known.chain(outside).collect()
+        let texts = plan.embedders.iter().filter_map(|spec| {
+            let texts = self.texts.get(&spec.id)?;
+            let calls = (texts.calls.0.div_ceil(MAX_TEXTS as u64), texts.calls.1.div_ceil(MAX_TEXTS as u64));
+            Some(CallSum { calls, ..texts.clone() }.estimate(false, spec))
+        });
+        known.chain(texts).chain(outside).collect()
     }
 }
 
@@ -228,7 +244,9 @@ impl<'a> UncachedTotals<'a> {
         let charged = &mut self.by_system[system];
         for NeededCalls { who, sum, .. } in needed {
             let most = match who {
-                Recipient::Model(model) | Recipient::Judge(model) => sum.cost(model).map(|(_, most)| most),
+                Recipient::Model(model) | Recipient::Judge(model) | Recipient::Texts(model) => {
+                    sum.cost(model).map(|(_, most)| most)
+                }
                 Recipient::Outside { metered, cost, .. } => (!metered).then_some(cost.1),
             };
             *charged = charged.zip(most).map(|(charged, most)| charged + most);
@@ -250,7 +268,8 @@ impl<'a> UncachedTotals<'a> {
         let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
         self.by_system.iter_mut().for_each(|sum| *sum = sum.map(money));
         let count = |count: &mut u64| *count = (u128::from(*count) * u128::from(all) / u128::from(some)) as u64;
-        self.sums.models.values_mut().for_each(|sum| sum.counters_mut().into_iter().for_each(count));
+        let sums = self.sums.models.values_mut().chain(self.sums.texts.values_mut());
+        sums.for_each(|sum| sum.counters_mut().into_iter().for_each(count));
         self.sums.outside.values_mut().for_each(|requests| count(&mut requests.count));
     }
 

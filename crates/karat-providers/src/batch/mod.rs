@@ -113,7 +113,9 @@ impl Providers {
     /// Returns whether calls of a connected model can go by a batch API.
     pub fn has_batch_api(&self, model: &str) -> bool {
         self.models.get(model).is_some_and(|model| {
-            matches!(model.backend, Backend::Http(_)) && Protocol::of(&model.spec.provider).is_some()
+            matches!(model.backend, Backend::Http(_))
+                && !model.spec.embeds
+                && Protocol::of(&model.spec.provider).is_some()
         })
     }
 

@@ -45,6 +45,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         },
         models: Vec::new(),
         judges: Vec::new(),
+        embedders: Vec::new(),
         variants: Vec::new(),
         systems,
         trials,

@@ -91,7 +91,7 @@ impl FinishReason {
 }
 
 /// One parsed reply of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The text.
     pub text: String,
@@ -108,12 +108,23 @@ pub struct Reply {
     /// The turn as the provider wrote it, where it holds more than words: it goes back as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_turn: Option<RawTurn>,
+    /// The vectors of the texts, where they were asked for, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<Vec<f32>>,
 }
 
 impl Reply {
     /// A reply of words, of which nothing else is known.
     pub fn new(text: impl Into<String>, finish: FinishReason) -> Self {
-        Self { text: text.into(), finish, usage: None, model: None, tool_calls: Vec::new(), raw_turn: None }
+        Self {
+            text: text.into(),
+            finish,
+            usage: None,
+            model: None,
+            tool_calls: Vec::new(),
+            raw_turn: None,
+            vectors: Vec::new(),
+        }
     }
 
     /// The assistant's turn that this reply is in a conversation.

@@ -92,6 +92,9 @@ pub struct ModelSpec {
     pub with: Map<String, Value>,
     /// The name sent to the provider.
     pub model: String,
+    /// True if it is asked for the vectors of texts, and not for replies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub embeds: bool,
     /// Models of one family judge each other with suspicion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
@@ -179,6 +182,7 @@ impl ModelSpec {
         let id = id.into();
         Self {
             model: id.clone(),
+            embeds: false,
             id,
             provider: provider.into(),
             with: Map::new(),
