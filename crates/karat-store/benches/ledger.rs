@@ -335,6 +335,7 @@ fn header(cells: u64) -> RunHeader {
             refuses_calls: false,
             cell_line: None,
             call_log: None,
+            batch: false,
             capture: Capture::Full,
             prints_rows: false,
             layout: Default::default(),

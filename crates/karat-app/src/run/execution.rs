@@ -208,7 +208,7 @@ impl App {
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
-        let is_batched = invocation.batch || !store.batch_items(&found.id)?.is_empty();
+        let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         if is_batched {
             price_batches(&mut plan)?;
             if let CallRecording::Record(_) = &execution.tape {
@@ -254,6 +254,7 @@ impl App {
                     stop: &stop,
                     detach: invocation.detach,
                     poll: self.batch_poll(),
+                    queue_lines: Default::default(),
                 };
                 batches.run_passes(&runtime, || {
                     ledger.restart()?;

@@ -25,7 +25,7 @@ use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
-use crate::call::batch::BatchDesk;
+use crate::call::batch::{BatchDesk, Uncollected};
 use crate::call::conversations::{Conversations, call_program_with_state, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
@@ -321,7 +321,7 @@ impl CallExecutor {
     /// The model and the request of a call that goes by a batch API.
     fn batch_request<'a>(&self, request: &'a Request, target: &'a Target) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
         let (Request::Chat(request), Some(model)) = (request, target.model.as_deref()) else { return None };
-        self.providers.has_batch_api(&model.id).then_some((model, request))
+        (!target.is_live && self.providers.has_batch_api(&model.id)).then_some((model, request))
     }
 
     fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
@@ -354,7 +354,15 @@ impl CallExecutor {
         let batch = self.batches.as_ref().zip(self.batch_request(request, target));
         let made = match batch {
             Some((desk, (model, request))) => {
-                desk.exchange(key, (&self.providers, model, request), &claim).await.map(|made| Some((made?, None)))
+                match desk.exchange(key, (&self.providers, model, request), &claim).await {
+                    Ok(made) => Ok(made.map(|made| (made, None))),
+                    Err(Uncollected::Refused(refusal)) => Err(refusal),
+                    Err(Uncollected::Unreadable(error)) => {
+                        // Not an answer of the call: it is paid, and stays as it is.
+                        self.stop.fail(&error.into());
+                        Ok(None)
+                    }
+                }
             }
             None => self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await,
         };
@@ -440,6 +448,7 @@ impl CallExecutor {
             retries: *retries,
             time: None,
             agent: None,
+            is_live: true,
         };
         if let Some(refusal) = self.refusals.refusal(&target) {
             return Score::unscored(refusal);

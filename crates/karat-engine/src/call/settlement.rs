@@ -32,6 +32,8 @@ pub(crate) struct SettledCall {
     /// The part that this run paid now.
     pub paid: Money,
     pub latency_ms: f64,
+    /// True if a batch answered, so that nobody knows how long the call took.
+    pub is_untimed: bool,
     pub notes: Vec<Note>,
 }
 
@@ -87,6 +89,7 @@ impl EndedCall<'_> {
             cost: cost.ok(),
             paid: bill.cost().unwrap_or_default(),
             latency_ms: record.latency_ms,
+            is_untimed: is_untimed(&record),
         };
         (settled, record, owed)
     }
@@ -102,6 +105,7 @@ impl SettledCall {
             cost: Some(Money::ZERO),
             paid: Money::ZERO,
             latency_ms: 0.0,
+            is_untimed: false,
             notes: Vec::new(),
         }
     }
@@ -122,8 +126,14 @@ impl SettledCall {
             cost,
             paid: record.cost.filter(|_| is_untold).unwrap_or_default(),
             latency_ms: record.latency_ms,
+            is_untimed: is_untimed(&record),
         }
     }
+}
+
+/// Returns whether a batch answered a call: an answer over HTTP takes some time, and only that of a batch is not measured.
+fn is_untimed(record: &CallRecord) -> bool {
+    record.status.is_some() && record.latency_ms == 0.0
 }
 
 /// An exchange about texts whose vectors have length 1 and stand in the reply alone: they are stored by themselves.

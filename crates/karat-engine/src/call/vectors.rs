@@ -296,6 +296,7 @@ impl CallExecutor {
             retries,
             time: None,
             agent: None,
+            is_live: true,
         };
         let Some((first, _)) = batch.texts.first() else { return };
         let owner = owner_of(*first);

@@ -1,5 +1,6 @@
 //! Adds up the calls of cells: by model, counting shared calls once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,7 +53,8 @@ impl CountedKeys {
 /// The calls of each model. Shared step outputs count once.
 pub(super) struct CallTotals<'a> {
     counted: &'a CountedKeys,
-    models: BTreeMap<(bool, String), CallSum>,
+    /// By whether they judge, whether they go by batches, and the id of the model.
+    models: BTreeMap<(bool, bool, String), CallSum>,
     /// Texts that need a vector; the calls of a sum are counted in texts.
     texts: BTreeMap<String, CallSum>,
     /// Requests to services and programs.
@@ -188,12 +190,8 @@ impl<'a> CallTotals<'a> {
             let is_first = key.is_none_or(|key| self.counted.is_first(row, key));
             match who {
                 // Of several models that share a call, the first to come makes it.
-                Recipient::Model(model) => {
-                    self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum)
-                }
-                Recipient::Judge(model) => {
-                    self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum)
-                }
+                Recipient::Model(model) => self.models.entry(sum_key(false, model)).or_default().add_if(is_first, sum),
+                Recipient::Judge(model) => self.models.entry(sum_key(true, model)).or_default().add_if(is_first, sum),
                 Recipient::Texts(model) => {
                     self.texts.entry(model.id.clone()).or_default().add_if(is_first, sum);
                 }
@@ -208,9 +206,14 @@ impl<'a> CallTotals<'a> {
     /// One entry per model in the plan's order, then services and programs.
     pub fn models(&self, plan: &PlanHeader) -> Vec<ModelEstimate> {
         let specs = plan.models.iter().map(|spec| (false, spec)).chain(plan.judges.iter().map(|spec| (true, spec)));
+        // A model whose prompts go by batches may also play agents, which are run live.
+        let specs = specs.flat_map(|(judge, spec)| {
+            let live = spec.live_price.as_ref().map(|_| (judge, Cow::Owned(spec.live())));
+            std::iter::once((judge, Cow::Borrowed(spec))).chain(live)
+        });
         let known = specs.filter_map(|(judge, spec)| {
-            let sum = self.models.get(&(judge, spec.id.clone()))?;
-            Some(sum.estimate(judge, spec))
+            let sum = self.models.get(&sum_key(judge, &spec))?;
+            Some(sum.estimate(judge, &spec))
         });
         let outside = self.outside.iter().map(|(kind, &ExternalTotals { count, metered, cost })| ModelEstimate {
             id: (*kind).to_owned(),
@@ -221,6 +224,7 @@ impl<'a> CallTotals<'a> {
             output_tokens: (0, 0),
             cost: Some(cost),
             metered,
+            by_batch: false,
             floor: Money::ZERO,
         });
         let texts = plan.embedders.iter().filter_map(|spec| {
@@ -230,6 +234,10 @@ impl<'a> CallTotals<'a> {
         });
         known.chain(texts).chain(outside).collect()
     }
+}
+
+fn sum_key(judge: bool, model: &ModelSpec) -> (bool, bool, String) {
+    (judge, model.live_price.is_some(), model.id.clone())
 }
 
 impl<'a> UncachedTotals<'a> {
@@ -311,6 +319,7 @@ impl CallSum {
             output_tokens: self.output,
             cost: self.cost(model),
             metered: false,
+            by_batch: model.live_price.is_some(),
             floor: model.price.cost(&floor).unwrap_or_default(),
         }
     }

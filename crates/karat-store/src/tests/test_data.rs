@@ -63,6 +63,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             budget_declared: true,
             max_calls: None,
             refuses_calls: true,
+            batch: false,
             call_log: Some("calls.log".to_owned()),
             cell_line: Some("{sample}".to_owned()),
             capture: Capture::Responses,

@@ -173,8 +173,12 @@ pub enum CallErrorCode {
     NotFound,
     /// The process or script behind the model failed.
     Process,
-    /// A limit of an agent's loop is reached; the message names it. Never recorded: the loop ends with an output.
-    Limit,
+    /// The time limit of the cell is reached.
+    CellTimeout,
+    /// The limit on the cost of an agent's loop is reached. Never recorded: the loop ends with an output.
+    CostLimit,
+    /// The limit on the time of an agent's loop is reached. Never recorded, as before.
+    TimeLimit,
     /// The answer calls a tool and has no text. Stored by earlier versions only: a call is an output now.
     ToolCall,
     /// A batch ended three times without an answer to it, or its results are gone.
@@ -215,7 +219,9 @@ impl CallErrorCode {
             Self::Unsupported => "unsupported",
             Self::NotFound => "not_found",
             Self::Process => "process",
-            Self::Limit => "limit",
+            Self::CellTimeout => "cell_timeout",
+            Self::CostLimit => "cost_limit",
+            Self::TimeLimit => "time_limit",
             Self::ToolCall => "tool_call",
             Self::BatchExpired => "batch_expired",
         }

@@ -367,6 +367,9 @@ pub struct RunSpec {
     /// A file that gets a block for every call: a template over `run.date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_log: Option<String>,
+    /// True if the suite asks for batch APIs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub batch: bool,
     /// The parts of requests and outputs that are stored.
     #[serde(default, skip_serializing_if = "Capture::is_full")]
     pub capture: Capture,

@@ -110,6 +110,9 @@ pub struct ModelSpec {
     /// The known price.
     #[serde(default)]
     pub price: Pricing,
+    /// The price of calls that are made live, where `price` is that of batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_price: Option<Pricing>,
     /// Tokens that request and reply may have together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -149,6 +152,16 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// The model with the price of calls that are made live.
+    #[must_use]
+    pub fn live(&self) -> Self {
+        let mut live = self.clone();
+        if let Some(price) = live.live_price.take() {
+            live.price = price;
+        }
+        live
+    }
+
     /// Its id as suites may also write it, with the provider before it: `openai:gpt-5`, `openai/gpt-5`.
     pub fn spellings(&self) -> [String; 2] {
         [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
@@ -191,6 +204,7 @@ impl ModelSpec {
             api_key_env: None,
             api_key_command: Vec::new(),
             price: Pricing::default(),
+            live_price: None,
             context_window: None,
             max_output: None,
             image_tokens: None,
