@@ -265,6 +265,21 @@ impl Store {
         })
     }
 
+    /// Takes the items out of a batch that the provider did not begin: they wait again, and this does not count as a
+    /// submission.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn release_batch(&self, batch: &str) -> Result<(), StoreError> {
+        self.write_batches(|transaction| {
+            transaction.execute(
+                "update batch_items set state = 0, batch = null, round = max(round - 1, 0) where batch = ?1 and state = 1",
+                [batch],
+            )?;
+            transaction.execute("update batches set state = 2 where key = ?1", [batch]).map(drop)
+        })
+    }
+
     /// Marks items whose calls are in the ledger; their bodies are not needed any more.
     ///
     /// # Errors

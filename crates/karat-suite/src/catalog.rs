@@ -18,7 +18,8 @@ use crate::syntax::yaml;
 /// A registered metric, provider, analysis or reader.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entry {
-    /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content.
+    /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content. One with
+    /// `"format": "embedding_model"` names a model that makes vectors of texts.
     pub options: Value,
     /// Of a metric with several figures: their names, in the order in which the scorer yields them.
     pub dimensions: Vec<String>,
@@ -36,6 +37,9 @@ pub struct Entry {
     pub volatile: bool,
     /// Of a metric: whether it asks a service or a program.
     pub outside: bool,
+    /// Of a metric: whether it compares vectors, which a model makes of texts. Of a provider: whether its models can be
+    /// asked for them.
+    pub embeds: bool,
     /// Of a provider: the models that a suite may name without an entry.
     pub named_models: NamedModels,
 }

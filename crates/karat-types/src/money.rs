@@ -70,6 +70,9 @@ pub struct Price {
     /// Nano-dollars per million input tokens that it stores for an hour; without it they cost `cache_write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_1h: Option<u64>,
+    /// Thousandths of the price that calls by a batch API cost; without it half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u16>,
     /// The date (YYYY-MM-DD) on which the price was read at its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
@@ -108,6 +111,24 @@ impl Pricing {
 }
 
 impl Price {
+    /// Thousandths of the price that batches cost where nothing is said.
+    pub const BATCH: u16 = 500;
+
+    /// The price of calls that go by a batch API; parts of a nano-dollar are rounded up.
+    #[must_use]
+    pub fn of_batches(&self) -> Self {
+        let share = u128::from(self.batch.unwrap_or(Self::BATCH));
+        let part = |price: u64| u64::try_from((u128::from(price) * share).div_ceil(1000)).unwrap_or(u64::MAX);
+        Self {
+            input: part(self.input),
+            output: part(self.output),
+            cached_input: self.cached_input.map(part),
+            cache_write: self.cache_write.map(part),
+            cache_write_1h: self.cache_write_1h.map(part),
+            ..self.clone()
+        }
+    }
+
     /// The cost of a call with this usage, rounded up to the next nano-dollar.
     pub fn cost(&self, usage: &Usage) -> Money {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
@@ -135,9 +156,19 @@ mod tests {
             cached_input: Some(125_000_000),
             cache_write: None,
             cache_write_1h: None,
+            batch: None,
             as_of: None,
             source: None,
         }
+    }
+
+    /// TG-60: batches cost half, or what the registry says.
+    #[test]
+    fn batches_have_a_share_of_the_price() {
+        let half = price().of_batches();
+        assert_eq!((half.input, half.output, half.cached_input), (625_000_000, 5_000_000_000, Some(62_500_000)));
+        let third = Price { batch: Some(333), input: 1, ..price() }.of_batches();
+        assert_eq!((third.input, third.output), (1, 3_330_000_000));
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub struct Spend {
     pub judging: Bill,
     /// Calls of the models that play users: no part of what a system costs.
     pub users: Bill,
+    /// Texts whose vectors scorers compared. Its `paid` is 0: one call makes the vectors of many cells, so only the whole run
+    /// knows what was paid for them.
+    pub vectors: Bill,
 }
 
 impl Spend {
@@ -73,24 +76,33 @@ impl Spend {
             own.paid = Money(own.paid.0 - paid.0);
             spend.users.add(&CellCost { usage: user.usage, cost: user.cost, paid });
         }
+        if let Some(vectors) = row.cell.facts.vectors {
+            spend.vectors.add(&CellCost { usage: vectors.usage, cost: vectors.cost, paid: Money::ZERO });
+        }
         spend.extraction.add(&own);
         row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost));
         spend
     }
 
-    /// Cost of systems, judges and simulated users at list price; `None` if any price is unknown.
+    /// Cost of systems, judges, simulated users and vectors at list price; `None` if any price is unknown.
     pub fn cost(&self) -> Option<Money> {
-        Some(self.extraction.cost()? + self.judging.cost()? + self.users.cost()?)
+        Some(self.extraction.cost()? + self.judging.cost()? + self.users.cost()? + self.vectors.cost()?)
     }
 
     /// Cost of the cells and judgments with a known price.
     pub fn known_cost(&self) -> Money {
-        self.extraction.known_cost() + self.judging.known_cost() + self.users.known_cost()
+        let bills = [&self.extraction, &self.judging, &self.users, &self.vectors];
+        bills.into_iter().map(Bill::known_cost).sum()
     }
 
     /// Returns whether models played users.
     pub fn has_users(&self) -> bool {
         self.users != Bill::default()
+    }
+
+    /// Returns whether scorers compared vectors of texts.
+    pub fn has_vectors(&self) -> bool {
+        self.vectors != Bill::default()
     }
 
     /// Amount that this run paid for systems, judges and simulated users.
@@ -129,6 +141,7 @@ impl AddAssign for Spend {
         self.extraction += other.extraction;
         self.judging += other.judging;
         self.users += other.users;
+        self.vectors += other.vectors;
     }
 }
 

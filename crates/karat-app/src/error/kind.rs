@@ -94,7 +94,6 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::CallLogEmpty { .. }
         | RunError::PrivateBatch { .. }
         | RunError::RecordedBatch { .. }
-        | RunError::BatchLatency { .. }
         | RunError::NoBatchApi { .. } => ErrorKind::SuiteInvalid,
         RunError::BadId { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::UnknownStart { .. } => ErrorKind::PlanChanged,

@@ -32,10 +32,8 @@ errors! {
             hint "run it without `--batch`";
         RecordedBatch {} => "`--record` writes calls that are made, and `--batch` makes none"
             hint "record a run without `--batch`";
-        BatchLatency { scorers: Names } => "--batch: {scorers} scores latency, and a batch does not measure it"
-            hint "leave it out, or run without `--batch`";
         NoBatchApi {} => "--batch: no model here has a batch API"
-            hint "run without `--batch`, or choose a model of the provider openai or anthropic";
+            hint "run live, or give a prompt or a judge a model of the provider openai or anthropic; agents are always run live";
         Batch { problem: String } => "{problem}"
             hint "fix the cause, then `karat resume` the run: batches under way go on, and nothing is submitted twice";
         Recording { failure: String } => "{failure}" hint "make room and record again";

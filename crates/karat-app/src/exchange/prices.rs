@@ -100,7 +100,7 @@ impl App {
     /// Warnings about prices of a plan's models that were read more than 180 days ago.
     pub fn old_prices(&self, plan: &Plan) -> Vec<String> {
         let today = self.today(&plan.header);
-        let models = plan.header.models.iter().chain(&plan.header.judges);
+        let models = plan.header.all_models();
         let billed = models.filter(|model| !["scripted", "stub"].contains(&model.provider.as_str()));
         let mut warnings = BTreeSet::new();
         for model in billed {

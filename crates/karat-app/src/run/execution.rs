@@ -208,7 +208,7 @@ impl App {
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
-        let is_batched = invocation.batch || !store.batch_items(&found.id)?.is_empty();
+        let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         if is_batched {
             price_batches(&mut plan)?;
             if let CallRecording::Record(_) = &execution.tape {
@@ -254,6 +254,7 @@ impl App {
                     stop: &stop,
                     detach: invocation.detach,
                     poll: self.batch_poll(),
+                    queue_lines: Default::default(),
                 };
                 batches.run_passes(&runtime, || {
                     ledger.restart()?;
@@ -412,7 +413,7 @@ impl App {
                 Ok((providers.with_recorder(recorder.clone()), Some(recorder)))
             }
             CallRecording::Replay(path) => {
-                let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
+                let models: Vec<ModelSpec> = header.all_models().cloned().collect();
                 Ok((Providers::from_recording(&models, RecordingPlayer::open(path)?), None))
             }
         }
@@ -424,7 +425,7 @@ impl App {
         let called =
             |spec: &&ModelSpec| estimate.is_none_or(|estimate| estimate.models.iter().any(|model| model.id == spec.id));
         let mut models: Vec<ModelSpec> = Vec::new();
-        for spec in header.models.iter().chain(&header.judges).filter(called) {
+        for spec in header.all_models().filter(called) {
             if !models.iter().any(|known| known.id == spec.id) {
                 models.push(spec.clone());
             }

@@ -199,13 +199,8 @@ pub(crate) fn ceiling_note(plan: &PlanHeader, invocation: &Invocation) -> Option
     if plan.run.budget_declared || invocation.yes {
         return None;
     }
-    let unpriced: BTreeSet<&str> = plan
-        .models
-        .iter()
-        .chain(&plan.judges)
-        .filter(|model| model.price == Pricing::Unknown)
-        .map(|model| model.id.as_str())
-        .collect();
+    let unpriced: BTreeSet<&str> =
+        plan.all_models().filter(|model| model.price == Pricing::Unknown).map(|model| model.id.as_str()).collect();
     let names = unpriced.iter().copied().collect::<Vec<_>>().join(", ");
     let ceiling = usd(Some(DEFAULT_CEILING_USD));
     (!unpriced.is_empty()).then(|| {

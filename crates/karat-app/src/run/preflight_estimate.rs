@@ -63,7 +63,7 @@ impl PreflightEstimate {
 
 /// Returns whether every model of the plan is called, so that no further row can add one.
 fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
-    let mut models = plan.models.iter().chain(&plan.judges);
+    let mut models = plan.all_models();
     models.all(|spec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.0 > 0))
 }
 

@@ -21,7 +21,7 @@ impl App {
     pub fn readiness(&self, plan: &Plan) -> Vec<String> {
         let header = &plan.header;
         let mut models: Vec<ModelSpec> = Vec::new();
-        for spec in header.models.iter().chain(&header.judges) {
+        for spec in header.all_models() {
             if !models.iter().any(|known| known.id == spec.id) {
                 models.push(spec.clone());
             }
@@ -49,7 +49,7 @@ impl App {
     pub fn keyless_models(&self, plan: &Plan) -> Vec<String> {
         let header = &plan.header;
         let mut notes: Vec<String> = Vec::new();
-        for model in header.models.iter().chain(&header.judges) {
+        for model in header.all_models() {
             let (Some(variable), Some(url)) = (&model.api_key_env, &model.base_url) else { continue };
             let is_set = (self.lookup)(variable).is_some_and(|value| !value.trim().is_empty());
             let note = format!("model {}: {variable} is not set, so {url} is asked without a key", model.id);

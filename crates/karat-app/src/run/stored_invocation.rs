@@ -57,6 +57,7 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
         header.version == env!("CARGO_PKG_VERSION")
             && header.plan.models == plan.models
             && header.plan.judges == plan.judges
+            && header.plan.embedders == plan.embedders
     };
     let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
     let begun = header.and_then(|header| serde_json::from_value::<StoredInvocation>(header.invocation).ok());

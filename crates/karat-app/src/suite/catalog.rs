@@ -21,6 +21,7 @@ pub(crate) fn compose() -> Catalog {
             better: metric.better,
             volatile: metric.volatile,
             outside: metric.outside,
+            embeds: metric.embeds,
             ..Entry::default()
         };
         (name.to_owned(), entry)
@@ -29,7 +30,15 @@ pub(crate) fn compose() -> Catalog {
     let http = karat_providers::http_providers();
     let named_models = |name: &str| http.iter().find(|host| host.name == name).map(named_models).unwrap_or_default();
     let providers = providers.map(|(name, options)| {
-        (name.to_owned(), Entry { options, named_models: named_models(name), ..Entry::default() })
+        (
+            name.to_owned(),
+            Entry {
+                options,
+                named_models: named_models(name),
+                embeds: karat_providers::makes_embeddings(name),
+                ..Entry::default()
+            },
+        )
     });
     let analyses = karat_analysis::catalog().into_iter();
     let analyses = analyses.map(|entry| (entry.name.to_owned(), Entry { options: entry.options, ..Entry::default() }));

@@ -151,7 +151,7 @@ impl<'a> Claim<'a> {
             _ => "waited for its next attempt",
         };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
-        let mut exchange = self.ended_exchange(CallErrorCode::Timeout, message);
+        let mut exchange = self.ended_exchange(CallErrorCode::CellTimeout, message);
         exchange.failed_attempts.unknown += u32::from(is_sent);
         exchange
     }

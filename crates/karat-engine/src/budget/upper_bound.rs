@@ -8,7 +8,10 @@ use crate::steps::DEFAULT_MAX_TOKENS;
 /// The largest possible usage of a call: one input token per byte of the body (images and files as estimated), and every
 /// output token that the reply may have.
 fn largest_usage(bytes: usize, request: &ChatRequest, model: Option<&ModelSpec>) -> Usage {
-    let output = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    let output = match request.wants_vectors() {
+        true => 0,
+        false => request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+    };
     let input = most_input_tokens(bytes, request, model);
     // A cache that is asked for may store all of it, which costs more than the input itself.
     let cache = request.parameters.extra.get("cache_control");
@@ -58,7 +61,9 @@ pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, by
     match reply.usage {
         Some(usage) if !usage.is_possible() => (largest_usage(bytes, request, None), UsageSource::Most),
         // A count of 0 beside a reply with text is no count.
-        Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, UsageSource::Said),
+        Some(usage) if usage.total() > 0 || (reply.text.is_empty() && reply.vectors.is_empty()) => {
+            (usage, UsageSource::Said)
+        }
         _ => (estimate_usage(request, reply), UsageSource::Estimated),
     }
 }

@@ -14,6 +14,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::claim::Claim;
 
+/// The reason why a call was neither collected nor answered.
+pub(crate) enum Uncollected {
+    /// The budget, or a recipient that refuses every call.
+    Refused(String),
+    /// The answer that a batch brought cannot be read.
+    Unreadable(StoreError),
+}
+
 /// Calls that are written to the store together.
 const GROUP: usize = 256;
 
@@ -74,20 +82,24 @@ impl BatchDesk {
     /// Answers a call, or collects it. `None` if it waits for a batch.
     ///
     /// # Errors
-    /// The budget refuses it.
+    /// The budget refuses it, or the store cannot be read.
     pub async fn exchange(
         &self,
         key: Key,
         (providers, model, request): (&Providers, &ModelSpec, &ChatRequest),
         claim: &Claim<'_>,
-    ) -> Result<Option<Exchange>, String> {
+    ) -> Result<Option<Exchange>, Uncollected> {
         let known = self.state().items.get(&key).copied();
         match known {
             Some((BatchItemState::Answered, upper)) => {
                 let (body, answer) = match self.store.batch_answer(&self.run, key) {
                     Ok(Some(answered)) => answered,
-                    Ok(None) => return Err("the answer of a batch is gone from the store".to_owned()),
-                    Err(error) => return Err(error.to_string()),
+                    Ok(None) => {
+                        let message = format!("model {}: the answer of a batch is gone from the store", model.id);
+                        let error = CallError { code: CallErrorCode::BatchExpired, message, status: None };
+                        return Ok(Some(Exchange { attempts: 1, ..Exchange::without_attempt(error) }));
+                    }
+                    Err(error) => return Err(Uncollected::Unreadable(error)),
                 };
                 claim.unpark(upper);
                 // Captures hold digests of images, as those of live calls do.
@@ -110,8 +122,8 @@ impl BatchDesk {
                     Ok(body) => body,
                     Err(unsent) => return Ok(Some(*unsent)),
                 };
-                claim.reserve().await?;
-                claim.pay().await?;
+                claim.reserve().await.map_err(Uncollected::Refused)?;
+                claim.pay().await.map_err(Uncollected::Refused)?;
                 let upper = claim.park();
                 self.collect(key, &model.id, &body, upper);
                 self.waiting.fetch_add(1, Ordering::Relaxed);

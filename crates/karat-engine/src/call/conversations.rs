@@ -36,9 +36,10 @@ impl Conversations {
 /// The answers to requests that a limit of the agent does not allow.
 pub(super) fn limit_answers(asks: &[Ask], target: Option<&Target>, tally: &Tally) -> Option<Vec<Answer>> {
     let first = asks.first()?;
-    let limit = target?.reached_limit(&first.request, tally.cost, tally.latency_ms)?;
+    let code = target?.reached_limit(&first.request, tally.cost, tally.latency_ms)?;
     let refuse = |ask: &Ask| {
-        let error = CallError { code: CallErrorCode::Limit, message: limit.to_owned(), status: None };
+        let message = "a limit of the agent is reached".to_owned();
+        let error = CallError { code, message, status: None };
         Answer { id: ask.id.clone(), outcome: Err(error) }
     };
     Some(asks.iter().map(refuse).collect())
@@ -70,7 +71,7 @@ pub(super) async fn call_program_with_state(
         outcome = call => outcome,
         () = out_of_time => {
             let message = format!("the cell's time was used up while the tool `{}` was running. Raise `run.cell_timeout`", tool.tool);
-            Err(CallError { code: CallErrorCode::Timeout, message, status: None })
+            Err(CallError { code: CallErrorCode::CellTimeout, message, status: None })
         }
         () = stopped => {
             let message = "the run was stopped while this call was under way".to_owned();

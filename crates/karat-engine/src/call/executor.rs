@@ -14,7 +14,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
-use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
+use karat_store::{Ledger, Reservation, Store, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, ModelSpec, Money, Observer, Pricing,
     Record, Request, Score, Turn,
@@ -25,12 +25,12 @@ use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
-use crate::call::batch::BatchDesk;
+use crate::call::batch::{BatchDesk, Uncollected};
 use crate::call::conversations::{Conversations, call_program_with_state, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::Refusals;
-use crate::call::settlement::{EndedCall, SettledCall};
+use crate::call::settlement::{EndedCall, SettledCall, with_unit_vectors};
 use crate::call::tally::Tally;
 use crate::call::target::Target;
 use crate::cell::files::RecordedFiles;
@@ -158,6 +158,38 @@ impl CallExecutor {
         }
     }
 
+    /// The vectors of some texts, asked for in one call and kept.
+    ///
+    /// # Errors
+    /// The call failed, or was not made.
+    pub(super) async fn vectors_of(
+        &self,
+        (owner, key): (Key, Key),
+        request: &Request,
+        texts: &[Key],
+        (target, keeps): (&Target, bool),
+    ) -> Result<Vec<Vec<f32>>, CallError> {
+        let keep = |vectors: &[Vec<f32>]| {
+            let vectors: Vec<_> = texts.iter().copied().zip(vectors.iter().cloned()).collect();
+            // A store that cannot be written stops the run when the call's record is written.
+            if keeps {
+                self.store().keep_vectors(&vectors).unwrap_or_default()
+            }
+        };
+        let made = self.make_call((owner, key), request, target, &keep).boxed().await;
+        made.outcome.map(|reply| reply.vectors.clone())
+    }
+
+    /// The store of the run.
+    pub(super) fn store(&self) -> &Store {
+        self.ledger.store()
+    }
+
+    /// Resolves once the run should stop.
+    pub(super) async fn wait_for_stop(&self) {
+        self.stop.wait().await;
+    }
+
     /// Drives a machine to its end. Calls are keyed below `owner`.
     pub async fn drive<D>(
         &self,
@@ -266,8 +298,8 @@ impl CallExecutor {
             }
             // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
             _ => match self.recorded_files.with_media(request) {
-                Ok(None) => Some(self.make_call((owner, key), request, target).boxed().await),
-                Ok(Some(whole)) => Some(self.make_call((owner, key), &whole, target).boxed().await),
+                Ok(None) => Some(self.make_call((owner, key), request, target, &|_| {}).boxed().await),
+                Ok(Some(whole)) => Some(self.make_call((owner, key), &whole, target, &|_| {}).boxed().await),
                 Err(problem) => {
                     let message = format!("{}: {problem}", target.who);
                     Some(SettledCall::refusal(key, CallErrorCode::NotFound, message))
@@ -289,7 +321,7 @@ impl CallExecutor {
     /// The model and the request of a call that goes by a batch API.
     fn batch_request<'a>(&self, request: &'a Request, target: &'a Target) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
         let (Request::Chat(request), Some(model)) = (request, target.model.as_deref()) else { return None };
-        self.providers.has_batch_api(&model.id).then_some((model, request))
+        (!target.is_live && self.providers.has_batch_api(&model.id)).then_some((model, request))
     }
 
     fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
@@ -304,7 +336,13 @@ impl CallExecutor {
         }
     }
 
-    async fn make_call(&self, (owner, key): (Key, Key), request: &Request, target: &Target) -> SettledCall {
+    async fn make_call(
+        &self,
+        (owner, key): (Key, Key),
+        request: &Request,
+        target: &Target,
+        keep_vectors: &(dyn Fn(&[Vec<f32>]) + Sync),
+    ) -> SettledCall {
         if self.stop.is_set() {
             let message = "the run was stopped before this call";
             return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
@@ -316,7 +354,15 @@ impl CallExecutor {
         let batch = self.batches.as_ref().zip(self.batch_request(request, target));
         let made = match batch {
             Some((desk, (model, request))) => {
-                desk.exchange(key, (&self.providers, model, request), &claim).await.map(|made| Some((made?, None)))
+                match desk.exchange(key, (&self.providers, model, request), &claim).await {
+                    Ok(made) => Ok(made.map(|made| (made, None))),
+                    Err(Uncollected::Refused(refusal)) => Err(refusal),
+                    Err(Uncollected::Unreadable(error)) => {
+                        // Not an answer of the call: it is paid, and stays as it is.
+                        self.stop.fail(&error.into());
+                        Ok(None)
+                    }
+                }
             }
             None => self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await,
         };
@@ -341,6 +387,13 @@ impl CallExecutor {
         }
         let is_refused = self.refusals.note(target, owner, &exchange);
         let exchange = self.redact(exchange, request, target);
+        let exchange = with_unit_vectors(exchange, request, target);
+        if let Ok(reply) = exchange.outcome.as_ref()
+            && !reply.vectors.is_empty()
+        {
+            // Before the call's record: a vector is never paid for twice.
+            keep_vectors(&reply.vectors);
+        }
         if let Some(log) = &self.call_log {
             let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
             call.iter().for_each(|call| log.call(call));
@@ -395,6 +448,7 @@ impl CallExecutor {
             retries: *retries,
             time: None,
             agent: None,
+            is_live: true,
         };
         if let Some(refusal) = self.refusals.refusal(&target) {
             return Score::unscored(refusal);

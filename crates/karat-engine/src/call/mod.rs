@@ -6,6 +6,7 @@
 //! - `batch` collects calls for batch APIs, and answers those that a batch has brought.
 //! - `refusals` stops calls to recipients that refuse every one.
 //! - `conversations` calls programs that keep state for an agent, and watches its limits.
+//! - `vectors` collects texts of many cells for scorers that compare embeddings.
 //! - `log` hands calls to the call log.
 //!
 //! Read `executor` first; it reserves through `budget::claim`.
@@ -19,3 +20,4 @@ pub(crate) mod refusals;
 pub(crate) mod settlement;
 pub(crate) mod tally;
 pub(crate) mod target;
+pub(crate) mod vectors;

@@ -32,6 +32,8 @@ pub(crate) struct SettledCall {
     /// The part that this run paid now.
     pub paid: Money,
     pub latency_ms: f64,
+    /// True if a batch answered, so that nobody knows how long the call took.
+    pub is_untimed: bool,
     pub notes: Vec<Note>,
 }
 
@@ -87,6 +89,7 @@ impl EndedCall<'_> {
             cost: cost.ok(),
             paid: bill.cost().unwrap_or_default(),
             latency_ms: record.latency_ms,
+            is_untimed: is_untimed(&record),
         };
         (settled, record, owed)
     }
@@ -102,6 +105,7 @@ impl SettledCall {
             cost: Some(Money::ZERO),
             paid: Money::ZERO,
             latency_ms: 0.0,
+            is_untimed: false,
             notes: Vec::new(),
         }
     }
@@ -122,8 +126,50 @@ impl SettledCall {
             cost,
             paid: record.cost.filter(|_| is_untold).unwrap_or_default(),
             latency_ms: record.latency_ms,
+            is_untimed: is_untimed(&record),
         }
     }
+}
+
+/// Returns whether a batch answered a call: an answer over HTTP takes some time, and only that of a batch is not measured.
+fn is_untimed(record: &CallRecord) -> bool {
+    record.status.is_some() && record.latency_ms == 0.0
+}
+
+/// An exchange about texts whose vectors have length 1 and stand in the reply alone: they are stored by themselves.
+pub(super) fn with_unit_vectors(exchange: Exchange, request: &Request, target: &Target) -> Exchange {
+    let Request::Chat(request) = request else { return exchange };
+    if !request.wants_vectors() {
+        return exchange;
+    }
+    let response = karat_providers::without_vectors(&exchange.response);
+    let outcome = exchange.outcome.and_then(|reply| {
+        let vectors = unit_vectors(reply.vectors, request.messages.len(), &target.who)?;
+        Ok(Reply { vectors, ..reply })
+    });
+    Exchange { response, outcome, ..exchange }
+}
+
+/// Vectors of length 1, one for each text.
+///
+/// # Errors
+/// The answer does not have one usable vector for each text.
+fn unit_vectors(vectors: Vec<Vec<f32>>, texts: usize, who: &str) -> Result<Vec<Vec<f32>>, CallError> {
+    let malformed = |what: String| CallError {
+        code: CallErrorCode::Malformed,
+        message: format!("{who}: the answer holds {what}"),
+        status: None,
+    };
+    if vectors.len() != texts {
+        return Err(malformed(format!("{} vectors for {texts} texts", vectors.len())));
+    }
+    let normalize = |vector: Vec<f32>| {
+        let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+        let is_usable = length.is_finite() && length > 0.0;
+        is_usable.then(|| vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
+    };
+    let vectors = vectors.into_iter().map(normalize).collect::<Option<Vec<_>>>();
+    vectors.ok_or_else(|| malformed("a vector without direction".to_owned()))
 }
 
 /// The notes about a call's usage and cost.

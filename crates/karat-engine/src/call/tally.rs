@@ -27,6 +27,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds a call, except for its duration, and returns its answer.
     pub fn add(&mut self, made: SettledCall, target: Option<&Target>) -> Result<Arc<Reply>, CallError> {
+        self.facts.untimed |= made.is_untimed;
         self.usage += made.usage;
         self.cost += made.cost.unwrap_or_default();
         self.unpriced |= made.cost.is_none();
@@ -55,8 +56,8 @@ impl Tally {
         self.cost += metered.cost.unwrap_or_default();
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
-        let (answered, user) = (std::mem::take(&mut self.facts.answered), self.facts.user);
-        self.facts = ResponseFacts { answered, user, ..metered.facts.clone() };
+        let (answered, user, untimed) = (std::mem::take(&mut self.facts.answered), self.facts.user, self.facts.untimed);
+        self.facts = ResponseFacts { answered, user, untimed, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {

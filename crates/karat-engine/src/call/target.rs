@@ -24,6 +24,8 @@ pub(crate) struct Target {
     pub time: Option<Arc<CellDeadline>>,
     /// The other recipients of an agent; `None` for any other step.
     pub agent: Option<Arc<AgentTargets>>,
+    /// True if calls are made live, even if the run uses batch APIs.
+    pub is_live: bool,
 }
 
 /// The recipients of an agent beside its model, and the limits that the engine watches.
@@ -46,16 +48,16 @@ impl Target {
         }
     }
 
-    /// The limit of an agent that is reached, if a model would be asked.
-    pub fn reached_limit(&self, request: &Request, cost: Money, latency_ms: f64) -> Option<&'static str> {
+    /// The code of the limit of an agent that is reached, if a model would be asked.
+    pub fn reached_limit(&self, request: &Request, cost: Money, latency_ms: f64) -> Option<CallErrorCode> {
         let limits = &self.agent.as_ref()?.limits;
         if !matches!(request, Request::Chat(_) | Request::SimulatedUser(_)) {
             return None;
         }
         if limits.cost.is_some_and(|limit| cost >= limit) {
-            return Some("cost");
+            return Some(CallErrorCode::CostLimit);
         }
-        limits.time_ms.is_some_and(|limit| latency_ms >= limit as f64).then_some("time")
+        limits.time_ms.is_some_and(|limit| latency_ms >= limit as f64).then_some(CallErrorCode::TimeLimit)
     }
 
     /// The recipient's name in the ledger.
@@ -70,7 +72,7 @@ impl Target {
     /// Parses the bytes of an answer.
     pub fn read_reply(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
         match (request, &self.model) {
-            (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
+            (Request::Chat(request), Some(model)) => karat_providers::parse_answer(model, request, response),
             (request, _) => karat_providers::parse_external_reply(request, response).map_err(|message| CallError {
                 code: CallErrorCode::Malformed,
                 message,

@@ -8,6 +8,7 @@ use karat_store::Ledger;
 use karat_types::{JudgmentRecord, Key, PlanHeader};
 
 use crate::call::executor::CallExecutor;
+use crate::call::vectors::VectorDesk;
 use crate::cell::single_flight::SingleFlight;
 use crate::cell::step_outcome::StepResult;
 use crate::plan::systems::Systems;
@@ -21,6 +22,8 @@ pub(crate) struct RunContext {
     pub systems: Arc<Systems>,
     pub ledger: Arc<Ledger>,
     pub calls: CallExecutor,
+    /// The texts that scorers compare by vectors, if any does.
+    pub vectors: Option<VectorDesk>,
     pub steps: SingleFlight<StepResult>,
     pub judgments: SingleFlight<Arc<JudgmentRecord>>,
     /// Other runs on the same store.
@@ -37,8 +40,14 @@ impl RunContext {
         self.steps.take_leases(store_lease);
         self.judgments.take_leases(store_lease);
         store_lease.announce();
+        self.stop_collecting_texts();
         self.flush_for_peers().await;
         pending().await
+    }
+
+    /// Lets no cell wait for the texts of others: other runs may wait for its leases.
+    pub fn stop_collecting_texts(&self) {
+        self.vectors.iter().for_each(VectorDesk::stop_collecting);
     }
 
     /// Finds the result of a key. If there is none and other runs are present, takes the lease of the key and looks

@@ -4,20 +4,21 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use karat_scoring::scorer::{CellView, ScoresSoFar};
+use karat_scoring::scorer::{CellView, EmbeddingTexts, ScoresSoFar};
 use karat_store::{LedgerError, Receipt};
 use karat_types::{
-    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Score, StepRecord, output_key,
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Score, StepCost, StepRecord, output_key,
 };
 use serde_json::Value;
 
 use crate::EngineError;
+use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
 use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
-use crate::plan::ready::ReadySystem;
+use crate::plan::ready::{ReadyScorer, ReadySystem};
 use crate::run::remaining::{CellStage, RecordedParts};
 
 /// A cell whose output and scores are known but not on disk yet.
@@ -92,7 +93,8 @@ impl RunContext {
             iter::once(own).chain(step.user.as_ref().map(|user| user.id.as_str()))
         });
         let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(at));
-        steps.chain(judges.map(|judge| judge.model.id.as_str()))
+        let embedders = self.plan.embedders.iter().map(|model| model.id.as_str());
+        steps.chain(judges.map(|judge| judge.model.id.as_str())).chain(embedders)
     }
 
     async fn record(
@@ -135,7 +137,7 @@ impl RunContext {
         };
         record.cost.paid = Money::ZERO;
         if let Some(output) = record.output.clone() {
-            record.scores = self.score(row, &record, &output).await;
+            self.score(row, &mut record, &output).await;
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -147,7 +149,7 @@ impl RunContext {
             Err(error) => unreadable_cell(ordinal, &error),
         };
         if let Some(output) = record.output.clone() {
-            record.scores = self.score(row, &record, &output).await;
+            self.score(row, &mut record, &output).await;
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -173,7 +175,7 @@ impl RunContext {
                 record.facts = made.step.facts.clone();
                 record.notes = made.step.notes.clone();
                 record.output = Some(made.step.output.clone());
-                record.scores = self.score(row, &record, &made.step.output).await;
+                self.score(row, &mut record, &made.step.output).await;
             }
             Err(missing) => {
                 let StepMissing { why, tally } = &*missing;
@@ -191,8 +193,11 @@ impl RunContext {
         EvaluatedCell { record, step: unsaved, flight: held }
     }
 
-    async fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
+    /// Adds the scores of the cell's output to its record. If the run is stopped meanwhile, the record has the error of a
+    /// cell that is left.
+    async fn score(&self, row: &Row, record: &mut CellRecord, output: &Value) {
         let mut scores = Vec::with_capacity(self.plan.metrics.len());
+        record.facts.vectors = None;
         for ready in &self.systems.scorers {
             let view = CellView {
                 sample: &row.shown,
@@ -203,15 +208,50 @@ impl RunContext {
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
             };
-            let scored = match ready.scorer.ask(&view) {
-                None => ready.scorer.score(&view),
-                Some(Err(score)) => vec![score],
-                // Boxed: few scorers ask a service.
-                Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await],
+            let scored = match (ready.scorer.ask(&view), ready.scorer.embed(&view)) {
+                (None, None) => ready.scorer.score(&view),
+                (Some(Err(score)), _) | (_, Some(Err(score))) => vec![score],
+                // Boxed: few scorers ask a service or a model.
+                (Some(Ok(request)), _) => {
+                    vec![Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await]
+                }
+                (_, Some(Ok(texts))) => match Box::pin(self.similarity_score(ready, &texts)).await {
+                    Ok((score, cost)) => {
+                        let free = StepCost { cost: Some(Money::ZERO), ..StepCost::default() };
+                        cost.iter().for_each(|cost| record.facts.vectors.get_or_insert(free).add(*cost));
+                        vec![score]
+                    }
+                    Err(stopped) => {
+                        record.error = Some(stopped);
+                        return;
+                    }
+                },
             };
             scores.extend(ready.metrics.iter().copied().zip(scored));
         }
-        scores
+        record.scores = scores;
+    }
+
+    /// The score of an output's vector beside those of its references, and the cost of the texts.
+    ///
+    /// # Errors
+    /// The run is being stopped.
+    async fn similarity_score(
+        &self,
+        ready: &ReadyScorer,
+        texts: &EmbeddingTexts,
+    ) -> Result<(Score, Option<StepCost>), CellError> {
+        let Some(desk) = &self.vectors else {
+            return Ok((Score::unscored("no model of the plan makes vectors; this is a bug in karat"), None));
+        };
+        match self.calls.cell_vectors(desk, texts).await.map_err(CellError::from) {
+            Ok(CellVectors { output, references, cost }) => {
+                let references: Vec<&[f32]> = references.iter().map(|vector| &**vector).collect();
+                Ok((ready.scorer.compare(&output, &references), Some(cost)))
+            }
+            Err(error) if error.is_stop() => Err(error),
+            Err(error) => Ok((Score::unscored(error.message), None)),
+        }
     }
 }
 

@@ -150,6 +150,7 @@ impl RunContext {
             retries: self.plan.run.retries,
             time: None,
             agent: None,
+            is_live: false,
         };
         let (verdict, tally) = self
             .calls

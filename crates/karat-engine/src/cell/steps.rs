@@ -128,6 +128,7 @@ impl StepChain<'_> {
             retries: ready.retries,
             time: self.time.clone(),
             agent: ready.agent_targets(self.time.clone()),
+            is_live: ready.step.spec.action.as_agent().is_some(),
         };
         // Before the steps that it rests on, which would be paid for nothing.
         let user = target.agent.as_ref().and_then(|agent| agent.user.as_ref());

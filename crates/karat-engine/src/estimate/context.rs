@@ -72,7 +72,8 @@ impl EstimateContext<'_> {
 
     /// The number of steps that need not be made, and what is known of the output of the last of them.
     pub fn existing_steps(&self, keys: &[Key], start: &KnownOutput) -> Result<(usize, KnownOutput), EngineError> {
-        Ok(match self.resolver.latest_step(keys, !self.systems.judges.is_empty())? {
+        let needs_output = !self.systems.judges.is_empty() || !self.plan.header.embedders.is_empty();
+        Ok(match self.resolver.latest_step(keys, needs_output)? {
             None => (0, start.clone()),
             Some(latest) => {
                 let known =

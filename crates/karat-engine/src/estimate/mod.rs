@@ -88,6 +88,8 @@ pub struct ModelEstimate {
     pub cost: Option<(Money, Money)>,
     /// True if the answers of a step report their cost and no earlier run has seen one: `cost` is without it then.
     pub metered: bool,
+    /// True if its calls go by a batch API, at the price of batches.
+    pub by_batch: bool,
     /// The cost if prompts have half the estimated tokens and replies none.
     pub floor: Money,
 }

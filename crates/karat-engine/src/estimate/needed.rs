@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
-use karat_types::{Action, AgentSpec, Ask, Key, Machine, ModelSpec, Request, Turn, UserSpec};
+use karat_scoring::scorer::{CellView, ScoresSoFar};
+use karat_types::{Action, AgentSpec, Ask, Key, Machine, ModelSpec, Request, ResponseFacts, Turn, Usage, UserSpec};
 use serde_json::Value;
 
 use super::context::{EstimateContext, KnownOutput, PlannedCell};
 use super::sums::{CallSum, NeededCalls, Recipient};
+use crate::call::vectors::vector_key;
 use crate::cell::row::Row;
 use crate::cell::step_outcome::Reason;
 use crate::estimate::tokens;
@@ -67,6 +69,47 @@ impl EstimateContext<'_> {
         let Ok((mut needed, known)) = self.step_calls(place, 0, start) else { return Vec::new() };
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.at));
         needed.extend(judges.map(|judge| self.judgment_calls(place.row, &known, judge, None)));
+        needed.extend(self.needed_texts(place.row, &known, |_| false));
+        needed
+    }
+
+    /// The texts of a cell that need a vector, unless `is_known` says that of their key.
+    pub fn needed_texts(&self, row: &Row, known: &KnownOutput, is_known: impl Fn(Key) -> bool) -> Vec<NeededCalls> {
+        let (placeholder, facts) = (placeholder_output(1), ResponseFacts::default());
+        let view = CellView {
+            sample: &row.shown,
+            output: known.output().unwrap_or(&placeholder),
+            latency_ms: 0.0,
+            facts: &facts,
+            cost: None,
+            usage: Usage::default(),
+            so_far: ScoresSoFar::default(),
+        };
+        let mut needed = Vec::new();
+        let scorers = if matches!(known, KnownOutput::Nothing) { &[][..] } else { &self.systems.scorers };
+        for texts in scorers.iter().filter_map(|ready| ready.scorer.embed(&view)?.ok()) {
+            let model = self.plan.header.embedders.iter().find(|model| model.id == texts.model).cloned();
+            let Some(model) = model.map(Arc::new) else { continue };
+            let key_of = |text: &str| vector_key(&model, texts.dimensions, text);
+            let mut add = |key: Option<Key>, calls, (least, most): (u64, u64)| {
+                let sum = CallSum { calls, input: (least, most), output: (0, 0), sure: 0 };
+                let who = Recipient::Texts(model.clone());
+                needed.push(NeededCalls { key, who, sum, likely: None, fee: None });
+            };
+            let whole = match known {
+                KnownOutput::Length(least, most) => {
+                    add(None, (0, 1), (*least, *most));
+                    None
+                }
+                KnownOutput::Output(_) | KnownOutput::Nothing => Some(&texts.output),
+            };
+            for text in whole.into_iter().chain(&texts.references) {
+                let key = key_of(text);
+                if !is_known(key) {
+                    add(Some(key), exactly(1), exactly(tokens::estimate_tokens(text)));
+                }
+            }
+        }
         needed
     }
 

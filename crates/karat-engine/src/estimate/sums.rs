@@ -1,5 +1,6 @@
 //! Adds up the calls of cells: by model, counting shared calls once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,6 +8,7 @@ use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
 
 use super::{ModelEstimate, UncachedCost};
+use crate::call::vectors::MAX_TEXTS;
 use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
 use crate::reuse::identity::seed_from_key;
 
@@ -51,7 +53,10 @@ impl CountedKeys {
 /// The calls of each model. Shared step outputs count once.
 pub(super) struct CallTotals<'a> {
     counted: &'a CountedKeys,
-    models: BTreeMap<(bool, String), CallSum>,
+    /// By whether they judge, whether they go by batches, and the id of the model.
+    models: BTreeMap<(bool, bool, String), CallSum>,
+    /// Texts that need a vector; the calls of a sum are counted in texts.
+    texts: BTreeMap<String, CallSum>,
     /// Requests to services and programs.
     outside: BTreeMap<&'static str, ExternalTotals>,
 }
@@ -98,6 +103,8 @@ pub(super) struct NeededCalls {
 pub(super) enum Recipient {
     Model(Arc<ModelSpec>),
     Judge(Arc<ModelSpec>),
+    /// A model that makes vectors: the calls are texts, of which one request holds many.
+    Texts(Arc<ModelSpec>),
     /// Services or programs.
     Outside {
         kind: &'static str,
@@ -161,13 +168,16 @@ pub(super) struct CallSum {
 impl<'a> CallTotals<'a> {
     /// Empty totals that share the set of counted keys with others.
     pub fn new(counted: &'a CountedKeys) -> Self {
-        Self { counted, models: BTreeMap::new(), outside: BTreeMap::new() }
+        Self { counted, models: BTreeMap::new(), texts: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
     /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         for (model, sum) in other.models {
             self.models.entry(model).or_default().add_if(true, &sum);
+        }
+        for (model, sum) in other.texts {
+            self.texts.entry(model).or_default().add_if(true, &sum);
         }
         for (kind, requests) in other.outside {
             self.outside.entry(kind).or_default().add(requests);
@@ -180,11 +190,10 @@ impl<'a> CallTotals<'a> {
             let is_first = key.is_none_or(|key| self.counted.is_first(row, key));
             match who {
                 // Of several models that share a call, the first to come makes it.
-                Recipient::Model(model) => {
-                    self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum)
-                }
-                Recipient::Judge(model) => {
-                    self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum)
+                Recipient::Model(model) => self.models.entry(sum_key(false, model)).or_default().add_if(is_first, sum),
+                Recipient::Judge(model) => self.models.entry(sum_key(true, model)).or_default().add_if(is_first, sum),
+                Recipient::Texts(model) => {
+                    self.texts.entry(model.id.clone()).or_default().add_if(is_first, sum);
                 }
                 Recipient::Outside { kind, metered, cost } => {
                     let (count, cost) = if is_first { (sum.calls.0, *cost) } else { Default::default() };
@@ -197,9 +206,14 @@ impl<'a> CallTotals<'a> {
     /// One entry per model in the plan's order, then services and programs.
     pub fn models(&self, plan: &PlanHeader) -> Vec<ModelEstimate> {
         let specs = plan.models.iter().map(|spec| (false, spec)).chain(plan.judges.iter().map(|spec| (true, spec)));
+        // A model whose prompts go by batches may also play agents, which are run live.
+        let specs = specs.flat_map(|(judge, spec)| {
+            let live = spec.live_price.as_ref().map(|_| (judge, Cow::Owned(spec.live())));
+            std::iter::once((judge, Cow::Borrowed(spec))).chain(live)
+        });
         let known = specs.filter_map(|(judge, spec)| {
-            let sum = self.models.get(&(judge, spec.id.clone()))?;
-            Some(sum.estimate(judge, spec))
+            let sum = self.models.get(&sum_key(judge, &spec))?;
+            Some(sum.estimate(judge, &spec))
         });
         let outside = self.outside.iter().map(|(kind, &ExternalTotals { count, metered, cost })| ModelEstimate {
             id: (*kind).to_owned(),
@@ -210,10 +224,20 @@ impl<'a> CallTotals<'a> {
             output_tokens: (0, 0),
             cost: Some(cost),
             metered,
+            by_batch: false,
             floor: Money::ZERO,
         });
-        known.chain(outside).collect()
+        let texts = plan.embedders.iter().filter_map(|spec| {
+            let texts = self.texts.get(&spec.id)?;
+            let calls = (texts.calls.0.div_ceil(MAX_TEXTS as u64), texts.calls.1.div_ceil(MAX_TEXTS as u64));
+            Some(CallSum { calls, ..texts.clone() }.estimate(false, spec))
+        });
+        known.chain(texts).chain(outside).collect()
     }
+}
+
+fn sum_key(judge: bool, model: &ModelSpec) -> (bool, bool, String) {
+    (judge, model.live_price.is_some(), model.id.clone())
 }
 
 impl<'a> UncachedTotals<'a> {
@@ -228,7 +252,9 @@ impl<'a> UncachedTotals<'a> {
         let charged = &mut self.by_system[system];
         for NeededCalls { who, sum, .. } in needed {
             let most = match who {
-                Recipient::Model(model) | Recipient::Judge(model) => sum.cost(model).map(|(_, most)| most),
+                Recipient::Model(model) | Recipient::Judge(model) | Recipient::Texts(model) => {
+                    sum.cost(model).map(|(_, most)| most)
+                }
                 Recipient::Outside { metered, cost, .. } => (!metered).then_some(cost.1),
             };
             *charged = charged.zip(most).map(|(charged, most)| charged + most);
@@ -250,7 +276,8 @@ impl<'a> UncachedTotals<'a> {
         let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
         self.by_system.iter_mut().for_each(|sum| *sum = sum.map(money));
         let count = |count: &mut u64| *count = (u128::from(*count) * u128::from(all) / u128::from(some)) as u64;
-        self.sums.models.values_mut().for_each(|sum| sum.counters_mut().into_iter().for_each(count));
+        let sums = self.sums.models.values_mut().chain(self.sums.texts.values_mut());
+        sums.for_each(|sum| sum.counters_mut().into_iter().for_each(count));
         self.sums.outside.values_mut().for_each(|requests| count(&mut requests.count));
     }
 
@@ -292,6 +319,7 @@ impl CallSum {
             output_tokens: self.output,
             cost: self.cost(model),
             metered: false,
+            by_batch: model.live_price.is_some(),
             floor: model.price.cost(&floor).unwrap_or_default(),
         }
     }

@@ -189,6 +189,10 @@ impl<'a> EstimateWalk<'a> {
         let counted = if made < place.keys.len() { &mut self.counts.fresh } else { &mut self.counts.reused };
         *counted += 1;
         let all_are_made = self.judgments(place, &known, &before.judgments, &mut needed)?;
+        if before.stage != CellStage::Recorded {
+            let has_vector = |key| self.context.resolver.reuse.has_vector(key).unwrap_or(false);
+            needed.extend(self.context.needed_texts(place.row, &known, has_vector));
+        }
         Ok(Some(RemainingCalls { needed, is_whole: made == 0 && all_are_made }))
     }
 

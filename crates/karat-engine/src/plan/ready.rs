@@ -46,6 +46,7 @@ impl ReadyStep {
             retries: 0,
             time,
             agent: None,
+            is_live: true,
         };
         let user = self.user.clone().map(|model| Target {
             who: format!("user of {}", self.who).into(),

@@ -116,7 +116,10 @@ fn ready_system(
         };
         let tells = spec.reads.iter().any(|name| name.split('.').next() == Some("model"));
         let identified = model.clone().filter(|_| step.calls_model() || tells);
-        let model = model.filter(|_| step.calls_model());
+        // Agents are run live, at the price of live calls.
+        let live = |model: Arc<ModelSpec>| if model.live_price.is_some() { Arc::new(model.live()) } else { model };
+        let is_agent = spec.action.as_agent().is_some();
+        let model = model.filter(|_| step.calls_model()).map(|model| if is_agent { live(model) } else { model });
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
         let identity = identity_parts::step_parts(spec, identified.as_deref(), &variant.id, plan).key(STEP);
@@ -135,7 +138,8 @@ fn ready_system(
                         .as_agent()
                         .is_some_and(|agent| agent.user.as_ref().and_then(UserSpec::model) == Some(model.id.as_str()))
                 })
-                .cloned(),
+                .cloned()
+                .map(live),
             who: format!("step {}", spec.id).into(),
             step: Arc::new(step),
             shared: true,

@@ -15,6 +15,7 @@ use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::RefusingTarget;
+use crate::call::vectors::VectorDesk;
 use crate::cell::context::RunContext;
 use crate::cell::files::RecordedFiles;
 use crate::cell::single_flight::SingleFlight;
@@ -134,6 +135,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         systems: systems.clone(),
         ledger: ledger.clone(),
         calls,
+        vectors: VectorDesk::of(&plan, systems.privacy.keeps_content(), job.providers.is_recorded()),
         steps: SingleFlight::new(),
         judgments: SingleFlight::new(),
         peers: PeerRuns::new(store_lease, call),
@@ -159,6 +161,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
     if context.peers.announce(&job.stop).await {
         job.observer.on_event(&Event::Warning(peer_runs::NOTICE));
+        context.stop_collecting_texts();
     }
     let read = tokio::select! {
         read = dispatch(&job.plan, &context, &progress) => read,

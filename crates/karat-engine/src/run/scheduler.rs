@@ -16,6 +16,7 @@ use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
+use crate::call::vectors::{VectorDesk, WAITING_WORKERS};
 use crate::cell::context::RunContext;
 use crate::cell::row::Row;
 use crate::plan::systems::Systems;
@@ -48,7 +49,8 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
     let groups = group_by_model(&context.plan, &context.systems);
     // Cells that are being scored hold no call slot, so there are more workers than slots.
     let calls = context.plan.run.max_concurrency.max(1) as usize;
-    let workers_per_group = calls + calls.div_ceil(groups.len().max(1));
+    let waiting = if context.vectors.is_some() { WAITING_WORKERS } else { 0 };
+    let workers_per_group = calls + calls.div_ceil(groups.len().max(1)) + waiting;
     // Every group registers before the first cell starts: a late one would find no free slot.
     let queue_entry = |models: Vec<&str>| models.first().map(|first| context.calls.queue_entry(first));
     let groups: Vec<_> = groups.into_iter().map(|(models, cells)| (queue_entry(models), cells)).collect();
@@ -56,7 +58,9 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
         let work = Arc::new(Mutex::new(receiver));
         let cells_of_group = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
-        for _ in 0..cells_of_group.min(workers_per_group as u64) {
+        let count = cells_of_group.min(workers_per_group as u64);
+        context.vectors.iter().for_each(|desk| desk.expect_workers(count as usize));
+        for _ in 0..count {
             workers.spawn(worker(context.clone(), queue_entry.clone(), work.clone(), finished_sender.clone()));
         }
         feeders.push(feed_rows(plan, &sample_writer, cells, sender));
@@ -98,6 +102,7 @@ async fn worker(
     cells: Arc<Mutex<mpsc::Receiver<CellWork>>>,
     finished: mpsc::Sender<FinishedCell>,
 ) {
+    let _counted = context.vectors.as_ref().map(VectorDesk::worker);
     loop {
         // Before a cell is taken, so that cells are made in plan order whichever worker is admitted first.
         if let Some(queue_entry) = &mut queue_entry {

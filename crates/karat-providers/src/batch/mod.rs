@@ -113,7 +113,9 @@ impl Providers {
     /// Returns whether calls of a connected model can go by a batch API.
     pub fn has_batch_api(&self, model: &str) -> bool {
         self.models.get(model).is_some_and(|model| {
-            matches!(model.backend, Backend::Http(_)) && Protocol::of(&model.spec.provider).is_some()
+            matches!(model.backend, Backend::Http(_))
+                && !model.spec.embeds
+                && Protocol::of(&model.spec.provider).is_some()
         })
     }
 
@@ -187,7 +189,7 @@ impl BatchApi<'_> {
     /// The provider refused the file, or did not answer.
     pub async fn upload(&self, key: &str, lines: &[BatchLine]) -> Result<Option<String>, BatchError> {
         match self.protocol {
-            Protocol::OpenAi => self.upload_openai(key, lines).await.map(Some),
+            Protocol::OpenAi => self.upload_openai(key, lines).await.map(Some).map_err(|error| self.or_missing(error)),
             Protocol::Anthropic => Ok(None),
         }
     }
@@ -199,8 +201,21 @@ impl BatchApi<'_> {
     pub async fn create(&self, key: &str, file: Option<&str>, lines: &[BatchLine]) -> Result<String, BatchError> {
         match self.protocol {
             Protocol::OpenAi => self.create_openai(key, file.unwrap_or_default()).await,
-            Protocol::Anthropic => self.create_anthropic(key, lines).await,
+            Protocol::Anthropic => self.create_anthropic(key, lines).await.map_err(|error| self.or_missing(error)),
         }
+    }
+
+    /// The error of a first request; a server that does not know its address has no batch API.
+    fn or_missing(&self, error: BatchError) -> BatchError {
+        if !matches!(error.status, Some(404 | 405 | 501)) {
+            return error;
+        }
+        let (id, place) = (&self.model.spec.id, self.url(""));
+        let message = format!(
+            "model {id}: the server has no batch API at {place} (it answered {}); start the run anew without `--batch`",
+            error.status.unwrap_or_default()
+        );
+        BatchError { message, ..error }
     }
 
     /// Looks for a batch that a killed process may have created. `known` are ids of other batches.

@@ -161,7 +161,7 @@ fn system(model: &ModelSpec, request: &ChatRequest) -> String {
         .collect();
     let words = match &request.format {
         _ if enforced_schema(model, request).is_some() => String::new(),
-        ReplyFormat::Text => String::new(),
+        ReplyFormat::Text | ReplyFormat::Vectors { .. } => String::new(),
         ReplyFormat::Json => "Reply with one JSON object and nothing else.".to_owned(),
         ReplyFormat::Schema { schema, .. } => {
             format!("Reply with one JSON value and nothing else. It must satisfy this JSON Schema:\n{schema}")

@@ -1,8 +1,8 @@
 //! Wire protocols: requests to bytes and bytes to replies, without I/O.
 //!
 //! Read `protocol` first: the `Codec` trait and the helpers that all codecs share. One file each: `openai` (and every server
-//! that speaks its protocol), `anthropic`, `gemini`, `azure`; turns and tools of requests are in `chat_turns`,
-//! `anthropic_turns` and `gemini_turns`. `media` writes images and files,
+//! that speaks its protocol; a folder, with its embeddings), `anthropic`, `gemini`, `azure`; turns and tools of requests are
+//! in `openai::chat_turns`, `anthropic_turns` and `gemini_turns`. `media` writes images and files,
 //! `calls` knows calls of tools, `usage` reads token counts without trusting them. `reply` parses stored bytes, for resume
 //! and replay.
 //!
@@ -12,7 +12,6 @@ pub(crate) mod anthropic;
 pub(crate) mod anthropic_turns;
 pub(crate) mod azure;
 pub(crate) mod calls;
-pub(crate) mod chat_turns;
 pub(crate) mod gemini;
 pub(crate) mod gemini_turns;
 pub(crate) mod media;

@@ -1,9 +1,10 @@
 //! Parsing stored bytes: the same reply as in the live call.
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ModelSpec, Reply};
+use karat_types::{CallError, CallErrorCode, ChatRequest, ModelSpec, Reply};
 
 use crate::codec::openai::OPENAI;
+use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::protocol::{Codec, UnreadableReply};
 use crate::process::command_model;
 use crate::registry::hosts;
@@ -22,6 +23,17 @@ pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
         status: None,
     })?;
     codec.parse(body).map_err(|unreadable| error(model, unreadable))
+}
+
+/// Parses captured response bytes as the answer to this request.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_answer(model: &ModelSpec, request: &ChatRequest, body: &Bytes) -> Result<Reply, CallError> {
+    if request.wants_vectors() {
+        return Embeddings.parse(body).map_err(|unreadable| error(model, unreadable));
+    }
+    parse(model, body)
 }
 
 fn error(model: &ModelSpec, unreadable: UnreadableReply) -> CallError {

@@ -100,7 +100,7 @@ fn prompt(request: &ChatRequest) -> String {
     };
     let mut parts: Vec<String> = request.messages.iter().map(part).collect();
     match &request.format {
-        ReplyFormat::Text => {}
+        ReplyFormat::Text | ReplyFormat::Vectors { .. } => {}
         ReplyFormat::Json => parts.push("Reply with one JSON object and nothing else.".to_owned()),
         ReplyFormat::Schema { schema, .. } => {
             parts.push(format!(

@@ -16,6 +16,7 @@ use crate::attempt::failure::{CallTarget, Callee};
 use crate::attempt::refused_settings::RefusedSettings;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::OPENAI;
+use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::protocol::Codec;
 use crate::http::request::PreparedRequest;
 use crate::limiter::Limiter;
@@ -78,6 +79,7 @@ impl ConnectedModel {
     pub fn body(&self, request: &ChatRequest, media: MediaForm) -> serde_json::Result<Bytes> {
         let (codec, host): (&dyn Codec, &str) = match &self.backend {
             Backend::Http(endpoint) => (endpoint.codec, endpoint.request.url().host_str().unwrap_or_default()),
+            _ if request.wants_vectors() => (&Embeddings, ""),
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => (&OPENAI, ""),
         };
         codec.write(&self.spec, host, request, media).map(Bytes::from)
@@ -140,7 +142,11 @@ impl ModelSetup<'_> {
         let (base, origin) = self.base_url(host)?;
         let key = self.key(host, &base, origin)?;
         let value = key.as_ref().map(|(_, value)| value.expose_secret());
-        let mut headers = host.codec.headers(value).map_err(|_| self.bad_header(key_name(&key)))?;
+        let codec = match self.spec.embeds {
+            true => host.embeddings().ok_or_else(|| self.no_embeddings())?,
+            false => host.codec,
+        };
+        let mut headers = codec.headers(value).map_err(|_| self.bad_header(key_name(&key)))?;
         for (name, template) in &extra {
             let text = self.expand("with.headers", template)?;
             let is_secret = text != *template;
@@ -154,7 +160,7 @@ impl ModelSetup<'_> {
                 secrets.push(text.into());
             }
         }
-        let url = host.codec.url(&base, &self.expand("model", &self.spec.model)?);
+        let url = codec.url(&base, &self.expand("model", &self.spec.model)?);
         let mut shown = url.clone();
         shown.set_query(None);
         if origin == Origin::Entry && self.spec.base_url.as_ref().is_some_and(|written| written.contains("${")) {
@@ -165,7 +171,7 @@ impl ModelSetup<'_> {
         let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
         let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
         let key_command = KeyCommand::of(&self.spec.api_key_command).map(Arc::new);
-        Ok(Endpoint { codec: host.codec, request: request_head, address: shown.into(), key_variable, key_command })
+        Ok(Endpoint { codec, request: request_head, address: shown.into(), key_variable, key_command })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.
@@ -260,6 +266,10 @@ impl ModelSetup<'_> {
 
     fn bad_options(&self, problem: String) -> ProviderError {
         ProviderError::BadOptions { model: self.spec.id.clone(), provider: self.spec.provider.clone(), problem }
+    }
+
+    fn no_embeddings(&self) -> ProviderError {
+        self.bad_options("Karat cannot ask this provider for the vectors of texts".to_owned())
     }
 
     fn bad_header(&self, place: &str) -> ProviderError {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::codec::anthropic::Anthropic;
 use crate::codec::azure::Azure;
 use crate::codec::gemini::Gemini;
+use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::openai::{MISTRAL, OPENAI};
 use crate::codec::protocol::Codec;
 use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
@@ -86,6 +87,18 @@ pub(crate) const OFFLINE: [&str; 3] = [COMMAND, SCRIPTED, STUB];
 /// The HTTP provider of this name.
 pub(crate) fn host(name: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.name == name)
+}
+
+impl Host {
+    /// Its protocol for vectors of texts; `None` if Karat knows none.
+    pub fn embeddings(&self) -> Option<&'static dyn Codec> {
+        (!["anthropic", "gemini", "azure"].contains(&self.name)).then_some(&Embeddings as &dyn Codec)
+    }
+}
+
+/// Returns whether Karat can ask a provider for vectors of texts.
+pub fn makes_embeddings(provider: &str) -> bool {
+    provider == STUB || host(provider).is_some_and(|host| host.embeddings().is_some())
 }
 
 /// The address and variables of a provider that is called over HTTP.

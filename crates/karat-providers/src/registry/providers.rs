@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer, ReplyFormat};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
@@ -20,9 +20,10 @@ use crate::capture::recorder::Recorder;
 use crate::capture::replay::{RecordingKey, RecordingPlayer};
 use crate::capture::secrets::Secrets;
 use crate::codec::media::MediaForm;
+use crate::codec::openai::embeddings::embeddings_body;
 use crate::codec::openai::{OPENAI, completion};
 use crate::codec::protocol::Codec;
-use crate::codec::reply::parse;
+use crate::codec::reply::parse_answer;
 use crate::http::proxies;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
@@ -33,10 +34,12 @@ use crate::process::jsonl_process::JsonlPrograms;
 use crate::process::program::Program;
 use crate::registry::connect::{Backend, ConnectedModel, Endpoint, connect};
 use crate::registry::error::ProviderError;
+use crate::registry::hosts::STUB;
 use crate::registry::key_command::KeyCommand;
 use crate::registry::outside::ExternalTexts;
 use crate::registry::settings::Settings;
 use crate::scripted::schema_stub;
+use crate::scripted::trigram_vectors;
 use crate::scripted::{self, ScriptedReply};
 
 /// Models that can be called. All tasks of a run share one.
@@ -82,6 +85,8 @@ impl Providers {
         for (at, spec) in models.iter().enumerate() {
             match models[..at].iter().find(|earlier| earlier.id == spec.id) {
                 Some(earlier) if earlier == spec => continue,
+                // The stub answers both kinds of requests.
+                Some(earlier) if spec.provider == STUB && *earlier == same_kind(spec, earlier) => continue,
                 Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
                 None => match connect(spec, &settings, &mut secrets) {
                     Ok(mut model) => {
@@ -140,6 +145,11 @@ impl Providers {
         }
     }
 
+    /// Returns whether calls are recorded, or answered from a recording.
+    pub fn is_recorded(&self) -> bool {
+        !matches!(self.recording, RecordingMode::None)
+    }
+
     /// The body of a request, in OpenAI's form for models without a server. `None` if it cannot be written; the call
     /// itself then reports why.
     pub fn request_body(&self, model: &ModelSpec, request: &ChatRequest) -> Option<Bytes> {
@@ -180,7 +190,7 @@ impl Providers {
         let recording_key = || RecordingKey::of_model_call(&call);
         let live = async || self.call_live(call, gate, payer, observer).await;
         let replay = |player: &RecordingPlayer, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
-            Some(spec) => player.answer(&recording_key(), |body| parse(spec, body)),
+            Some(spec) => player.answer(&recording_key(), |body| parse_answer(spec, call.request, body)),
             None => not_connected(call.model),
         };
         self.through_recording(call.model, gate, payer, recording_key, live, replay).await
@@ -234,15 +244,12 @@ impl Providers {
                 Box::pin(self.call_by_program(model, program, call, path, payer, observer)).await
             }
             Backend::Scripted(script) => {
-                let attempt = async { self.call_offline(model, &call, |request| script.reply(request)) };
+                let answer = |request: &ChatRequest| scripted_body(&model.spec, request, script.reply(request)?);
+                let attempt = async { self.call_offline(model, &call, answer) };
                 self.dispatch.run_once(call.model, path, payer, attempt).await
             }
             Backend::Stub => {
-                let attempt = async {
-                    self.call_offline(model, &call, |request| {
-                        Ok(ScriptedReply { text: schema_stub::reply(request), calls: Vec::new() })
-                    })
-                };
+                let attempt = async { self.call_offline(model, &call, |request| stub_body(&model.spec, request)) };
                 self.dispatch.run_once(call.model, path, payer, attempt).await
             }
         }
@@ -317,7 +324,7 @@ impl Providers {
         &self,
         model: &ConnectedModel,
         call: &Call<'_>,
-        answer: impl Fn(&ChatRequest) -> Result<ScriptedReply, String>,
+        answer: impl Fn(&ChatRequest) -> Result<Bytes, String>,
     ) -> Exchange {
         let spec = &model.spec;
         let start = Instant::now();
@@ -325,20 +332,10 @@ impl Providers {
             Ok(body) => self.dispatch.secrets.clean(stored_body(model, call.request).unwrap_or(body)),
             Err(problem) => return unsent_exchange(problem),
         };
-        let body = answer(call.request).and_then(|ScriptedReply { text, calls }| {
-            let (text, finish) = scripted::cut_to_limit(call.request, spec.max_output, text);
-            let reply = ScriptedReply { text, calls };
-            let usage = scripted::usage(call.request, &reply);
-            let id = scripted::call_ids(call.request);
-            let calls: Vec<_> = (reply.calls.iter().zip(id))
-                .map(|(call, id)| (id, call.name.as_str(), scripted::arguments_text(call)))
-                .collect();
-            completion(spec, &reply.text, &calls, finish, usage).map_err(|error| error.to_string())
-        });
-        let (response, outcome) = match body {
+        let (response, outcome) = match answer(call.request) {
             Ok(body) => {
                 let response = self.dispatch.secrets.clean(body);
-                let outcome = parse(spec, &response);
+                let outcome = parse_answer(spec, call.request, &response);
                 (response, outcome)
             }
             Err(problem) => {
@@ -349,6 +346,40 @@ impl Providers {
         let latency_ms = milliseconds(start.elapsed());
         Exchange { request, response, attempts: 1, latency_ms, outcome, ..unsent_exchange(String::new()) }
     }
+}
+
+/// The response of a scripted model, in OpenAI's form.
+fn scripted_body(
+    spec: &ModelSpec,
+    request: &ChatRequest,
+    ScriptedReply { text, calls }: ScriptedReply,
+) -> Result<Bytes, String> {
+    if request.wants_vectors() {
+        return Err("a scripted model makes no vectors of texts; the model `stub` does".to_owned());
+    }
+    let (text, finish) = scripted::cut_to_limit(request, spec.max_output, text);
+    let reply = ScriptedReply { text, calls };
+    let usage = scripted::usage(request, &reply);
+    let id = scripted::call_ids(request);
+    let calls: Vec<_> = (reply.calls.iter().zip(id))
+        .map(|(call, id)| (id, call.name.as_str(), scripted::arguments_text(call)))
+        .collect();
+    completion(spec, &reply.text, &calls, finish, usage).map_err(|error| error.to_string())
+}
+
+/// The response of the stub, in OpenAI's form.
+fn stub_body(spec: &ModelSpec, request: &ChatRequest) -> Result<Bytes, String> {
+    let reply = ScriptedReply { text: schema_stub::reply(request), calls: Vec::new() };
+    let ReplyFormat::Vectors { dimensions } = request.format else { return scripted_body(spec, request, reply) };
+    let vectors: Vec<_> =
+        request.messages.iter().map(|message| trigram_vectors::vector(&message.text(), dimensions)).collect();
+    let tokens = scripted::usage(request, &reply).input_tokens;
+    embeddings_body(spec, &vectors, tokens).map_err(|error| error.to_string())
+}
+
+/// A model that is asked for what another one is asked for: replies or vectors.
+fn same_kind(spec: &ModelSpec, other: &ModelSpec) -> ModelSpec {
+    ModelSpec { embeds: other.embeds, ..spec.clone() }
 }
 
 impl fmt::Debug for Providers {

@@ -3,12 +3,13 @@
 //! A script sees the request and its own `vars`, but neither the model's name nor the sample. So effects planted in the
 //! data must be found by the evaluation itself, and any suite can define a model without Rust code.
 //!
-//! Files: this one compiles scripts and renders replies; `functions` and `support` are the filters of scripts; `schema_stub` is
-//! the `stub` model, which needs no script.
+//! Files: this one compiles scripts and renders replies; `functions` and `support` are the filters of scripts; `schema_stub` and
+//! `trigram_vectors` are the `stub` model, which needs no script.
 
 mod functions;
 pub(crate) mod schema_stub;
 mod support;
+pub(crate) mod trigram_vectors;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -11,6 +11,7 @@ const DEPTH: usize = 32;
 pub(crate) fn reply(request: &ChatRequest) -> String {
     match &request.format {
         ReplyFormat::Text => "This is a stub's reply.".to_owned(),
+        ReplyFormat::Vectors { .. } => String::new(),
         ReplyFormat::Json => "{}".to_owned(),
         ReplyFormat::Schema { schema, .. } => {
             let prompt = super::join_contents(request, |_| true);

@@ -169,7 +169,7 @@ impl<'a> Report<'a> {
     /// Returns `true` if every model and judge of the run is simulated, so that no provider bills anything.
     pub(crate) fn is_simulated(self) -> bool {
         let plan = &self.findings.plan;
-        let mut providers = plan.models.iter().chain(&plan.judges).map(|model| model.provider.as_str()).peekable();
+        let mut providers = plan.all_models().map(|model| model.provider.as_str()).peekable();
         providers.peek().is_some() && providers.all(|provider| matches!(provider, "scripted" | "stub"))
     }
 
@@ -177,7 +177,7 @@ impl<'a> Report<'a> {
     /// models, and for prices that say neither.
     pub(crate) fn price_origins(self) -> Option<String> {
         let plan = &self.findings.plan;
-        let billed = plan.models.iter().chain(&plan.judges);
+        let billed = plan.all_models();
         let billed = billed.filter(|model| !matches!(model.provider.as_str(), "scripted" | "stub"));
         let mut origins: Vec<String> = Vec::new();
         for model in billed {

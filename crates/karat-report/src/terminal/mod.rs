@@ -231,6 +231,10 @@ fn cost(report: Report<'_>) -> String {
         true => format!(", {} of simulated users", count(spend.users.usage.total())),
         false => String::new(),
     };
+    let vectors = match spend.has_vectors() {
+        true => format!(", {} of compared texts", count(spend.vectors.usage.total())),
+        false => String::new(),
+    };
     let paid = figures::money(Some(report.amount_paid()));
     let paid = if report.is_simulated() {
         format!("nothing was billed ({paid} at the scripted prices)")
@@ -240,7 +244,7 @@ fn cost(report: Report<'_>) -> String {
         format!("{paid} paid")
     };
     format!(
-        "cost: estimate {}; {} at list price, {paid}; {} tokens of systems, {} of judges{users}{divided}",
+        "cost: estimate {}; {} at list price, {paid}; {} tokens of systems, {} of judges{users}{vectors}{divided}",
         figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
         count(spend.extraction.usage.total()),

@@ -9,9 +9,9 @@ use karat_types::{NOTHING_AT, Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
 use super::metric::{Metric, MetricInput, Needs};
-use super::output::external;
+use super::output::{external, similarity};
 use super::registry::Registered;
-use super::{CellView, Scorer};
+use super::{CellView, EmbeddingTexts, Scorer};
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
@@ -167,6 +167,18 @@ impl Scorer for BoundMetric {
 
     fn read(&self, answer: &str) -> Score {
         external::read(answer)
+    }
+
+    fn embed(&self, cell: &CellView<'_>) -> Option<Result<EmbeddingTexts, Score>> {
+        self.registered.embeds.then(|| self.apply(cell, |metric, given| metric.embed(given))).map(|asked| {
+            asked.and_then(|texts| {
+                texts.unwrap_or_else(|| Err(Score::unscored("the metric asks nothing; this is a bug in karat")))
+            })
+        })
+    }
+
+    fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score {
+        similarity::closest(output, references)
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::CellView;
+use super::{CellView, EmbeddingTexts};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
@@ -15,6 +15,12 @@ pub(super) trait Metric: Send + Sync {
     /// One score a figure, in the order of the registered dimensions.
     fn scores(&self, given: &MetricInput<'_>) -> Vec<Score> {
         vec![self.score(given)]
+    }
+
+    /// The texts whose vectors are compared, where the metric compares vectors; the error is the score of a cell of which
+    /// nothing has to be asked.
+    fn embed(&self, _: &MetricInput<'_>) -> Option<Result<EmbeddingTexts, Score>> {
+        None
     }
 
     /// The request to a program or service, where the metric is not computed here.

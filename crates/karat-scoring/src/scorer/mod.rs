@@ -65,6 +65,26 @@ pub trait Scorer: Send + Sync {
 
     /// The score in the answer to what was asked.
     fn read(&self, answer: &str) -> Score;
+
+    /// The texts whose vectors the cell's one score rests on, where the scorer compares vectors; the error is the score of a
+    /// cell of which nothing has to be asked.
+    fn embed(&self, cell: &CellView<'_>) -> Option<Result<EmbeddingTexts, Score>>;
+
+    /// The score of vectors of length 1: the output's, and those of the references in their order.
+    fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score;
+}
+
+/// Texts that a model has to turn into vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingTexts {
+    /// The model by its id.
+    pub model: String,
+    /// Length of the vectors; the model's own without it.
+    pub dimensions: Option<u32>,
+    /// The text of the output; not empty.
+    pub output: String,
+    /// The texts that it is compared with: at least one, none empty.
+    pub references: Vec<String>,
 }
 
 /// The part of a cell that a scorer sees.
@@ -126,6 +146,8 @@ pub struct MetricEntry {
     pub volatile: bool,
     /// True if it asks a service or a program.
     pub outside: bool,
+    /// True if it compares vectors, which a model makes of texts.
+    pub embeds: bool,
 }
 
 /// Every registered metric, by name.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::MetricEntry;
 use super::evidence::{attribution, citation, retrieval};
 use super::metric::{Make, Needs, Options};
-use super::output::{checklist, combine, external, numeric, summary, system, text, value};
+use super::output::{checklist, combine, external, numeric, similarity, summary, system, text, value};
 use super::tools::{tool_calls, valid_calls};
 
 /// An entry of the list of metrics.
@@ -22,6 +22,8 @@ pub(super) struct Registered {
     volatile: bool,
     /// True if a program or service is asked.
     pub is_outside: bool,
+    /// True if a model is asked for vectors.
+    pub embeds: bool,
     schema: fn() -> Value,
     pub make: Make,
 }
@@ -43,6 +45,7 @@ impl Registered {
             better: self.better,
             volatile: self.volatile,
             outside: self.is_outside,
+            embeds: self.embeds,
         }
     }
 
@@ -79,6 +82,7 @@ impl Registered {
             better: Better::Higher,
             volatile: false,
             is_outside: false,
+            embeds: false,
             schema: schema::<M>,
             make: M::make,
         }
@@ -95,6 +99,10 @@ impl Registered {
 
     const fn outside(self) -> Self {
         Self { is_outside: true, ..self.or_verdicts() }
+    }
+
+    const fn of_vectors(self) -> Self {
+        Self { embeds: true, ..self }
     }
 
     const fn or_verdicts(self) -> Self {
@@ -121,6 +129,11 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::scale::<text::Rouge>("rouge", "ROUGE, as rouge-score computes it.", 1.0),
     Registered::scale::<text::Bleu>("bleu", "Sentence BLEU, as sacrebleu computes it.", 100.0),
     Registered::scale::<text::Chrf>("chrf", "chrF, as sacrebleu computes it.", 100.0),
+    Registered::open::<similarity::Similarity>(
+        "similarity",
+        "Closeness of meaning: the cosine of the vectors that a model makes of the texts, -1 to 1.",
+    )
+    .of_vectors(),
     Registered::open::<text::Length>("length", "The length of the text."),
     Registered::test::<value::JsonSchema>("json_schema", "The output satisfies a JSON Schema."),
     Registered::test::<value::JsonField>("json_field", "The value at the output path equals the reference."),

@@ -14,6 +14,7 @@
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
+//! vectors    embeddings of texts, by hash of model and text: see [`crate::reuse::vectors`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -173,6 +174,12 @@ const MIGRATIONS: &[&str] = &[
         unique (run, key)
     ) strict;
     create index batch_items_by_batch on batch_items (batch, line);
+",
+    "
+    create table vectors (
+        key blob primary key,
+        vector blob not null
+    ) strict, without rowid;
 ",
 ];
 

@@ -11,3 +11,4 @@ pub(crate) mod known_keys;
 pub(crate) mod prune;
 pub(crate) mod reuse_view;
 pub(crate) mod shared_results;
+pub(crate) mod vectors;

@@ -53,6 +53,14 @@ impl Store {
 }
 
 impl ReuseView {
+    /// Returns whether the vector of a text is known; that of any run is reused.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn has_vector(&self, key: Key) -> Result<bool, StoreError> {
+        Ok(self.store.vector(key)?.is_some())
+    }
+
     /// Returns the latest output of a step.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ fn steps_are_shared_by_runs() {
             models: [("llm".to_owned(), "gpt-4.1".to_owned())].into(),
             steps: vec![StepCost { cost: Some(Money(7)), ..StepCost::default() }, StepCost::default()],
             user: None,
+            untimed: true,
+            vectors: None,
             answered: vec![ServedName { asked: "gpt-4.1".to_owned(), other: Some("gpt-4.1-2025-04-14".to_owned()) }],
         },
         ..step("s", &first)

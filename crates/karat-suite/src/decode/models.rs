@@ -96,6 +96,20 @@ impl Decoder<'_> {
         Some(model)
     }
 
+    /// The id of the model that makes vectors for a scorer.
+    pub fn embedder(&mut self, node: &Node, registry: &Registry) -> Option<String> {
+        let reference = node.text()?;
+        let model = self.known_model(reference, &node.place, registry)?;
+        if self.catalog.member(Kind::Provider, &model.provider).is_some_and(|provider| !provider.embeds) {
+            let able = self.catalog.providers.iter().filter(|(_, entry)| entry.embeds).map(|(name, _)| name.as_str());
+            self.problems
+                .error(&node.place, format!("karat has no embeddings of the provider `{}`", model.provider))
+                .hint(format!("name a model of {}", able.collect::<Vec<_>>().join(", ")));
+            return None;
+        }
+        Some(model.id)
+    }
+
     /// The model that a reference means, if its provider is there.
     pub fn known_model(&mut self, reference: &str, place: &Place, registry: &Registry) -> Option<ModelSpec> {
         let Some(model) = registry.find(reference) else {

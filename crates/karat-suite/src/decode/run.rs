@@ -27,6 +27,7 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         max_calls: overrides.max_calls.or(large("max_calls")),
         refuses_calls: large("max_calls").is_some(),
         call_log: node.and_then(|node| node.text_of("call_log")).map(str::to_owned),
+        batch: node.and_then(|node| node.field("batch")).and_then(Node::boolean).unwrap_or(false),
         cell_line: node.and_then(|node| node.text_of("cell_line")).map(str::to_owned),
         capture: node.and_then(|node| word_at(node, "capture")).unwrap_or_default(),
         prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),

@@ -116,6 +116,12 @@ static PRICE: Object = Object::new(
             "US dollars per million input tokens that it stores for an hour. Default: `cache_write`; of Anthropic twice `input`.",
             "0.5",
         ),
+        may(
+            "batch",
+            Shape::Number(0.0, 1.0),
+            "Share of the price that calls by a batch API cost, 0 to 1. Default: 0.5.",
+            "0.5",
+        ),
         may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
         may("source", Shape::Text, "Where the price was looked up.", "https://example.com/prices"),
     ],

@@ -202,6 +202,12 @@ static RUN: Object = Object::new(
             r#""[{done}/{total}] {sample} {model}/{variant} {status}""#,
         ),
         may(
+            "batch",
+            Shape::Boolean,
+            "Whether calls go by the batch APIs of their providers, as with `--batch`: at half the price, answered within a day.",
+            "true",
+        ),
+        may(
             "stop_early",
             Shape::Boolean,
             "Accepted with a warning; this version does not act on it. Whether the run stops once every gate is decided.",

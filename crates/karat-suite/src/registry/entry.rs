@@ -292,6 +292,7 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Regi
                     cached_input: nano("cached_input").or(by_anthropic(input / 10)),
                     cache_write: nano("cache_write").or(by_anthropic(input.saturating_mul(5) / 4)),
                     cache_write_1h: nano("cache_write_1h").or(by_anthropic(input.saturating_mul(2))),
+                    batch: price.field("batch").and_then(Node::number).map(|share| (share * 1000.0).ceil() as u16),
                     as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
                     source: price.text_of("source").map(str::to_owned).or_else(|| context.source.clone()),
                 }),

@@ -27,10 +27,12 @@ const ACTING: [&str; 6] = ["with", "base_url", "api_key_env", "api_key_command",
 const RENAMED: [(&str, &str); 2] = [("together_ai", "together"), ("fireworks_ai", "fireworks")];
 
 /// Fields of LiteLLM's list, in US dollars a token, and the prices that they are.
-const PER_TOKEN: [(&str, &str); 3] = [
+const PER_TOKEN: [(&str, &str); 5] = [
     ("input_cost_per_token", "input"),
     ("output_cost_per_token", "output"),
     ("cache_read_input_token_cost", "cached_input"),
+    ("cache_creation_input_token_cost", "cache_write"),
+    ("cache_creation_input_token_cost_above_1hr", "cache_write_1h"),
 ];
 
 /// A file with prices.

@@ -76,7 +76,7 @@ pub(crate) fn plan(
     if header.run.measures_judges {
         key = key.text("of the ruler");
     }
-    for model in header.models.iter().chain(&header.judges) {
+    for model in header.all_models() {
         key = model_key(key, model);
     }
     key.finish()
@@ -107,6 +107,7 @@ pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
         (services(then) != services(now), "the services"),
         (scorers(then) != scorers(now), "the scorers"),
         (models(&then.judges) != models(&now.judges), "the judges"),
+        (models(&then.embedders) != models(&now.embedders), "the models that make vectors"),
         (then.params != now.params, "the params"),
         (then.trials != now.trials, "the trials"),
         (then.run.seed != now.run.seed, "the seed"),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use karat_text::redact::Redactor;
 use karat_types::{
-    AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerSpec, VariantSpec,
+    AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerKind, ScorerSpec,
+    VariantSpec,
 };
 
 use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
@@ -19,6 +20,7 @@ use crate::dataset::checks::CheckCounts;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;
+use crate::decode::scorers::EMBEDDER;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::decode::{Decoder, gates, run};
@@ -334,11 +336,12 @@ impl Assembly<'_> {
             about: node.text_of("about").map(str::to_owned),
             suite_hash: hash::suite(&source.text),
             files: decoder.files,
-            registry,
             models: matrix.models,
             variants: matrix.variants,
             metrics: crate::suite::metrics::of_scorers(&scorers, decoder.catalog),
+            embedders: embedders(&scorers, &registry, decoder.catalog),
             scorers,
+            registry,
             headline: metric_names(node.field("headline")),
             analyses: assessment.analyses,
             services: decoder.services,
@@ -360,6 +363,20 @@ impl Assembly<'_> {
             warnings,
         })
     }
+}
+
+/// The models that make vectors for scorers, in the order in which they are first named.
+fn embedders(scorers: &[ScorerSpec], registry: &Registry, catalog: &Catalog) -> Vec<ModelSpec> {
+    let mut embedders: Vec<ModelSpec> = Vec::new();
+    for scorer in scorers {
+        let ScorerKind::Metric { metric, with } = &scorer.kind else { continue };
+        let is_asked = catalog.metrics.get(metric).is_some_and(|entry| entry.embeds);
+        let named = with.get(EMBEDDER).filter(|_| is_asked).and_then(serde_json::Value::as_str);
+        let model = named.and_then(|id| registry.find(id)).map(std::borrow::Cow::into_owned);
+        let model = model.filter(|model| !embedders.iter().any(|known| known.id == model.id));
+        embedders.extend(model.map(|model| ModelSpec { embeds: true, ..model }));
+    }
+    embedders
 }
 
 /// The names under `headline`.

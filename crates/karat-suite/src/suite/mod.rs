@@ -49,6 +49,8 @@ pub struct Suite {
     pub(crate) models: Vec<ModelSpec>,
     pub(crate) variants: Vec<VariantSpec>,
     pub(crate) scorers: Vec<ScorerSpec>,
+    /// The models that make vectors for scorers.
+    pub(crate) embedders: Vec<ModelSpec>,
     pub(crate) metrics: Vec<karat_types::MetricSpec>,
     pub(crate) headline: Vec<String>,
     pub(crate) analyses: Vec<AnalysisSpec>,

@@ -93,6 +93,7 @@ impl Suite {
             dataset: self.dataset_header.clone(),
             models,
             judges: self.judges(),
+            embedders: self.embedders.clone(),
             variants: self.variants.clone(),
             systems,
             trials: self.trials,

@@ -91,7 +91,7 @@ impl FinishReason {
 }
 
 /// One parsed reply of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The text.
     pub text: String,
@@ -108,12 +108,23 @@ pub struct Reply {
     /// The turn as the provider wrote it, where it holds more than words: it goes back as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_turn: Option<RawTurn>,
+    /// The vectors of the texts, where they were asked for, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<Vec<f32>>,
 }
 
 impl Reply {
     /// A reply of words, of which nothing else is known.
     pub fn new(text: impl Into<String>, finish: FinishReason) -> Self {
-        Self { text: text.into(), finish, usage: None, model: None, tool_calls: Vec::new(), raw_turn: None }
+        Self {
+            text: text.into(),
+            finish,
+            usage: None,
+            model: None,
+            tool_calls: Vec::new(),
+            raw_turn: None,
+            vectors: Vec::new(),
+        }
     }
 
     /// The assistant's turn that this reply is in a conversation.
@@ -162,8 +173,12 @@ pub enum CallErrorCode {
     NotFound,
     /// The process or script behind the model failed.
     Process,
-    /// A limit of an agent's loop is reached; the message names it. Never recorded: the loop ends with an output.
-    Limit,
+    /// The time limit of the cell is reached.
+    CellTimeout,
+    /// The limit on the cost of an agent's loop is reached. Never recorded: the loop ends with an output.
+    CostLimit,
+    /// The limit on the time of an agent's loop is reached. Never recorded, as before.
+    TimeLimit,
     /// The answer calls a tool and has no text. Stored by earlier versions only: a call is an output now.
     ToolCall,
     /// A batch ended three times without an answer to it, or its results are gone.
@@ -204,7 +219,9 @@ impl CallErrorCode {
             Self::Unsupported => "unsupported",
             Self::NotFound => "not_found",
             Self::Process => "process",
-            Self::Limit => "limit",
+            Self::CellTimeout => "cell_timeout",
+            Self::CostLimit => "cost_limit",
+            Self::TimeLimit => "time_limit",
             Self::ToolCall => "tool_call",
             Self::BatchExpired => "batch_expired",
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{FilePath, Message, ToolChoice, ToolDefinition};
+use crate::{FilePath, Message, Role, ToolChoice, ToolDefinition};
 
 /// Call settings that change what a model answers, so they are part of identity. Absent ones are the provider's own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -56,6 +56,11 @@ pub enum ReplyFormat {
     Text,
     /// Any JSON object.
     Json,
+    /// A vector for each message: embeddings of texts.
+    Vectors {
+        /// The wanted length of a vector; the model's own without it.
+        dimensions: Option<u32>,
+    },
     /// JSON after a schema.
     Schema {
         /// Name of the schema, `[a-zA-Z0-9_-]{1,64}`.
@@ -84,6 +89,18 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
+    /// A request for the vectors of texts, in their order.
+    pub fn of_texts(texts: impl IntoIterator<Item = impl Into<String>>, dimensions: Option<u32>) -> Self {
+        let message = |text| Message::new(Role::User, Into::<String>::into(text).as_str());
+        let format = ReplyFormat::Vectors { dimensions };
+        Self { messages: texts.into_iter().map(message).collect(), format, ..Self::default() }
+    }
+
+    /// Returns true if it asks for the vectors of texts.
+    pub fn wants_vectors(&self) -> bool {
+        matches!(self.format, ReplyFormat::Vectors { .. })
+    }
+
     /// Returns true if it holds images or files.
     pub fn has_media(&self) -> bool {
         self.messages.iter().any(|message| message.content.media().next().is_some())

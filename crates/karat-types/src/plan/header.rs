@@ -30,6 +30,9 @@ pub struct PlanHeader {
     pub models: Vec<ModelSpec>,
     /// The judges.
     pub judges: Vec<ModelSpec>,
+    /// The models that make vectors of texts for scorers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedders: Vec<ModelSpec>,
     /// The variants that run.
     pub variants: Vec<VariantSpec>,
     /// The systems that are compared: model × variant, in plan order.
@@ -129,9 +132,14 @@ impl PlanHeader {
         (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
     }
 
+    /// Every model that the plan may call: those that run, judges, and those that make vectors. An id may stand twice.
+    pub fn all_models(&self) -> impl Iterator<Item = &ModelSpec> {
+        self.models.iter().chain(&self.judges).chain(&self.embedders)
+    }
+
     /// Returns whether all calls of the plan are simulated: every model is scripted, and no step calls anything else.
     pub fn is_simulated(&self) -> bool {
-        let mut models = self.models.iter().chain(&self.judges).peekable();
+        let mut models = self.all_models().peekable();
         let mut steps = self.variants.iter().flat_map(|variant| &variant.steps);
         models.peek().is_some()
             && models.all(|model| matches!(model.provider.as_str(), "scripted" | "stub"))
@@ -359,6 +367,9 @@ pub struct RunSpec {
     /// A file that gets a block for every call: a template over `run.date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_log: Option<String>,
+    /// True if the suite asks for batch APIs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub batch: bool,
     /// The parts of requests and outputs that are stored.
     #[serde(default, skip_serializing_if = "Capture::is_full")]
     pub capture: Capture,

@@ -92,6 +92,9 @@ pub struct ModelSpec {
     pub with: Map<String, Value>,
     /// The name sent to the provider.
     pub model: String,
+    /// True if it is asked for the vectors of texts, and not for replies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub embeds: bool,
     /// Models of one family judge each other with suspicion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
@@ -107,6 +110,9 @@ pub struct ModelSpec {
     /// The known price.
     #[serde(default)]
     pub price: Pricing,
+    /// The price of calls that are made live, where `price` is that of batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_price: Option<Pricing>,
     /// Tokens that request and reply may have together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
@@ -146,6 +152,16 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// The model with the price of calls that are made live.
+    #[must_use]
+    pub fn live(&self) -> Self {
+        let mut live = self.clone();
+        if let Some(price) = live.live_price.take() {
+            live.price = price;
+        }
+        live
+    }
+
     /// Its id as suites may also write it, with the provider before it: `openai:gpt-5`, `openai/gpt-5`.
     pub fn spellings(&self) -> [String; 2] {
         [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
@@ -179,6 +195,7 @@ impl ModelSpec {
         let id = id.into();
         Self {
             model: id.clone(),
+            embeds: false,
             id,
             provider: provider.into(),
             with: Map::new(),
@@ -187,6 +204,7 @@ impl ModelSpec {
             api_key_env: None,
             api_key_command: Vec::new(),
             price: Pricing::default(),
+            live_price: None,
             context_window: None,
             max_output: None,
             image_tokens: None,

@@ -191,6 +191,13 @@ pub struct ResponseFacts {
     /// The usage and cost of the model that plays the user: no part of the system's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<StepCost>,
+    /// True if a call went by a batch API, so that the time of the calls is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untimed: bool,
+    /// The tokens and list price of the texts whose vectors scorers compared: no part of the system's own cost. The tokens
+    /// are counted here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<StepCost>,
     /// The models that answered. The store keeps them by themselves: most cells have one.
     #[serde(skip)]
     pub answered: Vec<ServedName>,
@@ -216,8 +223,14 @@ impl StepCost {
 impl ResponseFacts {
     /// Returns true if nothing but the served models is known.
     pub fn is_bare(&self) -> bool {
-        let Self { latency_ms, version, models, steps, user, answered: _ } = self;
-        latency_ms.is_empty() && version.is_none() && models.is_empty() && steps.is_empty() && user.is_none()
+        let Self { latency_ms, version, models, steps, user, untimed, vectors, answered: _ } = self;
+        latency_ms.is_empty()
+            && version.is_none()
+            && models.is_empty()
+            && steps.is_empty()
+            && user.is_none()
+            && vectors.is_none()
+            && !untimed
     }
 
     /// These facts and those of a step before: times of one stage add up, the later version and models stand. What each
@@ -226,6 +239,7 @@ impl ResponseFacts {
         for (stage, time) in &before.latency_ms {
             *self.latency_ms.entry(stage.clone()).or_default() += time;
         }
+        self.untimed |= before.untimed;
         self.version = self.version.take().or_else(|| before.version.clone());
         for (part, model) in &before.models {
             self.models.entry(part.clone()).or_insert_with(|| model.clone());

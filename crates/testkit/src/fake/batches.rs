@@ -44,6 +44,10 @@ pub struct BatchFaults {
     pub hang_create: bool,
     /// The first creation is done and answered with 500.
     pub lose_create: bool,
+    /// Batches with more lines fail, because the queue has no room for their tokens.
+    pub queue_lines: Option<usize>,
+    /// The results of every batch are gone.
+    pub lose_results: bool,
     /// The request that is never answered, once.
     pub hang_at: Option<BatchStage>,
     /// The file of the state.
@@ -136,7 +140,7 @@ impl FakeBatches {
                 if self.hangs(&mut state, BatchStage::Reading) {
                     return Some(Behaviour::Hang);
                 }
-                match state.files.get(*file) {
+                match state.files.get(*file).filter(|_| !self.faults.lose_results) {
                     Some(content) => Behaviour::raw(200, content.clone()),
                     None => Behaviour::status(404, "no such file"),
                 }
@@ -239,7 +243,7 @@ impl FakeBatches {
         };
         batch.questions += 1;
         let mut billed = 0;
-        if batch.questions == 2 && self.faults.status.as_deref() != Some("failed") {
+        if batch.questions == 2 && self.final_status(batch) != Some("failed") {
             billed = self.answer(batch, is_first);
         }
         let (batch, id) = (batch.clone(), batch.id.clone());
@@ -249,6 +253,12 @@ impl FakeBatches {
             state.files.insert(format!("{id}-errors"), batch.errors.join("\n"));
         }
         Behaviour::raw(200, self.describe(&batch).to_string())
+    }
+
+    /// The final status that a fault gives a batch.
+    fn final_status(&self, batch: &RemoteBatch) -> Option<&str> {
+        let is_too_long = self.faults.queue_lines.is_some_and(|most| batch.requests.len() > most);
+        if is_too_long { Some("failed") } else { self.faults.status.as_deref() }
     }
 
     /// Answers the lines of a batch; returns how many were billed.
@@ -320,7 +330,7 @@ impl FakeBatches {
                 "request_counts": { "processing": processing, "succeeded": succeeded },
             });
         }
-        let last = match &self.faults.status {
+        let last = match self.final_status(batch) {
             Some(status) => status,
             None if batch.cancelled => "cancelled",
             None if !batch.errors.is_empty() => "expired",
@@ -339,6 +349,8 @@ impl FakeBatches {
             "output_file_id": has_files.then(|| format!("{}-output", batch.id)),
             "error_file_id": has_files.then(|| format!("{}-errors", batch.id)),
             "request_counts": { "total": count },
+            "errors": (status == "failed").then(|| json!({ "data": [ { "code": "token_limit_exceeded" } ] }))
+                .filter(|_| self.faults.queue_lines.is_some()),
             "metadata": { "karat": batch.key },
         })
     }

@@ -4,7 +4,8 @@
 //! passes their batches are submitted, waited for and read. Every step is committed before the next, so a process that is
 //! killed anywhere continues where it was; see `docs/design/0022-batches.md`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +13,13 @@ use karat_engine::{Outcome, Stop};
 use karat_providers::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, Providers, has_batch_api};
 use karat_store::{BatchAnswer, BatchItemState, BatchLineEnd, BatchState, Store, StoredBatch};
 use karat_suite::Plan;
-use karat_types::{Clock, Event, Key, Observer, Pricing, RunStatus, ScorerKind};
+use karat_types::{Action, Clock, Event, Key, Observer, PlanHeader, Price, Pricing, RunStatus, StepSpec};
 
-use crate::error::{Names, RunError};
+use crate::error::RunError;
 use crate::{App, AppError};
+
+/// OpenAI's code for a batch that has more tokens than the queue of its model takes.
+const QUEUE_FULL: &str = "token_limit_exceeded";
 
 /// Bytes of a line beside its request.
 const LINE_OVERHEAD: usize = 160;
@@ -35,6 +39,8 @@ pub(crate) struct BatchRun<'a> {
     pub detach: bool,
     /// The first and the longest wait between two looks.
     pub poll: (Duration, Duration),
+    /// The most lines of a batch of a model whose queue was too short for a larger one.
+    pub queue_lines: RefCell<BTreeMap<String, u32>>,
 }
 
 /// The end of the wait for batches.
@@ -48,27 +54,32 @@ enum Wait {
 }
 
 impl App {
-    /// Prices a plan as `--batch` bills it. Returns a line with the models that go by batches, and those that do not.
+    /// Prices a plan as batches are billed. Returns a line with the models that go by batches, and what is run live.
     ///
     /// # Errors
-    /// No model has a batch API, calls must not be stored, or a scorer reads the latency of calls.
+    /// No call of the plan can go by a batch API, or calls must not be stored.
     pub fn price_batches(&self, plan: &mut Plan) -> Result<String, AppError> {
         price_batches(plan)?;
-        let models: BTreeMap<&str, bool> = plan
-            .header
-            .models
-            .iter()
-            .chain(&plan.header.judges)
-            .map(|model| (model.id.as_str(), has_batch_api(&model.provider)))
-            .collect();
-        let named = |by_batch: bool| {
-            let names = models.iter().filter(|(_, is_batched)| **is_batched == by_batch).map(|(id, _)| *id);
-            names.collect::<Vec<_>>().join(", ")
+        let header = &plan.header;
+        let by_batch = batch_models(header);
+        let models: BTreeSet<&str> = header.all_models().map(|model| model.id.as_str()).collect();
+        let live = models.into_iter().filter(|id| !by_batch.contains(*id)).map(str::to_owned);
+        let is_agent = |step: &StepSpec| step.action.as_agent().is_some();
+        let agents = header.variants.iter().any(|variant| variant.steps.iter().any(is_agent));
+        let live: Vec<String> = live.chain(agents.then(|| "agents".to_owned())).collect();
+        let live = if live.is_empty() { String::new() } else { format!("; live: {}", live.join(", ")) };
+        let shares = header.all_models().filter(|model| by_batch.contains(&model.id)).filter_map(|model| {
+            let Some(Pricing::Known(price)) = &model.live_price else { return None };
+            Some(price.batch.unwrap_or(Price::BATCH))
+        });
+        let shares: BTreeSet<u16> = shares.collect();
+        let price = match shares.into_iter().collect::<Vec<_>>()[..] {
+            [] | [Price::BATCH] => "at half the price".to_owned(),
+            [share] => format!("at {} % of the price", f64::from(share) / 10.0),
+            _ => "at their `price.batch`".to_owned(),
         };
-        let live = Some(named(false))
-            .filter(|live| !live.is_empty())
-            .map_or_else(String::new, |live| format!("; live: {live}"));
-        Ok(format!("by batches, at half the price: {}{live}", named(true)))
+        let names: Vec<&str> = by_batch.iter().map(String::as_str).collect();
+        Ok(format!("by batches, {price}: {}{live}", names.join(", ")))
     }
 
     /// The waits between two looks at a batch. The variable is for tests.
@@ -78,40 +89,41 @@ impl App {
     }
 }
 
-/// Prices the models of a plan that have a batch API as batches are billed.
+/// Prices the models of a plan whose calls go by batches as these are billed.
 ///
 /// # Errors
-/// No model has one, calls must not be stored, or a scorer reads the latency of calls.
+/// No call of the plan can go by a batch API, or calls must not be stored.
 pub(crate) fn price_batches(plan: &mut Plan) -> Result<(), AppError> {
     if !plan.header.privacy.is_open() {
         return Err(RunError::PrivateBatch {}.into());
     }
-    let is_latency = |kind: &ScorerKind| matches!(kind, ScorerKind::Metric { metric, .. } if metric == "latency");
-    let scorers: Vec<String> =
-        plan.header.scorers.iter().filter(|it| is_latency(&it.kind)).map(|it| format!("`{}`", it.id)).collect();
-    if !scorers.is_empty() {
-        return Err(RunError::BatchLatency { scorers: Names::of(scorers) }.into());
+    let by_batch = batch_models(&plan.header);
+    if by_batch.is_empty() {
+        return Err(RunError::NoBatchApi {}.into());
     }
     let header = Arc::make_mut(&mut plan.header);
-    let mut found = false;
-    for model in header.models.iter_mut().chain(&mut header.judges).filter(|model| has_batch_api(&model.provider)) {
-        found = true;
-        if let Pricing::Known(price) = &mut model.price {
-            for part in [
-                Some(&mut price.input),
-                Some(&mut price.output),
-                price.cached_input.as_mut(),
-                price.cache_write.as_mut(),
-                price.cache_write_1h.as_mut(),
-            ]
-            .into_iter()
-            .flatten()
-            {
-                *part = part.div_ceil(2);
-            }
+    for model in header.models.iter_mut().chain(&mut header.judges).filter(|model| by_batch.contains(&model.id)) {
+        if let Pricing::Known(price) = &model.price {
+            let batches = Pricing::Known(price.of_batches());
+            model.live_price = Some(std::mem::replace(&mut model.price, batches));
         }
     }
-    if found { Ok(()) } else { Err(RunError::NoBatchApi {}.into()) }
+    Ok(())
+}
+
+/// The models with a batch API that prompts or judges of a plan call. Agents are run live: each of their turns would be a
+/// batch of its own.
+fn batch_models(plan: &PlanHeader) -> BTreeSet<String> {
+    let prompts = plan.systems.iter().enumerate().flat_map(|(at, system)| {
+        let steps = plan.variants.get(system.variant).map(|variant| &variant.steps[..]).unwrap_or_default();
+        let steps = steps.iter().filter(|step| matches!(step.action, Action::Prompt(_)));
+        steps.filter_map(move |step| match &step.model {
+            Some(id) => plan.models.iter().find(|model| model.id == *id),
+            None => plan.system_model(at),
+        })
+    });
+    let models = prompts.chain(&plan.judges).filter(|model| has_batch_api(&model.provider));
+    models.map(|model| model.id.clone()).collect()
 }
 
 impl BatchRun<'_> {
@@ -203,8 +215,13 @@ impl BatchRun<'_> {
         }
         let mut prepared = HashSet::new();
         for (model, items) in waiting {
-            let bounds = self.api(&model)?.bounds();
-            for keys in split(&items, bounds) {
+            let (mut lines, bytes) = self.api(&model)?.bounds();
+            let mut at_once = usize::MAX;
+            if let Some(most) = self.queue_lines.borrow().get(&model) {
+                // One after the other: the next pass prepares the next.
+                (lines, at_once) = (lines.min(*most as usize), 1);
+            }
+            for keys in split(&items, (lines, bytes)).into_iter().take(at_once) {
                 let mut random = [0; 16];
                 getrandom::fill(&mut random).map_err(|source| RunError::Batch { problem: source.to_string() })?;
                 let batch = StoredBatch {
@@ -270,6 +287,17 @@ impl BatchRun<'_> {
         let ended = match api.status(id).await {
             Ok(remote) => match remote.status {
                 BatchStatus::Running => return Ok(false),
+                BatchStatus::Failed(reason) if reason.contains(QUEUE_FULL) && batch.lines > 1 => {
+                    let half = batch.lines.div_ceil(2);
+                    self.queue_lines.borrow_mut().insert(batch.model.clone(), half);
+                    let message = format!(
+                        "model {}: a batch of {} calls has more tokens than its queue takes; they go in parts of {half}",
+                        batch.model, batch.lines
+                    );
+                    self.observer.on_event(&Event::Warning(&message));
+                    self.store.release_batch(&batch.key)?;
+                    return Ok(true);
+                }
                 BatchStatus::Failed(reason) => {
                     let reason = format!("the provider refused its batch ({reason})");
                     let ends: Vec<_> =

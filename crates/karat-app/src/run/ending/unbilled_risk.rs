@@ -12,7 +12,7 @@ pub(crate) fn possible_unbilled_cost(status: RunStatus, plan: &PlanHeader, spend
 /// Returns whether reservations bound the cost of calls. For a service that reports its cost, the reservation is zero
 /// or the cost of the dearest answer before.
 fn is_bounded(plan: &PlanHeader) -> bool {
-    let is_priced = plan.models.iter().chain(&plan.judges).all(|model| model.price.is_known());
+    let is_priced = plan.all_models().all(|model| model.price.is_known());
     is_priced && !plan.variants.iter().flat_map(|variant| &variant.steps).any(StepSpec::meters_cost)
 }
 

@@ -115,10 +115,10 @@ impl AgentMachine {
     }
 
     fn take_reply(&mut self, outcome: Result<Arc<Reply>, CallError>) -> Next {
-        let reply = match outcome {
+        let reply = match outcome.map_err(|error| (limit_name(&error), error)) {
             Ok(reply) => reply,
-            Err(error) if error.code == CallErrorCode::Limit => return self.finish(limit_name(&error)),
-            Err(error) => return Err(StepEnd::Failed(error.into())),
+            Err((Some(limit), _)) => return self.finish(limit),
+            Err((None, error)) => return Err(StepEnd::Failed(error.into())),
         };
         self.turns += 1;
         self.tokens += reply.usage.map_or_else(|| self.estimated_tokens(&reply), |usage| usage.total());
@@ -188,10 +188,12 @@ impl AgentMachine {
     }
 
     fn take_user(&mut self, outcome: Result<Arc<Reply>, CallError>) -> Next {
-        let reply = match outcome {
+        let reply = match outcome.map_err(|error| (limit_name(&error), error)) {
             Ok(reply) => reply,
-            Err(error) if error.code == CallErrorCode::Limit => return self.finish(limit_name(&error)),
-            Err(error) => return Err(StepEnd::Failed(part_error(CellError::USER, error, "the simulated user"))),
+            Err((Some(limit), _)) => return self.finish(limit),
+            Err((None, error)) => {
+                return Err(StepEnd::Failed(part_error(CellError::USER, error, "the simulated user")));
+            }
         };
         if self.user.as_ref().is_some_and(|user| user.is_stop(&reply.text)) {
             return self.finish("done");
@@ -387,9 +389,13 @@ impl MadeCall {
     }
 }
 
-/// The limit that the engine names.
-fn limit_name(error: &CallError) -> &'static str {
-    if error.message == "cost" { "cost" } else { "time" }
+/// The `stop_reason` of a limit that the engine watches; `None` of any other error.
+fn limit_name(error: &CallError) -> Option<&'static str> {
+    match error.code {
+        CallErrorCode::CostLimit => Some("cost"),
+        CallErrorCode::TimeLimit => Some("time"),
+        _ => None,
+    }
 }
 
 fn unknown_tool(name: &str, tools: &[CompiledTool]) -> ToolResult {
@@ -409,8 +415,7 @@ fn read_result(tool: &str, outcome: Result<Arc<Reply>, CallError>) -> Result<Too
 /// The error of a cell because a part beside the system failed. A call that was not made keeps its code.
 fn part_error(code: &str, error: CallError, part: &str) -> CellError {
     match error.code {
-        CallErrorCode::Budget | CallErrorCode::Cancelled => error.into(),
-        CallErrorCode::Timeout if error.message.contains("cell_timeout") => error.into(),
+        CallErrorCode::Budget | CallErrorCode::Cancelled | CallErrorCode::CellTimeout => error.into(),
         _ => CellError::new(code, format!("{part}: {}", error.message)),
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Cell<'a> {
             diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
             cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
-            latency_ms: volatile.then_some(cell.latency_ms),
+            latency_ms: (volatile && !cell.facts.untimed).then_some(cell.latency_ms),
             notes: &cell.notes,
             error: cell.error.as_ref(),
             call_ids: volatile.then_some(&cell.calls),

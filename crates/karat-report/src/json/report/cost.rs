@@ -16,11 +16,17 @@ pub(super) struct Cost {
     /// Tokens of the models that play users; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_tokens: Option<u64>,
+    /// Tokens of the texts whose vectors scorers compared; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedding_tokens: Option<u64>,
     extraction_cost_usd: Option<f64>,
     judge_cost_usd: Option<f64>,
     /// Cost of the models that play users; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_cost_usd: Option<Option<f64>>,
+    /// Cost of the texts whose vectors scorers compared; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedding_cost_usd: Option<Option<f64>>,
     estimated_cost_usd: Option<f64>,
     /// Amount that this run paid, without reused results; null if a price is unknown. Absent in the canonical form.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,9 +39,11 @@ impl Cost {
             extraction_tokens: spend.extraction.usage.total(),
             judge_tokens: spend.judging.usage.total(),
             user_tokens: spend.has_users().then(|| spend.users.usage.total()),
+            embedding_tokens: spend.has_vectors().then(|| spend.vectors.usage.total()),
             extraction_cost_usd: spend.extraction.cost().map(Money::usd),
             judge_cost_usd: spend.judging.cost().map(Money::usd),
             user_cost_usd: spend.has_users().then(|| spend.users.cost().map(Money::usd)),
+            embedding_cost_usd: spend.has_vectors().then(|| spend.vectors.cost().map(Money::usd)),
             estimated_cost_usd: estimate.map(Money::usd),
             actual_cost_usd: (!canonical).then(|| Some(spend.amount_paid().usd())),
         }

@@ -32,7 +32,9 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
         ]
     };
     let users = spend.has_users().then(|| row("simulated users", &spend.users));
-    page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)].into_iter().chain(users));
+    let vectors = spend.has_vectors().then(|| row("vectors of texts", &spend.vectors));
+    let rows = [row("systems", &spend.extraction), row("judges", &spend.judging)];
+    page.table(&heads, rows.into_iter().chain(users).chain(vectors));
     if findings.run.tally.errors > 0 {
         page.paragraph(Inline::plain("$/cell is the total cost divided by all cells, including failed ones."));
     }

@@ -1,6 +1,6 @@
 //! Cost by model, judge and step, with the budget, and the most expensive samples.
 
-use karat_analysis::{CostLine, Group, Spend};
+use karat_analysis::{Bill, CostLine, Group, Spend};
 use karat_page::block::{Block, Cell, Column, Head};
 use karat_page::component::ledger::{self, CostRow};
 use karat_page::number::{count, share};
@@ -29,7 +29,8 @@ pub(super) fn section(report: Report<'_>) -> Markup {
         .iter()
         .map(|group| of_group(report, group, groups.1))
         .chain(findings.breakdown.judges.iter().map(|line| of_line(line, "judge")))
-        .chain(spend.has_users().then(|| of_users(&spend)))
+        .chain(spend.has_users().then(|| of_bill(&spend, &spend.users, "simulated users", "user")))
+        .chain(spend.has_vectors().then(|| of_bill(&spend, &spend.vectors, "vectors of texts", "scorer")))
         .collect();
     let details = [by_step(report), by_sample(report), efficiency(report)];
     let details: Vec<Block> = details.into_iter().flatten().collect();
@@ -55,14 +56,15 @@ fn of_group(report: Report<'_>, group: &Group, kind: &str) -> CostRow {
     }
 }
 
-fn of_users(spend: &Spend) -> CostRow {
+/// The row of what a bill beside systems and judges came to.
+fn of_bill(spend: &Spend, bill: &Bill, name: &str, kind: &str) -> CostRow {
     CostRow {
-        name: "simulated users".to_owned(),
-        kind: "user, cells".to_owned(),
+        name: name.to_owned(),
+        kind: format!("{kind}, cells"),
         calls: spend.cells,
         cached: None,
-        tokens: (spend.users.usage.input_tokens, spend.users.usage.output_tokens),
-        cost: spend.users.cost().map(Money::usd),
+        tokens: (bill.usage.input_tokens, bill.usage.output_tokens),
+        cost: bill.cost().map(Money::usd),
     }
 }
 
@@ -89,7 +91,7 @@ fn totals(report: Report<'_>) -> Vec<String> {
         });
     }
     lines.extend(report.price_origins().map(|origins| format!("Prices read: {origins}.")));
-    let unpriced = spend.extraction.unpriced + spend.judging.unpriced + spend.users.unpriced;
+    let unpriced = spend.extraction.unpriced + spend.judging.unpriced + spend.users.unpriced + spend.vectors.unpriced;
     if unpriced > 0 {
         lines.push(format!(
             "{} cells and judgments have no known price: sums that include one are unknown, the others cost {}. Set the \

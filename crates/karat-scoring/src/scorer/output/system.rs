@@ -25,7 +25,12 @@ impl Options for Latency {
 
 impl Metric for Latency {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let Some(stage) = &self.stage else { return Score::value(given.cell.latency_ms) };
+        let Some(stage) = &self.stage else {
+            return match given.cell.facts.untimed {
+                true => Score::not_applicable("a batch does not say how long a call took"),
+                false => Score::value(given.cell.latency_ms),
+            };
+        };
         match given.cell.facts.latency_ms.get(stage) {
             Some(time) => Score::value(*time),
             None => Score::not_applicable("the answer says no usable time of this stage"),

@@ -29,6 +29,9 @@ use crate::suite::hash::FOLDER;
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
 
+/// The option that names the model of a metric that compares vectors.
+pub(crate) const EMBEDDER: &str = "model";
+
 const REDUCERS: &[&str] = &["mean", "median", "min", "max", "majority"];
 const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum"];
 /// Aggregates of labels rather than numbers.
@@ -57,7 +60,7 @@ impl Decoder<'_> {
     ) -> Option<ScorerSpec> {
         let node = &entry.node;
         let kind = match node.field("metric") {
-            Some(metric) => self.metric(node, metric)?,
+            Some(metric) => self.metric(node, metric, registry)?,
             None => self.rubric_scorer(node, &entry.key, judges, registry, overrides)?,
         };
         if let Some(reference) = node.field("reference") {
@@ -127,7 +130,7 @@ impl Decoder<'_> {
         text.to_owned()
     }
 
-    fn metric(&mut self, node: &Node, metric: &Node) -> Option<ScorerKind> {
+    fn metric(&mut self, node: &Node, metric: &Node, registry: &Registry) -> Option<ScorerKind> {
         for entry in node.entries().iter().filter(|entry| RUBRIC_ONLY.contains(&entry.key.as_str())) {
             self.problems.error(&entry.place, format!("`{}` needs a scorer with a rubric", entry.key));
         }
@@ -143,7 +146,7 @@ impl Decoder<'_> {
         if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
             self.pending.push(names::PendingName::of_metric(metric.text()?, metric.place.clone()));
         }
-        let (schema, binary) = (entry.options.clone(), entry.binary);
+        let (schema, binary, embeds) = (entry.options.clone(), entry.binary, entry.embeds);
         let bounded = node.field("min").is_some() || node.field("max").is_some();
         if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
             self.problems
@@ -153,6 +156,9 @@ impl Decoder<'_> {
         let mut with = self.options(node.field("with"), &schema);
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
             with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
+        }
+        if embeds && let Some(model) = node.field("with").and_then(|with| with.field(EMBEDDER)) {
+            with.insert(EMBEDDER.to_owned(), Value::String(self.embedder(model, registry)?));
         }
         Some(ScorerKind::Metric { metric: metric.text()?.to_owned(), with })
     }

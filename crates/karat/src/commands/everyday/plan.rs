@@ -22,7 +22,7 @@ pub fn plan(
 ) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, execution)?;
     let mut loaded = context.app.load(&invocation)?;
-    if invocation.batch {
+    if invocation.batch || loaded.plan.header.run.batch {
         let split = context.app.price_batches(&mut loaded.plan)?;
         context.printer.say(&split);
     }
@@ -116,6 +116,8 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
         None => "unknown".to_owned(),
     };
     let role = match (model.judge, model.outside) {
+        (true, _) if model.by_batch => "judge, batch",
+        (false, false) if model.by_batch => "model, batch",
         (true, _) => "judge",
         (false, true) => "step",
         (false, false) => "model",

@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use testkit::{BatchFaults, BatchStage, Echo, FakeBatches, FakeProvider, Script};
+use serde_json::{Value, json};
+use testkit::{BatchFaults, BatchStage, Behaviour, Echo, FakeBatches, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
 
@@ -207,7 +208,7 @@ fn a_plan_has_the_price_of_batches() {
     let batched = Batched::new(BatchFaults::default());
     let cost = |arguments: &[&str]| {
         let said = batched.fine(arguments);
-        let plan: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        let plan: Value = serde_json::from_str(&said.stdout).unwrap();
         (plan["cost_usd"][1].as_f64().unwrap(), said.stderr)
     };
     let ((live, _), (batch, said)) = (cost(&["plan", "--json"]), cost(&["plan", "--json", "--batch"]));
@@ -219,7 +220,7 @@ fn a_plan_has_the_price_of_batches() {
 /// TG-60: the judges' calls go in a second batch, after the outputs.
 #[test]
 fn judges_are_a_second_round() {
-    let echo = Echo { judge: Some(serde_json::json!({ "good": 4 })), ..Echo::default() };
+    let echo = Echo { judge: Some(json!({ "good": 4 })), ..Echo::default() };
     let batches = FakeBatches::new(Script::echo(echo), BatchFaults::default());
     let provider = FakeProvider::start(batches.script()).unwrap();
     let place = Place::new();
@@ -248,19 +249,142 @@ fn a_suite_without_a_batch_api_is_refused() {
     assert_eq!(batched.provider.requests(), 0);
 }
 
-/// TG-60: what a batch cannot give is refused before anything is sent.
+/// TG-60: a recording is refused before anything is sent.
 #[test]
-fn recordings_and_latency_are_refused() {
+fn recordings_are_refused() {
     let batched = Batched::new(BatchFaults::default());
     let said = batched.karat(&["run", "--batch", "--record", "calls.krec"]);
     assert!(said.code == 1 && said.stderr.contains("record a run without `--batch`"), "{}", said.all());
-    let change = |suite: String| suite.replace("hit: { metric: contains }", "speed: { metric: latency }");
-    let timed = Batched::with(BatchFaults::default(), change);
-    for command in ["run", "plan"] {
-        let said = timed.karat(&[command, "--batch"]);
-        assert!(said.code == 1 && said.stderr.contains("`speed` scores latency"), "{}", said.all());
+    assert_eq!(batched.provider.requests(), 0);
+}
+
+/// TG-60: a batch says nothing about latency: the metric does not apply, also where a live run reuses the outputs.
+#[test]
+fn latency_does_not_apply() {
+    let change = |suite: String| {
+        suite.replace("hit: { metric: contains }", "hit: { metric: contains }, speed: { metric: latency }")
+    };
+    let batched = Batched::with(BatchFaults::default(), change);
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    batched.fine(&["run", "--run-id", "b"]);
+    for run in ["a", "b"] {
+        let report = batched.place.report(run);
+        let cell = &report["cells"][0];
+        assert_eq!(cell["scores"]["speed"]["na"], "a batch does not say how long a call took", "{cell}");
+        assert_eq!((&cell["latency_ms"], &cell["scores"]["hit"]["value"]), (&Value::Null, &json!(1.0)), "{cell}");
     }
-    assert_eq!((batched.provider.requests(), timed.provider.requests()), (0, 0));
+    assert_eq!(batched.batches.billed_lines(), 10);
+}
+
+/// TG-60: a suite may ask for batches itself, and the registry says what they cost.
+#[test]
+fn a_suite_may_ask_for_batches() {
+    let change = |suite: String| {
+        suite.replace("max_concurrency: 16", "batch: true").replace("output: 2.0 }", "output: 2.0, batch: 0.25 }")
+    };
+    let batched = Batched::with(BatchFaults::default(), change);
+    let said = batched.fine(&["plan"]);
+    assert!(said.stderr.contains("by batches, at 25 % of the price: mock"), "{}", said.all());
+    assert!(said.stdout.contains("model, batch"), "{}", said.all());
+    batched.fine(&["run", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+    let quarter = batched.place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
+    batched.fine(&["run", "--run-id", "b", "--set", "run.batch=false", "--no-cache"]);
+    let full = batched.place.report("b")["cost"]["actual_cost_usd"].as_f64().unwrap();
+    assert!((full - 4.0 * quarter).abs() < 1e-9, "{full} {quarter}");
+}
+
+/// TG-61: a batch that has too many tokens for the queue goes in halves, one after the other.
+#[test]
+fn a_full_queue_takes_halves_in_turn() {
+    let batched = Batched::new(BatchFaults { queue_lines: Some(3), ..BatchFaults::default() });
+    let said = batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!(batched.batches.sizes(), [10, 5, 3, 3, 3, 1], "{}", said.all());
+    assert_eq!(batched.batches.billed_lines(), 10);
+    assert!(batched.canonical() == batched.live(|suite| suite));
+}
+
+/// TG-61: results that are gone make errors of their cells, and are never submitted anew.
+#[test]
+fn lost_results_are_errors() {
+    let batched = Batched::new(BatchFaults { lose_results: true, ..BatchFaults::default() });
+    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((said.code, batched.batches.creates()), (1, 1), "{}", said.all());
+    batched.karat(&["resume", "a"]);
+    assert_eq!(batched.batches.creates(), 1);
+    let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
+    assert!(report.contains("are gone at the provider"), "{report}");
+}
+
+/// TG-62, TG-61: a creation that never ends is found by the next process.
+#[test]
+fn a_hanging_creation_is_found() {
+    let batched = Batched::new(BatchFaults { hang_create: true, ..BatchFaults::default() });
+    let mut child = batched.command(&["run", "--batch", "--run-id", "a", "-q"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while batched.batches.creates() == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+}
+
+/// TG-61: Ctrl-C ends with 130 and leaves the batches alone; `resume` reads them.
+#[test]
+fn batches_go_on_after_an_interruption() {
+    let batched = Batched::new(BatchFaults::default());
+    let mut command = batched.command(&["run", "--batch", "--run-id", "a"]);
+    let command = command.env("KARAT_BATCH_POLL", "10m").stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    while batched.batches.creates() == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!((said.code, batched.batches.cancelled_batches()), (130, 0), "{}", said.all());
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+}
+
+/// TG-60: agents are run live, at the price of live calls, beside prompts that go by a batch.
+#[test]
+fn agents_are_run_live() {
+    let change =
+        |suite: String| suite.replace("variants: {", "variants: { loop: [ { agent: { user: \"{{ input }}\" } } ],");
+    let batched = Batched::with(BatchFaults::default(), change);
+    let said = batched.fine(&["plan", "--batch"]);
+    assert!(said.stderr.contains("by batches, at half the price: mock; live: agents"), "{}", said.all());
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    let live = batched.provider.received_requests().iter().filter(|it| it.path.ends_with("/chat/completions")).count();
+    assert_eq!((batched.batches.sizes(), live), (vec![10], 10));
+    let cost = &batched.place.report("a")["cost"]["cost_per_variant"];
+    let (batch, agent) = (cost["direct"].as_f64().unwrap(), cost["loop"].as_f64().unwrap());
+    assert!((agent - 2.0 * batch).abs() < 1e-9, "{cost}");
+    let only = Batched::with(BatchFaults::default(), |suite: String| {
+        suite.replace("prompt: { text: \"{{ sample.question }}\" }", "agent: { user: \"{{ input }}\" }")
+    });
+    let said = only.karat(&["run", "--batch"]);
+    assert!(said.code == 1 && said.stderr.contains("agents are always run live"), "{}", said.all());
+}
+
+/// TG-60: a server with OpenAI's protocol and without its batch API is named, with what to do.
+#[test]
+fn a_server_without_a_batch_api_is_named() {
+    let provider = FakeProvider::start(Script::by(|received| match received.path.contains("files") {
+        true => Behaviour::status(404, "no such path"),
+        false => Behaviour::ok("hi"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(3));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = place.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("has no batch API at") && said.stderr.contains("without `--batch`"), "{}", said.all());
 }
 
 /// TG-04, TG-60: a batch sends images whole; what is kept of the call holds their digests.

@@ -1,4 +1,9 @@
 //! OpenAI's chat completions, which most other providers and every local server speak, too.
+//!
+//! `chat_turns` writes turns and tools of requests; `embeddings` is the protocol for vectors of texts.
+
+pub(crate) mod chat_turns;
+pub(crate) mod embeddings;
 
 use std::fmt;
 
@@ -15,8 +20,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::codec::calls::{call_id, finish_with, raw_turn};
-use crate::codec::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
 use crate::codec::media::MediaForm;
+use crate::codec::openai::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
 
@@ -119,7 +124,7 @@ fn entry<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: &Option<
 /// The strongest output format the model supports for the wanted reply; `None` if the prompt alone must ask for it.
 fn response_format(mode: JsonMode, wanted: &ReplyFormat) -> Option<Value> {
     match (wanted, mode) {
-        (ReplyFormat::Text, _) | (_, JsonMode::None) => None,
+        (ReplyFormat::Text | ReplyFormat::Vectors { .. }, _) | (_, JsonMode::None) => None,
         // The protocol can only enforce objects.
         (ReplyFormat::Schema { schema, .. }, _) if schema["type"] != "object" => None,
         (ReplyFormat::Schema { name, schema }, JsonMode::Schema) => Some(json!({
@@ -278,7 +283,7 @@ impl Completion<'_> {
 }
 
 /// An error inside an answer with status 200, as gateways send it.
-fn embedded_error(error: &Value) -> UnreadableReply {
+pub(crate) fn embedded_error(error: &Value) -> UnreadableReply {
     let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = status.map_or(CallErrorCode::Malformed, crate::attempt::failure::code_of);
     let words = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);

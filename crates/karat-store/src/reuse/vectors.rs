@@ -1,0 +1,77 @@
+//! Embeddings of texts: each is made once a store, whichever runs need it.
+//!
+//! A vector is stored as 32-bit floats, lowest byte first, of length 1.
+
+use karat_types::Key;
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::Attempt;
+use crate::write::writer;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Returns the vector of a text by its key.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn vector(&self, key: Key) -> Result<Option<Vec<f32>>, StoreError> {
+        let bytes = self.read("the vector of a text", |connection| {
+            let mut statement = connection.prepare_cached("select vector from vectors where key = ?1")?;
+            Ok(statement.query_row([key.0], |row| row.get::<_, Vec<u8>>(0)).optional()?)
+        });
+        let bytes = match bytes {
+            // An older store, opened for reading, has no vectors.
+            Err(_) if !self.has_vectors() => return Ok(None),
+            bytes => bytes?,
+        };
+        Ok(bytes.map(|bytes| bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()))
+    }
+
+    fn has_vectors(&self) -> bool {
+        let query = "select count(*) from sqlite_schema where name = 'vectors'";
+        let count =
+            self.read("the tables", |connection| Ok(connection.query_row(query, [], |row| row.get::<_, i64>(0))?));
+        count.is_ok_and(|count| count > 0)
+    }
+
+    /// Keeps the vectors of texts. One that is known already stays as it is.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn keep_vectors(&self, vectors: &[(Key, Vec<f32>)]) -> Result<(), StoreError> {
+        let attempt = Attempt { path: self.path(), doing: "writing vectors of texts" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        (|| {
+            let mut insert =
+                transaction.prepare_cached("insert or ignore into vectors (key, vector) values (?1, ?2)")?;
+            for (key, vector) in vectors {
+                let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+                insert.execute(params![key.0, bytes])?;
+            }
+            drop(insert);
+            Ok(())
+        })()
+        .and_then(|()| transaction.commit())
+        .map_err(|error| attempt.error(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreUrl;
+
+    /// TG-36: a vector is read as it was made, and the first one stays.
+    #[test]
+    fn the_first_vector_of_a_text_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap();
+        let key = Key::of("t", b"a");
+        assert_eq!(store.vector(key).unwrap(), None);
+        store.keep_vectors(&[(key, vec![0.6, -0.8])]).unwrap();
+        store.keep_vectors(&[(key, vec![1.0]), (Key::of("t", b"b"), vec![0.5])]).unwrap();
+        assert_eq!(store.vector(key).unwrap(), Some(vec![0.6, -0.8]));
+        assert_eq!(store.vector(Key::of("t", b"b")).unwrap(), Some(vec![0.5]));
+    }
+}

@@ -1,0 +1,3 @@
+//! Metrics that ask somebody outside: models that make vectors.
+
+mod similarity;

@@ -1,0 +1,241 @@
+//! The metric `similarity`: vectors of texts, asked for in few requests and made once.
+
+use serde_json::{Value, json};
+use testkit::{Behaviour, FakeProvider, Script};
+
+use crate::place::{Place, questions};
+
+/// The vector of a text: the counts of its first letters.
+fn vector(text: &str) -> Value {
+    let count = |letter: char| text.chars().filter(|it| *it == letter).count() as f64;
+    json!(['a', 'e', 'i', 'o', 's', 'w', '1', '2'].map(|letter| 1.0 + count(letter)))
+}
+
+/// The answer to a request for vectors, in reverse order: only the index tells what belongs to what.
+fn embeddings(body: &Value) -> Behaviour {
+    let texts = body["input"].as_array().unwrap();
+    let data: Vec<Value> = (texts.iter().enumerate().rev())
+        .map(|(index, text)| json!({ "index": index, "embedding": vector(text.as_str().unwrap()) }))
+        .collect();
+    let tokens: usize = texts.iter().map(|text| text.as_str().unwrap().len()).sum();
+    let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
+    Behaviour::raw(200, json!({ "data": data, "usage": usage }).to_string())
+}
+
+fn provider() -> FakeProvider {
+    FakeProvider::start(Script::by(|received| embeddings(&received.json()))).unwrap()
+}
+
+/// The registry with the model that makes vectors.
+fn registry(base_url: &str) -> String {
+    let entry = json!({ "id": "vectors", "provider": "openai-compatible", "model": "embed-1", "base_url": base_url,
+        "price": { "input": 1.0, "output": 0.0 } });
+    json!({ "schema": "karat.models/1", "as_of": "2026-11-01", "models": [entry] }).to_string()
+}
+
+/// A suite of recorded outputs that compares each with its target.
+fn suite(more: &str) -> String {
+    format!(
+        r#"name: close
+dataset: {{ source: data.jsonl, id: id, input: question, reference: target }}
+registry: [models.yaml]
+variants: {{ written: [ {{ recorded: {{ column: answer }} }} ] }}
+scorers: {{ close: {{ metric: similarity, with: {{ model: vectors }} }} }}
+run: {{ max_concurrency: 8, budget_usd: 1, retries: 0 }}
+{more}"#
+    )
+}
+
+/// Rows whose answers and targets are 40 texts in all.
+fn rows(count: usize) -> String {
+    let text = |at: usize| format!("answer number {at}: {}", "aeiosw".repeat(at % 7 + 1));
+    (0..count)
+        .map(|at| json!({ "id": format!("r{at}"), "question": "?", "answer": text(at % 20), "target": text(20 + at % 20) }))
+        .map(|row| format!("{row}\n"))
+        .collect()
+}
+
+fn place(base_url: &str, rows: &str) -> Place {
+    let place = Place::new();
+    place.write("data.jsonl", rows);
+    place.write("models.yaml", &registry(base_url));
+    place.write("karat.yaml", &suite(""));
+    place
+}
+
+fn texts_of(provider: &FakeProvider) -> Vec<usize> {
+    provider.received_requests().iter().map(|request| request.json()["input"].as_array().unwrap().len()).collect()
+}
+
+/// TG-36: 1,000 cells of 40 texts are 1 request; another run of the store needs none, also after a change of the scorer.
+#[test]
+fn a_thousand_cells_of_forty_texts_are_one_request() {
+    let provider = provider();
+    let place = place(&provider.base_url(), &rows(1_000));
+    let plan = place.fine(&["plan"]);
+    assert!(plan.stdout.contains("vectors"), "{}", plan.stdout);
+    place.fine(&["run", "--run-id", "a"]);
+    assert_eq!(texts_of(&provider), [40]);
+    let first = &provider.received_requests()[0];
+    assert_eq!((first.path.as_str(), first.header("authorization")), ("/v1/embeddings", None));
+    let report = place.report("a");
+    let value = report["metrics"]["close"]["value"].as_f64().unwrap();
+    assert!(value > 0.9 && value < 1.0, "{value}");
+    assert_eq!((&report["metrics"]["close"]["n"], &report["totals"]["errors"]), (&json!(1000), &json!(0)));
+    // Every text is paid for once, as the provider counted it; the list price of the cells is counted here.
+    let (paid, list) = (&report["cost"]["actual_cost_usd"], &report["cost"]["embedding_cost_usd"]);
+    let tokens: u64 =
+        first.json()["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().len() as u64).sum();
+    assert!((paid.as_f64().unwrap() - tokens as f64 / 1e6).abs() < 1e-9, "{paid}");
+    assert!(list.as_f64().unwrap() > 0.0, "{list}");
+    place.write("karat.yaml", &suite("").replace("model: vectors }", "model: vectors }, min: 0.5"));
+    place.fine(&["run", "--run-id", "b"]);
+    assert_eq!(provider.requests(), 1);
+}
+
+/// TG-36: at most 128 texts go in one request.
+#[test]
+fn requests_hold_at_most_128_texts() {
+    let provider = provider();
+    let rows: String = (0..150)
+        .map(|at| {
+            format!(
+                "{}\n",
+                json!({ "id": at, "question": "?", "answer": format!("a{at}"), "target": format!("b{at}") })
+            )
+        })
+        .collect();
+    let place = place(&provider.base_url(), &rows);
+    place.fine(&["run", "--run-id", "a"]);
+    let sizes = texts_of(&provider);
+    assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().all(|size| *size <= 128)), (300, true), "{sizes:?}");
+    assert!(sizes.len() <= 4, "{sizes:?}");
+}
+
+/// TG-36: the best reference counts; an empty output or reference does not apply.
+#[test]
+fn the_best_reference_counts() {
+    let provider = provider();
+    let rows = [
+        json!({ "id": "best", "question": "?", "answer": "aaaa", "target": ["sss", "aaaa", ""] }),
+        json!({ "id": "empty", "question": "?", "answer": " ", "target": "aaaa" }),
+        json!({ "id": "nothing", "question": "?", "answer": "aaaa", "target": "" }),
+    ];
+    let place = place(&provider.base_url(), &rows.map(|row| format!("{row}\n")).concat());
+    place.fine(&["run", "--run-id", "a"]);
+    let report = place.report("a");
+    let score = |at: usize| report["cells"][at]["scores"]["close"].clone();
+    assert!((score(0)["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{}", score(0));
+    assert_eq!(score(1)["na"], "the output is empty");
+    assert_eq!(score(2)["na"], "the reference is empty");
+    assert_eq!(texts_of(&provider), [2]);
+}
+
+/// TG-36: an answer with too few vectors is an error of the score, and `retry` asks again.
+#[test]
+fn missing_vectors_are_an_error() {
+    let provider = FakeProvider::start(Script::by(|received| match received.number {
+        0 => Behaviour::raw(200, r#"{"data":[{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":3}}"#),
+        _ => embeddings(&received.json()),
+    }))
+    .unwrap();
+    let place = place(&provider.base_url(), &rows(2));
+    let said = place.karat(&["run", "--run-id", "a"]);
+    assert!(said.all().contains("1 vectors for 4 texts"), "{}", said.all());
+    assert_eq!(place.report("a")["totals"]["unscored"], 2);
+    place.fine(&["retry", "a"]);
+    assert_eq!((place.report("a")["totals"]["unscored"].clone(), provider.requests()), (json!(0), 2));
+}
+
+/// TG-36: one text that the provider refuses costs no other its vector.
+#[test]
+fn a_refused_text_is_found_by_halves() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        let body = received.json();
+        let is_long = |text: &Value| text.as_str().unwrap().contains("too long");
+        match body["input"].as_array().unwrap().iter().any(is_long) {
+            true => Behaviour::status(400, "maximum context length is 8192 tokens"),
+            false => embeddings(&body),
+        }
+    }))
+    .unwrap();
+    let long = format!("{}\n", json!({ "id": "long", "question": "?", "answer": "too long", "target": "aaaa" }));
+    let place = place(&provider.base_url(), &(rows(6) + &long));
+    let said = place.karat(&["run", "--run-id", "a"]);
+    let report = place.report("a");
+    assert_eq!(report["totals"]["unscored"], 1, "{}", said.all());
+    assert!(report["cells"][6]["scores"]["close"]["unscored"].as_str().unwrap().contains("8192 tokens"), "{report}");
+}
+
+/// TG-36: the stub needs no network, and models and providers are checked before anything runs.
+#[test]
+fn models_are_checked_beforehand() {
+    let place = place("http://127.0.0.1:9", &rows(4));
+    place.write("karat.yaml", &suite("").replace("model: vectors }", "model: stub }"));
+    place.fine(&["run", "--run-id", "a"]);
+    assert!(place.report("a")["metrics"]["close"]["value"].as_f64().unwrap() > 0.3);
+    for (model, words) in [
+        ("vektors", "no model `vektors`; did you mean `vectors`?"),
+        ("opnai:text-embedding-3-small", "no provider `opnai`; did you mean `openai`?"),
+        ("anthropic:claude-9", "karat has no embeddings of the provider `anthropic`"),
+    ] {
+        place.write("karat.yaml", &suite("").replace("model: vectors }", &format!("model: \"{model}\" }}")));
+        let said = place.karat(&["validate"]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(said.all().contains(words), "{words}: {}", said.all());
+    }
+    place.write("karat.yaml", &suite("").replace("model: vectors }", "dimensions: 0, model: stub }"));
+    assert!(place.karat(&["validate"]).all().contains("dimensions"));
+}
+
+/// TG-36: the budget counts vectors before they are asked for.
+#[test]
+fn vectors_are_under_the_budget() {
+    let provider = provider();
+    let place = place(&provider.base_url(), &rows(40));
+    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0001"]);
+    assert_eq!((said.code, provider.requests()), (5, 0), "{}", said.all());
+    place.fine(&["resume", "a", "--budget-usd", "1"]);
+    assert_eq!(provider.requests(), 1);
+}
+
+/// TG-36: a recording holds each text by itself, so a replay in another store finds it.
+#[test]
+fn vectors_are_recorded_and_replayed() {
+    let provider = provider();
+    let place = place(&provider.base_url(), &rows(30));
+    place.fine(&["run", "--run-id", "a", "--record", "tape.jsonl"]);
+    assert_eq!(provider.requests(), 40);
+    let live = place.canonical("a");
+    place.fine(&["run", "--run-id", "b", "--replay", "tape.jsonl", "--store", "sqlite:other.db"]);
+    let replayed =
+        place.fine(&["report", "b", "--canonical", "--format", "json", "-o", "-", "--store", "sqlite:other.db"]).stdout;
+    assert_eq!((provider.requests(), replayed), (40, live));
+}
+
+/// TG-36: systems, judges and vectors in one run: cells wait for vectors and are judged afterwards.
+#[test]
+fn cells_that_wait_are_judged_afterwards() {
+    let provider = FakeProvider::start(Script::by(|received| match received.path.ends_with("/embeddings") {
+        true => embeddings(&received.json()),
+        false => Behaviour::ok("aaaa"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(12));
+    place.write("models.yaml", &registry(&provider.base_url()));
+    let base_url = provider.base_url();
+    let own = format!(
+        r#"models: [ {{ id: mock, provider: openai, model: mock-model, base_url: "{base_url}", price: {{ input: 1.0, output: 2.0 }} }} ]
+judges: [stub]
+"#
+    );
+    let suite = suite(&own)
+        .replace("{ recorded: { column: answer } }", "{ prompt: { user: \"{{ input }}\" } }")
+        .replace("close: {", "good: { rubric: { ask: Is it good? } }, close: {");
+    place.write("karat.yaml", &suite);
+    place.fine(&["run", "--run-id", "a", "-j", "2"]);
+    let report = place.report("a");
+    assert_eq!((&report["totals"]["judgments"], &report["totals"]["unscored"]), (&json!(12), &json!(0)), "{report}");
+    assert_eq!(report["metrics"]["close"]["n"], 12);
+}
