@@ -48,7 +48,8 @@ mod tests {
 
     const SECRET: &str = "whsec_a2FyYXQtdGVzdC1zZWNyZXQtMDEyMzQ1Njc4OWFiY2Q=";
     const ID: &str = "msg_01J0000000000000000000TEST";
-    const BODY: &str = r#"{"type":"alert.opened","timestamp":"2027-03-28T01:00:07Z","data":{"alert":"quality","suite":"support"}}"#;
+    const BODY: &str =
+        r#"{"type":"alert.opened","timestamp":"2027-03-28T01:00:07Z","data":{"alert":"quality","suite":"support"}}"#;
     const SIGNATURE: &str = "v1,3O6ZLfB6G2ePJywcuXXNyAOxF6+D6swfyjH74nxrkKU=";
 
     /// SV-17: the published vector; two secrets give two signatures.

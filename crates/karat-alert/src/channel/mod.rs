@@ -89,7 +89,12 @@ fn details(message: &AlertMessage) -> String {
         let text = message.text(name);
         (!text.is_empty()).then(|| format!("{title}: {text}"))
     };
-    fields.into_iter().filter_map(line).chain([format!("Incident: {}", message.text("incident"))]).collect::<Vec<_>>().join("\n")
+    fields
+        .into_iter()
+        .filter_map(line)
+        .chain([format!("Incident: {}", message.text("incident"))])
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The text of an example.

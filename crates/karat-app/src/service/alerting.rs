@@ -68,11 +68,8 @@ impl App {
         let plan = loaded.plan;
         let mut problems = Vec::new();
         let observed = self.observe_run(run, invocation, fate, &mut problems)?;
-        let source = AlertSource {
-            path: stored_path(&invocation.suite),
-            suite: &plan.header.suite,
-            alerts: &plan.alerts,
-        };
+        let source =
+            AlertSource { path: stored_path(&invocation.suite), suite: &plan.header.suite, alerts: &plan.alerts };
         let messages = self.add_observations(run, &source, observed, Some(run))?;
         Ok(AlertedRun { messages, problems })
     }

@@ -170,7 +170,8 @@ impl App {
         if let Some(end) = &end {
             exit = end.exit();
             if end.status == RunStatus::Finished {
-                let to = ReportTo { folder: None, layout: None, formats: due.formats.clone(), outputs: Outputs::default() };
+                let to =
+                    ReportTo { folder: None, layout: None, formats: due.formats.clone(), outputs: Outputs::default() };
                 let written = self.report_into(&due.run, &to, false)?;
                 exit = exit.worst(written.exit);
                 summary = Some(written.summary);

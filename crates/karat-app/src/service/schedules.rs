@@ -75,9 +75,9 @@ fn times(timetable: &Timetable, from: Timestamp, count: usize) -> Vec<DueTime> {
 /// It is none.
 pub fn parse_time(flag: &str, text: &str) -> Result<Moment, AppError> {
     let parsed: Result<Timestamp, _> = text.parse();
-    parsed.map(|time| Moment(time.as_millisecond())).map_err(|_| {
-        ServiceError::BadTime { flag: flag.to_owned(), text: text.to_owned() }.into()
-    })
+    parsed
+        .map(|time| Moment(time.as_millisecond()))
+        .map_err(|_| ServiceError::BadTime { flag: flag.to_owned(), text: text.to_owned() }.into())
 }
 
 pub(crate) fn timestamp(moment: Moment) -> Timestamp {

@@ -190,7 +190,8 @@ mod tests {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut head = [0; 4096];
             let read = stream.read(&mut head).await.unwrap();
-            let answer = format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n");
+            let answer =
+                format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(answer.as_bytes()).await.unwrap();
             String::from_utf8_lossy(&head[..read]).into_owned()
         };

@@ -64,12 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn firings(
-        &self,
-        suite: &str,
-        schedule: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<StoredFiring>, StoreError> {
+    pub fn firings(&self, suite: &str, schedule: Option<&str>, limit: usize) -> Result<Vec<StoredFiring>, StoreError> {
         self.read("the schedules", |connection| {
             if !has_table(connection)? {
                 return Ok(Vec::new());

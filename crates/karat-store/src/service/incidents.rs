@@ -57,8 +57,7 @@ impl Store {
             }
             let upsert = format!("insert or replace into incidents ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
             for it in &outcome.incidents {
-                transaction
-                    .execute(&upsert, params![it.id, it.suite, it.alert, it.key, it.state, it.body, it.at.0])?;
+                transaction.execute(&upsert, params![it.id, it.suite, it.alert, it.key, it.state, it.body, it.at.0])?;
             }
             for id in &outcome.dropped {
                 transaction.execute("delete from incidents where id = ?1 and state = 'watching'", params![id])?;
@@ -66,7 +65,8 @@ impl Store {
             for message in &outcome.messages {
                 outbox::insert(&transaction, message)?;
             }
-            transaction.execute("update firings set state = 'done' where run = ?1 and state = 'fired'", params![run])?;
+            transaction
+                .execute("update firings set state = 'done' where run = ?1 and state = 'fired'", params![run])?;
             transaction.commit()?;
             Ok(true)
         })();
@@ -102,7 +102,8 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
-            let select = format!("select {COLUMNS} from incidents where suite = ?1 and state <> 'closed' order by at, id");
+            let select =
+                format!("select {COLUMNS} from incidents where suite = ?1 and state <> 'closed' order by at, id");
             let mut statement = connection.prepare_cached(&select)?;
             let rows = statement.query_map(params![suite], read_incident)?;
             Ok(rows.collect::<Result<_, _>>()?)

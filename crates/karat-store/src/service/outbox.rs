@@ -73,13 +73,7 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn end_attempt(
-        &self,
-        id: &str,
-        state: &str,
-        next_at: Option<Moment>,
-        error: &str,
-    ) -> Result<(), StoreError> {
+    pub fn end_attempt(&self, id: &str, state: &str, next_at: Option<Moment>, error: &str) -> Result<(), StoreError> {
         let update = "update outbox set state = ?2, next_at = ?3, error = ?4 where id = ?1";
         let values = params![id, state, next_at.map(|at| at.0), error];
         self.write_service("storing an attempt", update, values).map(drop)
@@ -90,7 +84,8 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn retry_message(&self, id: &str, now: Moment) -> Result<bool, StoreError> {
-        let update = "update outbox set state = 'pending', attempts = 0, next_at = ?2 where id = ?1 and state <> 'sent'";
+        let update =
+            "update outbox set state = 'pending', attempts = 0, next_at = ?2 where id = ?1 and state <> 'sent'";
         Ok(self.write_service("retrying a message", update, params![id, now.0])? > 0)
     }
 
@@ -123,7 +118,8 @@ impl Store {
                 return Ok(0);
             }
             let count: i64 =
-                connection.query_row("select count(*) from outbox where state = ?1", params![state], |row| row.get(0))?;
+                connection
+                    .query_row("select count(*) from outbox where state = ?1", params![state], |row| row.get(0))?;
             Ok(u64::try_from(count).unwrap_or(0))
         })
     }
@@ -166,7 +162,10 @@ mod tests {
         let again = two.take_message(Moment(40), Moment(70)).unwrap().unwrap();
         assert_eq!((again.id.as_str(), again.attempts), ("msg_1", 2));
         two.end_attempt("msg_1", "dead", None, "410").unwrap();
-        assert_eq!((two.count_messages("dead").unwrap(), two.take_message(Moment(999), Moment(999)).unwrap()), (1, None));
+        assert_eq!(
+            (two.count_messages("dead").unwrap(), two.take_message(Moment(999), Moment(999)).unwrap()),
+            (1, None)
+        );
         assert!(two.retry_message("msg_1", Moment(50)).unwrap());
         assert_eq!(one.take_message(Moment(50), Moment(60)).unwrap().unwrap().attempts, 1);
         one.end_attempt("msg_1", "sent", None, "").unwrap();

@@ -119,8 +119,7 @@ impl Decoder<'_> {
             match entry.node.text() {
                 Some(text) => params.push((entry.key.clone(), text.to_owned())),
                 None => {
-                    self.problems
-                        .error(&entry.node.place, format!("the parameter `{}` must be one value", entry.key));
+                    self.problems.error(&entry.node.place, format!("the parameter `{}` must be one value", entry.key));
                 }
             }
         }

@@ -296,8 +296,18 @@ static SCHEDULE: Object = Object::new(
 static ALERT: Object = Object::new(
     "alert",
     &[
-        must("send", Shape::Words(&["webhook", "slack", "teams", "email"]), "Channel of the message; this version warns of `email` and sends none.", "slack"),
-        may("with", Shape::With(Kind::Free), "Options of the channel: `url`, and `secret` of a webhook.", r#"{ url: "${SLACK_WEBHOOK}" }"#),
+        must(
+            "send",
+            Shape::Words(&["webhook", "slack", "teams", "email"]),
+            "Channel of the message; this version warns of `email` and sends none.",
+            "slack",
+        ),
+        may(
+            "with",
+            Shape::With(Kind::Free),
+            "Options of the channel: `url`, and `secret` of a webhook.",
+            r#"{ url: "${SLACK_WEBHOOK}" }"#,
+        ),
         must("events", Shape::List(&Shape::Words(EVENTS)), "Events that cause a message.", "[gate_failed, drift]"),
         may("examples", Shape::Integer(0), "Number of failed samples shown in a message.", "3"),
         may("quiet", Shape::Duration, "Time between reminders of an open incident; 0s for none.", "24h"),

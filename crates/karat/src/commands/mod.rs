@@ -36,7 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate, rubrics};
-use server::{serve, token, view};
+use server::{alert, schedule, serve, token, view};
 
 pub use values::usd;
 
@@ -74,6 +74,8 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::View(args) => view::view(&context, &args),
         Command::Serve(args) => serve::serve(context, args),
         Command::Token(command) => token::token(&context, &command),
+        Command::Schedule(command) => schedule::schedule(&context, command),
+        Command::Alert(command) => alert::alert(&context, &command),
         Command::Rubrics(args) => rubrics::rubrics(&context, &args),
         Command::Models(args) => models::models(&context, &args),
         Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),

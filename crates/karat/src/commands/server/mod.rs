@@ -1,8 +1,11 @@
 //! Commands of the server.
 //!
 //! - `view` shows stored runs in a browser; `serve` also starts runs, for several people or programs
+//! - `schedule` shows due times and runs a suite at one; `alert` sends, tests and lists alerts
 //! - `token` creates and revokes the tokens of `serve`
 
+pub mod alert;
+pub mod schedule;
 pub mod serve;
 pub mod token;
 pub mod view;
