@@ -8,12 +8,12 @@ mod access;
 mod analyse;
 mod atomic_file;
 mod demo;
-mod doctor;
 mod error;
 mod exchange;
 mod inspect;
 mod report;
 mod run;
+mod service;
 mod suite;
 mod threads;
 mod view;
@@ -49,6 +49,7 @@ pub use crate::exchange::snapshot_check::SnapshotCheck;
 pub use crate::exchange::traces::AddedTraces;
 pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
+pub use crate::inspect::doctor::{Finding, Health};
 pub use crate::inspect::figures::{Headline, RunFigures};
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
@@ -66,6 +67,12 @@ pub use crate::run::capture::recording::CallRecording;
 pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::rescore::Rescoring;
+pub use crate::service::alerting::AlertedRun;
+pub use crate::service::delivery::Delivered;
+pub use crate::service::due_run::{DueRun, DueRunEnd, DueState};
+pub use crate::service::incidents::{IncidentLine, MessageLine};
+pub use crate::service::scheduler::{Due, Scheduler};
+pub use crate::service::schedules::{DueTime, FiringLine, ScheduleLine, due_times, parse_time};
 pub use crate::suite::ci::{CiService, CiWorkflow};
 pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
@@ -88,10 +95,9 @@ pub use crate::view::sample::SampleView;
 pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
 pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
-pub use doctor::{Finding, Health};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
-    LabelError, Lines, Names, RunError, StoredError, SuiteError, TokenError, Usd,
+    LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;

@@ -34,6 +34,7 @@ pub use crate::codec::protocol::{Codec, UnreadableReply};
 pub use crate::codec::reply::{parse, parse_answer};
 pub use crate::http::descriptors::{open_files, raise_open_files};
 pub use crate::http::env_headers::EnvHeader;
+pub use crate::http::hooks::{HookAnswer, HookClient, HookError};
 pub use crate::http::proxies::{NamedProxy, proxies, unused_proxy};
 pub use crate::process::external_call::{ExternalCall, parse_external_reply};
 pub use crate::process::program::end_processes;

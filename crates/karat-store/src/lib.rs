@@ -5,6 +5,7 @@
 //! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
 //! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
+//! `service/` keeps due times, incidents and messages.
 //! `batches.rs` keeps calls that go by a provider's batch API. `tokens.rs` keeps who may ask the server. `url.rs` parses store addresses, `error.rs` has the errors.
 //!
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
@@ -16,6 +17,7 @@ mod error;
 mod format;
 mod read;
 mod reuse;
+mod service;
 mod store;
 mod tokens;
 mod url;
@@ -43,6 +45,9 @@ pub use crate::reuse::invalidate::CachedResults;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;
 pub use crate::reuse::shared_results::{InvalidatedResults, ReusableResult};
+pub use crate::service::firings::StoredFiring;
+pub use crate::service::incidents::{RunOutcome, StoredIncident};
+pub use crate::service::outbox::StoredMessage;
 pub use crate::store::Store;
 pub use crate::tokens::StoredToken;
 pub use crate::url::StoreUrl;

@@ -2,7 +2,7 @@
 
 use karat_store::StoreError;
 
-use super::{AppError, RunError, StoredError};
+use super::{AppError, RunError, ServiceError, StoredError};
 
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,14 @@ impl AppError {
             Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Compare(_) => ErrorKind::BadRequest,
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
+            Self::Service(
+                ServiceError::NoSchedule { .. }
+                | ServiceError::NoAlert { .. }
+                | ServiceError::NoIncident { .. }
+                | ServiceError::NoMessage { .. },
+            ) => ErrorKind::NotFound,
+            Self::Service(ServiceError::NoClient { .. }) => ErrorKind::Internal,
+            Self::Service(_) => ErrorKind::BadRequest,
             Self::Store(error) => store_kind(error),
             Self::File(_)
             | Self::Token(super::TokenError::NoRandom { .. })

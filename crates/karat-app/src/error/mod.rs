@@ -26,6 +26,7 @@ mod kind;
 mod labels;
 mod lists;
 mod run;
+mod service;
 mod stored;
 mod suite;
 mod token;
@@ -49,6 +50,7 @@ pub use kind::{ErrorKind, ErrorPlace};
 pub use labels::LabelError;
 pub use lists::{CallCount, Lines, Names, Usd};
 pub use run::RunError;
+pub use service::ServiceError;
 pub use stored::StoredError;
 pub use suite::SuiteError;
 pub use token::TokenError;
@@ -86,6 +88,9 @@ pub enum AppError {
     /// A token cannot be created or found.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A schedule, an incident or a message is not there.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -128,6 +133,7 @@ impl AppError {
             Self::Golden(error) => error.hint(),
             Self::Import(error) => error.hint(),
             Self::Token(error) => error.hint(),
+            Self::Service(error) => error.hint(),
             Self::File(error) => error.hint.clone(),
             Self::Render(RenderError::Write(_)) => Some(format!("make room or {OTHER_FOLDER}")),
             Self::Diagnostics(_)

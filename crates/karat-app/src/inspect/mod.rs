@@ -5,11 +5,13 @@
 //! - `trace` shows one cell, `calls` finds its calls; `messages` reads their requests and replies.
 //! - `why` explains what a run would reuse; `invalidate` takes results out of reuse.
 //! - `store_check` reads all of the store and reports damage.
+//! - `doctor` checks the environment.
 //! - `address` resolves the names of cells.
 
 pub(crate) mod address;
 pub(crate) mod calls;
 pub(crate) mod cells;
+pub(crate) mod doctor;
 pub(crate) mod figures;
 pub(crate) mod history;
 pub(crate) mod invalidate;

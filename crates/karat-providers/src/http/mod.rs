@@ -5,11 +5,14 @@
 //! `response_memory` where an answer is large. `compressed` finds compressed answers, `env_headers` checks headers that the
 //! environment fills, `descriptors` raises the limit of open files.
 //!
+//! `hooks` posts messages to receivers of alerts.
+//!
 //! `attempt::dispatch` is the caller of `transport`.
 
 pub(crate) mod compressed;
 pub(crate) mod descriptors;
 pub(crate) mod env_headers;
+pub(crate) mod hooks;
 pub(crate) mod proxies;
 pub(crate) mod request;
 pub(crate) mod response_memory;

@@ -15,6 +15,9 @@
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
 //! vectors    embeddings of texts, by hash of model and text: see [`crate::reuse::vectors`]
+//! firings, schedules
+//!            due times, each of which runs once, and pauses; incidents and outbox: open alerts and their messages;
+//!            outcomes: runs whose alerts are stored
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -179,6 +182,53 @@ const MIGRATIONS: &[&str] = &[
     create table vectors (
         key blob primary key,
         vector blob not null
+    ) strict, without rowid;
+",
+    "
+    create table firings (
+        run text primary key,
+        suite text not null,
+        schedule text not null,
+        due integer not null,
+        state text not null,
+        note text not null,
+        at integer not null,
+        unique (suite, schedule, due)
+    ) strict, without rowid;
+    create table schedules (
+        suite text not null,
+        schedule text not null,
+        followed_since integer,
+        paused_at integer,
+        primary key (suite, schedule)
+    ) strict, without rowid;
+    create table incidents (
+        id text primary key,
+        suite text not null,
+        alert text not null,
+        key text not null,
+        state text not null,
+        body text not null,
+        at integer not null
+    ) strict, without rowid;
+    create unique index incidents_live on incidents (suite, alert, key) where state <> 'closed';
+    create table outbox (
+        id text primary key,
+        path text not null,
+        suite text not null,
+        alert text not null,
+        incident text not null,
+        body text not null,
+        state text not null,
+        attempts integer not null,
+        next_at integer,
+        error text not null,
+        at integer not null
+    ) strict, without rowid;
+    create index outbox_due on outbox (next_at) where state = 'pending';
+    create table outcomes (
+        run text primary key,
+        at integer not null
     ) strict, without rowid;
 ",
 ];

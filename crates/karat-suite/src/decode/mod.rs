@@ -4,6 +4,7 @@
 //! - here: the [`Decoder`], shared state and helpers of all of these
 //! - `dataset/`: `dataset` and its columns; `steps/`: `variants`, their steps, and `services`
 //! - `scorers/`: `scorers`, rubrics, labels and analyses; `gates.rs`: `gates` and `policy`
+//! - `service.rs`: `schedules` and `alerts`
 //! - `models.rs`, `tools.rs`, `run.rs`, `privacy.rs`: the keys of these names
 
 pub(crate) mod dataset;
@@ -12,6 +13,7 @@ pub(crate) mod models;
 pub(crate) mod privacy;
 pub(crate) mod run;
 pub(crate) mod scorers;
+pub(crate) mod service;
 pub(crate) mod steps;
 pub(crate) mod tools;
 

@@ -32,8 +32,8 @@ pub(crate) static SUITE: Object = Object::new(
         may("run", Shape::Object(&RUN), "Settings of the run: concurrency, timeouts, budget, seed.", "{ trials: 3, max_concurrency: 16, budget_usd: 5 }"),
         may("privacy", Shape::Object(&PRIVACY), "Content that is redacted, or not stored at all.", "{ redact: [email, phone] }"),
         may("traces", Shape::Map(&Shape::Object(&TRACES)), "The traces that a server keeps: name of a dataset, as `source: \"traces:NAME\"` reads it, to the share of it.", "{ support: { sample: 0.1, per_day: 5000, keep: 30d } }"),
-        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Accepted with a warning; this version does not act on it. Times at which a server runs the suite.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
-        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Accepted with a warning; this version does not act on it. Messages that a server sends, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
+        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Times at which the suite runs, by `karat serve` or `karat schedule run`.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
+        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Messages about runs, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
     ],
 )
 .foreign(&[
@@ -304,33 +304,71 @@ static TRACES: Object = Object::new(
 static SCHEDULE: Object = Object::new(
     "schedule",
     &[
-        must("cron", Shape::Text, "When the suite runs, as a cron expression.", "0 3 * * *"),
+        must("cron", Shape::Text, "When the suite runs: five fields, or a name such as `@daily`.", "0 3 * * *"),
         must("zone", Shape::Text, "Time zone of the cron expression.", "Europe/Berlin"),
         may("days", Shape::Integer(1), "Number of days of data that each run looks at.", "1"),
         may("params", ANY, "Parameters of these runs.", "{ style: short }"),
         may(
             "missed",
             Shape::Words(&["once", "skip", "all"]),
-            "What happens with missed times: one run for all of them, none, or one for each.",
+            "What happens with missed times: one run for all of them, none, or one for each (at most 31).",
             "once",
         ),
-        may("keep", Shape::Duration, "How long the runs are kept.", "90d"),
+        may(
+            "overlap",
+            Shape::Words(&["skip", "queue"]),
+            "What happens with a time at which the run before is not over: it is skipped, or waits.",
+            "skip",
+        ),
+        may("task", Shape::Words(&["run", "canary"]), "What is done: only `run` in this version.", "run"),
+        may(
+            "keep",
+            Shape::Duration,
+            "Accepted with a warning; this version does not act on it. How long the runs are kept.",
+            "90d",
+        ),
         may("budget_usd", POSITIVE, "Largest amount in US dollars that one run may spend.", "2"),
-        may("report", TEXTS, "Formats of the report.", "[markdown, html]"),
+        may("budget_month_usd", POSITIVE, "Refused by this version: set `budget_usd` for each run.", "50"),
+        may(
+            "report",
+            Shape::List(&Shape::Words(&["md", "html", "json", "junit", "cells", "csv"])),
+            "Formats of the report.",
+            "[md, html]",
+        ),
     ],
-)
-.about(super::unimplemented::NOTICE);
+);
 
 static ALERT: Object = Object::new(
     "alert",
     &[
-        must("send", Shape::Words(&["webhook", "slack", "teams", "email"]), "Channel of the message.", "slack"),
-        may("with", Shape::With(Kind::Free), "Options of the channel.", r#"{ url: "${SLACK_WEBHOOK}" }"#),
+        must(
+            "send",
+            Shape::Words(&["webhook", "slack", "teams", "email"]),
+            "Channel of the message; this version warns of `email` and sends none.",
+            "slack",
+        ),
+        may(
+            "with",
+            Shape::With(Kind::Free),
+            "Options of the channel: `url`, and `secret` of a webhook.",
+            r#"{ url: "${SLACK_WEBHOOK}" }"#,
+        ),
         must("events", Shape::List(&Shape::Words(EVENTS)), "Events that cause a message.", "[gate_failed, drift]"),
         may("examples", Shape::Integer(0), "Number of failed samples shown in a message.", "3"),
-        may("quiet", Shape::Duration, "Time without a second message of the same kind.", "24h"),
+        may("quiet", Shape::Duration, "Time between reminders of an open incident; 0s for none.", "24h"),
+        may("after", Shape::Integer(1), "Number of bad runs in a row that open an incident.", "1"),
+        may("clear", Shape::Integer(1), "Number of good runs in a row that close it.", "2"),
     ],
-)
-.about(super::unimplemented::NOTICE);
+);
 
-const EVENTS: &[&str] = &["gate_failed", "undecided", "drift", "judge_moved", "run_failed", "budget_stopped"];
+/// Events of alerts. This version warns of `judge_moved`, which nothing causes yet.
+const EVENTS: &[&str] = &[
+    "gate_failed",
+    "undecided",
+    "drift",
+    "judge_moved",
+    "run_failed",
+    "budget_stopped",
+    "schedule_missed",
+    "delivery_failed",
+];

@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use karat_alert::AlertSpec;
+use karat_schedule::ScheduleSpec;
 use karat_text::redact::Redactor;
 use karat_types::{
     AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerKind, ScorerSpec,
@@ -174,6 +176,8 @@ struct Assessment {
     /// Variants and models that gates may name although this run leaves them out.
     left_out: Vec<GateReference>,
     privacy: PrivacySpec,
+    schedules: Vec<ScheduleSpec>,
+    alerts: Vec<AlertSpec>,
     /// Notes on analyses that are left out.
     notes: Vec<String>,
 }
@@ -211,7 +215,9 @@ fn decode_assessment(
     }
     decoder.reducible(scorers, run::decode(node.field("run"), overrides).1);
     let baseline = node.field("baseline").and_then(|baseline| decoder.path(baseline));
-    Assessment { analyses, gates, baseline, left_out, privacy, notes }
+    let schedules = decoder.schedules(node.field("schedules"));
+    let alerts = decoder.alerts(node.field("alerts"));
+    Assessment { analyses, gates, baseline, left_out, privacy, schedules, alerts, notes }
 }
 
 /// A dataset after the pass over its rows.
@@ -360,6 +366,8 @@ impl Assembly<'_> {
             privacy: assessment.privacy,
             statistics: run::statistics(node.field("statistics")),
             rules,
+            schedules: assessment.schedules,
+            alerts: assessment.alerts,
             warnings,
         })
     }

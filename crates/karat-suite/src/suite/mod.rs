@@ -20,6 +20,8 @@ pub(crate) mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use karat_alert::AlertSpec;
+use karat_schedule::ScheduleSpec;
 use karat_types::{
     AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec,
 };
@@ -71,6 +73,8 @@ pub struct Suite {
     pub(crate) privacy: karat_types::PrivacySpec,
     pub(crate) statistics: karat_types::StatisticsSpec,
     rules: GateRules,
+    pub(crate) schedules: Vec<ScheduleSpec>,
+    pub(crate) alerts: Vec<AlertSpec>,
     warnings: Diagnostics,
 }
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use karat_alert::AlertSpec;
+use karat_schedule::ScheduleSpec;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
     Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, StepSpec, System,
@@ -23,6 +25,10 @@ pub struct Plan {
     pub header: Arc<PlanHeader>,
     /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
     pub rules: GateRules,
+    /// Times at which the suite runs. No part of the plan's identity.
+    pub schedules: Vec<ScheduleSpec>,
+    /// Messages about its runs. No part of the plan's identity.
+    pub alerts: Vec<AlertSpec>,
     /// Variables that hold the keys of the models that the suite knows, called or not. No part of the plan's identity.
     pub key_variables: Vec<String>,
     /// Notes on what is not planned, each with its reason.
@@ -113,6 +119,8 @@ impl Suite {
         Ok(Plan {
             header: Arc::new(header),
             rules: self.rules().clone(),
+            schedules: self.schedules.clone(),
+            alerts: self.alerts.clone(),
             key_variables: self.registry.key_variables(),
             notes,
             warnings: self.warnings().clone(),

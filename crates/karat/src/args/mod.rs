@@ -3,7 +3,7 @@
 //! - `suite`: flags that choose a suite, its samples and its settings; shared by most commands
 //! - `parse`: parsers of numbers, whose errors name the range
 //! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
-//! - `run`, `ci`, `people`, `data`, `history`, `server`, `housekeeping`: the flags of one group of commands each
+//! - `run`, `ci`, `people`, `data`, `history`, `server`, `service`, `housekeeping`: the flags of one group of commands each
 //!
 //! `command` adds what derive cannot express: examples, command groups, and the help flag. Read `suite` first, then `run`.
 
@@ -17,6 +17,7 @@ mod parse;
 mod people;
 mod run;
 mod server;
+mod service;
 mod suite;
 
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
@@ -39,6 +40,7 @@ pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use server::{McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
+pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
@@ -182,6 +184,12 @@ pub enum Command {
     /// List and remove the traces that applications have sent
     #[command(subcommand)]
     Traces(TracesCommand),
+    /// Show due times, and run a suite at one of them
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
+    /// Send, test and list alerts about runs
+    #[command(subcommand)]
+    Alert(AlertCommand),
     /// List known models with their prices and limits, or add some
     Models(ModelsArgs),
     /// List the ready rubrics for judges, or write one as a file

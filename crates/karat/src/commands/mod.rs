@@ -36,7 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate, rubrics};
-use server::{mcp, serve, token, traces, view};
+use server::{alert, mcp, schedule, serve, token, traces, view};
 
 pub use values::usd;
 
@@ -76,6 +76,8 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Mcp(args) => mcp::mcp(context, &args),
         Command::Token(command) => token::token(&context, &command),
         Command::Traces(command) => traces::traces(&context, &command),
+        Command::Schedule(command) => schedule::schedule(&context, command),
+        Command::Alert(command) => alert::alert(&context, &command),
         Command::Rubrics(args) => rubrics::rubrics(&context, &args),
         Command::Models(args) => models::models(&context, &args),
         Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),

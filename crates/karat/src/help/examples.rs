@@ -358,6 +358,107 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "schedule",
+        &[
+            ("karat schedule ls", "List the schedules of karat.yaml"),
+            ("karat schedule run karat.yaml nightly", "Run the last due time, from cron or a systemd timer"),
+        ],
+    ),
+    (
+        "schedule next",
+        &[
+            ("karat schedule next karat.yaml nightly", "Show the next due times of a schedule"),
+            (
+                "karat schedule next --cron '30 2 * * *' --zone Europe/Berlin --from 2027-03-27T00:00Z -n 3",
+                "Show those of any expression",
+            ),
+        ],
+    ),
+    (
+        "schedule ls",
+        &[
+            ("karat schedule ls", "List the schedules of karat.yaml"),
+            ("karat schedule ls evals/support.yaml --json", "List those of another suite as JSON"),
+        ],
+    ),
+    (
+        "schedule history",
+        &[
+            ("karat schedule history karat.yaml", "List the last due times of a suite"),
+            ("karat schedule history karat.yaml nightly -n 5 --json", "List five of one schedule as JSON"),
+        ],
+    ),
+    (
+        "schedule pause",
+        &[
+            ("karat schedule pause karat.yaml nightly", "Skip all due times from now on"),
+            ("karat schedule pause karat.yaml nightly --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
+        "schedule resume",
+        &[
+            ("karat schedule resume karat.yaml nightly", "Follow the schedule again"),
+            ("karat schedule resume karat.yaml nightly --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
+        "schedule run",
+        &[
+            ("karat schedule run karat.yaml nightly", "Run the last due time, with its alerts"),
+            ("karat schedule run karat.yaml nightly --due 2027-03-28T01:00Z", "Run the time that was missed then"),
+        ],
+    ),
+    (
+        "alert",
+        &[
+            ("karat alert ls", "List incidents"),
+            ("karat alert test karat.yaml oncall", "Send a test message by an alert"),
+        ],
+    ),
+    (
+        "alert ls",
+        &[
+            ("karat alert ls --state open", "List open incidents"),
+            ("karat alert ls --outbox --json", "List messages as JSON, with the last failure of each"),
+        ],
+    ),
+    (
+        "alert test",
+        &[
+            ("karat alert test karat.yaml oncall", "Send a test message by an alert"),
+            ("karat alert test evals/support.yaml team", "Do so for another suite"),
+        ],
+    ),
+    (
+        "alert flush",
+        &[
+            ("karat alert flush", "Send what is due, and retry for 20 seconds"),
+            ("karat alert flush --home /srv/karat", "Do so for another folder's outbox"),
+        ],
+    ),
+    (
+        "alert ack",
+        &[
+            ("karat alert ack inc_01", "Send no more reminders of an incident"),
+            ("karat alert ack inc_01 --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
+        "alert close",
+        &[
+            ("karat alert close inc_01", "Close an incident by hand"),
+            ("karat alert close inc_01 --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
+        "alert retry",
+        &[
+            ("karat alert retry msg_01", "Try a message again that was given up"),
+            ("karat alert retry msg_01 --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
         "models",
         &[("karat models", "List all models"), ("karat models gpt --json", "List models with gpt in their id as JSON")],
     ),

@@ -1,0 +1,24 @@
+//! Schedules and alerts that cannot be used.
+
+use super::errors;
+use super::lists::Names;
+
+errors! {
+    /// A schedule, an incident or a message that is not there.
+    enum ServiceError {
+        Timetable { problem: String } => "{problem}";
+        BadTime { flag: String, text: String } => "`{flag} {text}` is no time" hint "write it as `2027-03-28T01:00Z`";
+        NoSchedule { suite: String, schedule: String, known: Names } =>
+            "the suite {suite} has no schedule `{schedule}`" hint "schedules: {known}";
+        NoAlert { suite: String, alert: String, known: Names } =>
+            "the suite {suite} has no alert `{alert}`" hint "alerts: {known}";
+        NotDue { schedule: String, due: String, next: String } =>
+            "the schedule `{schedule}` is not due at {due}" hint "the next time is {next}";
+        NeverDue { schedule: String } => "the schedule `{schedule}` was never due";
+        NoIncident { id: String } =>
+            "there is no incident `{id}` that is not closed" hint "`karat alert ls` lists them";
+        NoMessage { id: String } =>
+            "there is no message `{id}` that was not sent" hint "`karat alert ls --outbox` lists them";
+        NoClient { problem: String } => "sending alerts: {problem}" hint "check HTTPS_PROXY, and the system's certificates";
+    }
+}

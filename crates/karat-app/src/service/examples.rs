@@ -1,0 +1,90 @@
+//! The cells that a message shows: those with the worst scores of its metric.
+
+use karat_alert::{AlertExample, AlertSpec, Notice};
+use karat_text::redact::{Kind, Redactor};
+use karat_types::{Better, PlanHeader, PrivacySpec, Score};
+use serde_json::Value;
+
+use crate::inspect::cells::{CellFilter, CellLine};
+use crate::service::observations::Observed;
+use crate::{App, AppError};
+
+impl App {
+    /// Adds the worst cells to what a message says. A message without them is better than none.
+    pub(crate) fn add_examples(&self, seen: &mut Observed, alert: &AlertSpec, notice: Notice, run: Option<&str>) {
+        let (Some(run), Some(metric)) = (run, &seen.metric) else { return };
+        if notice == Notice::Resolved || alert.examples == 0 {
+            seen.facts.examples.clear();
+            return;
+        }
+        let system = seen.facts.system.clone();
+        seen.facts.examples = self.worst_cells(run, metric, system.as_deref(), alert.examples).unwrap_or_default();
+    }
+
+    fn worst_cells(
+        &self,
+        run: &str,
+        metric: &str,
+        system: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<AlertExample>, AppError> {
+        let plan = self.open_store()?.run(run)?.plan;
+        if !shows_content(&plan.privacy) {
+            return Ok(Vec::new());
+        }
+        let sign = if is_lower_better(&plan, metric) { -1.0 } else { 1.0 };
+        let mut worst: Vec<(f64, AlertExample)> = Vec::new();
+        let filter = CellFilter { with_texts: true, ..CellFilter::default() };
+        self.each_cell(run, &filter, &mut |line| {
+            let Some(Score::Value { value, reason, .. }) = line.scores.get(metric) else { return Ok(()) };
+            if system.is_some_and(|system| !is_of_system(line, system)) {
+                return Ok(());
+            }
+            // Ties keep the order of the plan.
+            let at = worst.partition_point(|(known, _)| *known <= value * sign);
+            if at < most {
+                worst.insert(at, (value * sign, example(line, *value, reason.clone())));
+                worst.truncate(most);
+            }
+            Ok(())
+        })?;
+        let redactor = Redactor::of(&plan.privacy).ok().flatten();
+        let redact = |text: Option<String>| match &redactor {
+            Some(redactor) => text.map(|text| redactor.text(&text).into_owned()),
+            None => text,
+        };
+        let clean = |(_, it): (f64, AlertExample)| AlertExample {
+            sample: redact(Some(it.sample)).unwrap_or_default(),
+            reason: redact(it.reason),
+            output: redact(it.output),
+            ..it
+        };
+        Ok(worst.into_iter().map(clean).collect())
+    }
+}
+
+/// Returns whether messages may show content: not that of a sensitive dataset.
+fn shows_content(privacy: &PrivacySpec) -> bool {
+    let is_sensitive = Kind::ALL.iter().all(|kind| privacy.redact.iter().any(|name| name == kind.as_str()));
+    privacy.keep_content && !is_sensitive
+}
+
+fn is_lower_better(plan: &PlanHeader, metric: &str) -> bool {
+    plan.metrics.iter().any(|it| it.name == metric && it.better == Better::Lower)
+}
+
+fn is_of_system(line: &CellLine, system: &str) -> bool {
+    match &line.model {
+        Some(model) => system == format!("{model}/{}", line.variant) || system == line.variant,
+        None => system == line.variant,
+    }
+}
+
+fn example(line: &CellLine, value: f64, reason: Option<String>) -> AlertExample {
+    let words = || line.judges.iter().map(|judge| judge.reasoning.clone()).find(|words| !words.is_empty());
+    let output = line.output.as_ref().map(|output| match output {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output }
+}

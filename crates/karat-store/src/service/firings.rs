@@ -1,0 +1,201 @@
+//! Due times of schedules, and pauses.
+
+use karat_types::Moment;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::error::{Attempt, ReadFailure};
+use crate::write::writer;
+use crate::{Store, StoreError};
+
+/// A due time of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredFiring {
+    /// The id of its run: unique.
+    pub run: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Id of the schedule.
+    pub schedule: String,
+    /// The due time.
+    pub due: Moment,
+    /// `fired`, `done` once its alerts are stored, `failed` if its run could not start, or `skipped`.
+    pub state: String,
+    /// Reason of a skip or failure.
+    pub note: String,
+    /// Time at which it was stored.
+    pub at: Moment,
+}
+
+const COLUMNS: &str = "run, suite, schedule, due, state, note, at";
+
+impl Store {
+    /// Stores a due time. Returns `false` if it was stored before, by any process: then it must not run again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn add_firing(&self, firing: &StoredFiring) -> Result<bool, StoreError> {
+        let StoredFiring { run, suite, schedule, due, state, note, at } = firing;
+        let insert = format!("insert or ignore into firings ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        let values = params![run, suite, schedule, due.0, state, note, at.0];
+        Ok(self.write_service("storing a due time", &insert, values)? > 0)
+    }
+
+    /// Changes the state of a due time.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn set_firing(&self, run: &str, state: &str, note: &str) -> Result<(), StoreError> {
+        let update = "update firings set state = ?2, note = ?3 where run = ?1";
+        self.write_service("storing a due time", update, params![run, state, note]).map(drop)
+    }
+
+    /// A due time by the id of its run.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn firing(&self, run: &str) -> Result<Option<StoredFiring>, StoreError> {
+        self.read("the schedules", |connection| {
+            let select = format!("select {COLUMNS} from firings where run = ?1");
+            Ok(connection.query_row(&select, params![run], read_firing).optional()?)
+        })
+    }
+
+    /// The last due times of a suite, or of one of its schedules, latest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn firings(&self, suite: &str, schedule: Option<&str>, limit: usize) -> Result<Vec<StoredFiring>, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from firings where suite = ?1 and (?2 is null or schedule = ?2) \
+                 order by due desc, run limit ?3"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![suite, schedule, limit], read_firing)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Pauses a schedule since a time, or resumes it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn set_paused(&self, suite: &str, schedule: &str, since: Option<Moment>) -> Result<(), StoreError> {
+        let upsert = "insert into schedules (suite, schedule, paused_at) values (?1, ?2, ?3) \
+                      on conflict (suite, schedule) do update set paused_at = excluded.paused_at";
+        let values = params![suite, schedule, since.map(|since| since.0)];
+        self.write_service("pausing a schedule", upsert, values).map(drop)
+    }
+
+    /// The time from which a schedule is followed: due times up to it are not made up for. The first caller sets it.
+    ///
+    /// # Errors
+    /// The store cannot be written or read.
+    pub fn followed_since(&self, suite: &str, schedule: &str, now: Moment) -> Result<Moment, StoreError> {
+        let upsert = "insert into schedules (suite, schedule, followed_since) values (?1, ?2, ?3) \
+                      on conflict (suite, schedule) do update set \
+                      followed_since = coalesce(followed_since, excluded.followed_since)";
+        self.write_service("following a schedule", upsert, params![suite, schedule, now.0])?;
+        let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
+        self.read("the schedules", |connection| {
+            Ok(Moment(connection.query_row(select, params![suite, schedule], |row| row.get(0))?))
+        })
+    }
+
+    /// The time since which a schedule is paused.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn paused_since(&self, suite: &str, schedule: &str) -> Result<Option<Moment>, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(None);
+            }
+            let select = "select paused_at from schedules where suite = ?1 and schedule = ?2";
+            let paused = connection.query_row(select, params![suite, schedule], |row| row.get::<_, Option<i64>>(0));
+            Ok(paused.optional()?.flatten().map(Moment))
+        })
+    }
+
+    pub(super) fn write_service(
+        &self,
+        doing: &'static str,
+        statement: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<usize, StoreError> {
+        let attempt = Attempt { path: self.path(), doing };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let written = transaction.execute(statement, values).and_then(|rows| transaction.commit().map(|()| rows));
+        written.map_err(|error| attempt.error(error))
+    }
+}
+
+/// Returns whether the file has the tables. An older file that is read-only has none.
+pub(super) fn has_table(connection: &rusqlite::Connection) -> Result<bool, ReadFailure> {
+    let mut statement = connection.prepare_cached("select 1 from sqlite_schema where name = 'firings'")?;
+    Ok(statement.exists([])?)
+}
+
+fn read_firing(row: &Row<'_>) -> rusqlite::Result<StoredFiring> {
+    Ok(StoredFiring {
+        run: row.get(0)?,
+        suite: row.get(1)?,
+        schedule: row.get(2)?,
+        due: Moment(row.get(3)?),
+        state: row.get(4)?,
+        note: row.get(5)?,
+        at: Moment(row.get(6)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreUrl;
+
+    fn firing(due: i64) -> StoredFiring {
+        StoredFiring {
+            run: format!("support-nightly-{due}"),
+            suite: "support".to_owned(),
+            schedule: "nightly".to_owned(),
+            due: Moment(due),
+            state: "fired".to_owned(),
+            note: String::new(),
+            at: Moment(due + 1),
+        }
+    }
+
+    /// SV-13: a due time is stored once, also through a second connection; the latest comes first.
+    #[test]
+    fn a_due_time_is_stored_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = StoreUrl::in_folder(folder.path());
+        let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
+        assert!(one.add_firing(&firing(1)).unwrap());
+        assert!(!two.add_firing(&firing(1)).unwrap());
+        assert!(two.add_firing(&firing(2)).unwrap());
+        one.set_firing("support-nightly-1", "skipped", "busy").unwrap();
+        let skipped = StoredFiring { state: "skipped".to_owned(), note: "busy".to_owned(), ..firing(1) };
+        assert_eq!(two.firings("support", Some("nightly"), 9).unwrap(), [firing(2), skipped]);
+        assert_eq!(two.firings("support", Some("other"), 9).unwrap(), []);
+        assert_eq!(two.firings("support", None, 1).unwrap(), [firing(2)]);
+    }
+
+    #[test]
+    fn a_schedule_is_paused_and_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        assert_eq!(store.paused_since("s", "n").unwrap(), None);
+        store.set_paused("s", "n", Some(Moment(5))).unwrap();
+        assert_eq!(store.paused_since("s", "n").unwrap(), Some(Moment(5)));
+        assert_eq!(store.followed_since("s", "n", Moment(7)).unwrap(), Moment(7));
+        assert_eq!(store.followed_since("s", "n", Moment(9)).unwrap(), Moment(7));
+        store.set_paused("s", "n", None).unwrap();
+        assert_eq!(store.paused_since("s", "n").unwrap(), None);
+    }
+}

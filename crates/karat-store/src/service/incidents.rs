@@ -1,0 +1,205 @@
+//! Incidents: one that is not closed for each suite, alert and subject.
+
+use karat_types::Moment;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::firings::has_table;
+use super::outbox::{self, StoredMessage};
+use crate::error::Attempt;
+use crate::write::writer;
+use crate::{Store, StoreError};
+
+/// An incident, or the bad runs that may open one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredIncident {
+    /// Its id.
+    pub id: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Id of the alert.
+    pub alert: String,
+    /// Event, system and subject: one incident that is not closed has it.
+    pub key: String,
+    /// `watching`, `open`, `acknowledged` or `closed`.
+    pub state: String,
+    /// Everything else, as JSON.
+    pub body: String,
+    /// Time of the last change.
+    pub at: Moment,
+}
+
+/// The changes that the end of a run causes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// New and changed incidents.
+    pub incidents: Vec<StoredIncident>,
+    /// Ids of incidents that are forgotten: they were never open.
+    pub dropped: Vec<String>,
+    /// Messages to send.
+    pub messages: Vec<StoredMessage>,
+}
+
+const COLUMNS: &str = "id, suite, alert, key, state, body, at";
+
+impl Store {
+    /// Stores the changes of a run: all, or none if those of this run are stored already. Returns `false` then.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn add_outcome(&self, run: &str, outcome: &RunOutcome, now: Moment) -> Result<bool, StoreError> {
+        let attempt = Attempt { path: self.path(), doing: "storing incidents" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let written = (|| {
+            let mark = "insert or ignore into outcomes (run, at) values (?1, ?2)";
+            if transaction.execute(mark, params![run, now.0])? == 0 {
+                return Ok(false);
+            }
+            let upsert = format!("insert or replace into incidents ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+            for it in &outcome.incidents {
+                transaction.execute(&upsert, params![it.id, it.suite, it.alert, it.key, it.state, it.body, it.at.0])?;
+            }
+            for id in &outcome.dropped {
+                transaction.execute("delete from incidents where id = ?1 and state = 'watching'", params![id])?;
+            }
+            for message in &outcome.messages {
+                outbox::insert(&transaction, message)?;
+            }
+            transaction
+                .execute("update firings set state = 'done' where run = ?1 and state = 'fired'", params![run])?;
+            transaction.commit()?;
+            Ok(true)
+        })();
+        written.map_err(|error| attempt.error(error))
+    }
+
+    /// Returns whether the changes of a run are stored.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn has_outcome(&self, run: &str) -> Result<bool, StoreError> {
+        self.read("the incidents", |connection| {
+            let mut statement = connection.prepare_cached("select 1 from outcomes where run = ?1")?;
+            Ok(has_table(connection)? && statement.exists(params![run])?)
+        })
+    }
+
+    /// Changes an incident that is not closed. Returns `false` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn change_incident(&self, id: &str, state: &str, body: &str, now: Moment) -> Result<bool, StoreError> {
+        let update = "update incidents set state = ?2, body = ?3, at = ?4 where id = ?1 and state <> 'closed'";
+        Ok(self.write_service("changing an incident", update, params![id, state, body, now.0])? > 0)
+    }
+
+    /// The incidents of a suite that are not closed, with those that are only watched.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn live_incidents(&self, suite: &str) -> Result<Vec<StoredIncident>, StoreError> {
+        self.read("the incidents", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select =
+                format!("select {COLUMNS} from incidents where suite = ?1 and state <> 'closed' order by at, id");
+            let mut statement = connection.prepare_cached(&select)?;
+            let rows = statement.query_map(params![suite], read_incident)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The last incidents that were opened, newest change first; with a state, only those in it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn incidents(&self, state: Option<&str>, limit: usize) -> Result<Vec<StoredIncident>, StoreError> {
+        self.read("the incidents", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from incidents where state <> 'watching' and (?1 is null or state = ?1) \
+                 order by at desc, id limit ?2"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![state, limit], read_incident)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// An incident by its id.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn incident(&self, id: &str) -> Result<Option<StoredIncident>, StoreError> {
+        self.read("the incidents", |connection| {
+            if !has_table(connection)? {
+                return Ok(None);
+            }
+            let select = format!("select {COLUMNS} from incidents where id = ?1");
+            Ok(connection.query_row(&select, params![id], read_incident).optional()?)
+        })
+    }
+}
+
+fn read_incident(row: &Row<'_>) -> rusqlite::Result<StoredIncident> {
+    Ok(StoredIncident {
+        id: row.get(0)?,
+        suite: row.get(1)?,
+        alert: row.get(2)?,
+        key: row.get(3)?,
+        state: row.get(4)?,
+        body: row.get(5)?,
+        at: Moment(row.get(6)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreUrl;
+
+    fn incident(id: &str, state: &str) -> StoredIncident {
+        StoredIncident {
+            id: id.to_owned(),
+            suite: "support".to_owned(),
+            alert: "oncall".to_owned(),
+            key: "gate_failed".to_owned(),
+            state: state.to_owned(),
+            body: "{}".to_owned(),
+            at: Moment(1),
+        }
+    }
+
+    fn message(id: &str) -> StoredMessage {
+        StoredMessage { id: id.to_owned(), next_at: Some(Moment(1)), ..StoredMessage::default() }
+    }
+
+    /// SV-15: the changes of a run are stored together, and once; a subject has one incident that is not closed.
+    #[test]
+    fn a_run_alerts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let outcome = RunOutcome {
+            incidents: vec![incident("inc_1", "open")],
+            messages: vec![message("msg_1")],
+            ..RunOutcome::default()
+        };
+        assert!(store.add_outcome("run", &outcome, Moment(1)).unwrap());
+        assert!(!store.add_outcome("run", &outcome, Moment(2)).unwrap());
+        assert!(store.has_outcome("run").unwrap() && !store.has_outcome("other").unwrap());
+        assert_eq!(store.messages(None, 9).unwrap().len(), 1);
+        // A message whose id is taken fails the whole commit.
+        let broken = RunOutcome {
+            incidents: vec![incident("inc_1", "closed")],
+            messages: vec![message("msg_1")],
+            ..RunOutcome::default()
+        };
+        assert!(store.add_outcome("later", &broken, Moment(3)).is_err());
+        assert_eq!(store.live_incidents("support").unwrap(), [incident("inc_1", "open")]);
+        assert!(!store.has_outcome("later").unwrap());
+    }
+}

@@ -1,0 +1,174 @@
+//! Messages that are to be sent, or were.
+
+use karat_types::Moment;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::firings::has_table;
+use crate::{Store, StoreError};
+
+/// A message of an alert.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Its id, the same over all attempts.
+    pub id: String,
+    /// Path of the suite that declares the alert.
+    pub path: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Id of the alert.
+    pub alert: String,
+    /// Id of the incident.
+    pub incident: String,
+    /// The message as JSON.
+    pub body: String,
+    /// `pending`, `sent` or `dead`; empty means pending.
+    pub state: String,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// Time of the next attempt, while it is pending.
+    pub next_at: Option<Moment>,
+    /// The last failure.
+    pub error: String,
+    /// Time of its creation.
+    pub at: Moment,
+}
+
+const COLUMNS: &str = "id, path, suite, alert, incident, body, state, attempts, next_at, error, at";
+
+pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> rusqlite::Result<()> {
+    let StoredMessage { id, path, suite, alert, incident, body, attempts, next_at, error, at, state } = message;
+    let state = if state.is_empty() { "pending" } else { state };
+    let insert = format!("insert into outbox ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+    let next_at = next_at.map(|at| at.0);
+    let values = params![id, path, suite, alert, incident, body, state, attempts, next_at, error, at.0];
+    connection.execute(&insert, values).map(drop)
+}
+
+impl Store {
+    /// Takes the pending message that has been due for longest, and puts its next attempt off to `until`: no other
+    /// process sends it meanwhile, and after a crash it is sent again then.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn take_message(&self, now: Moment, until: Moment) -> Result<Option<StoredMessage>, StoreError> {
+        let attempt = crate::error::Attempt { path: self.path(), doing: "taking a message" };
+        let connection = self.writing();
+        let transaction = crate::write::writer::begin(&connection, attempt)?;
+        let taken = (|| {
+            let select = format!(
+                "select {COLUMNS} from outbox where state = 'pending' and next_at <= ?1 order by next_at, at, id limit 1"
+            );
+            let message = transaction.query_row(&select, params![now.0], read_message).optional()?;
+            if let Some(message) = &message {
+                let update = "update outbox set next_at = ?2, attempts = attempts + 1 where id = ?1";
+                transaction.execute(update, params![message.id, until.0])?;
+            }
+            transaction.commit()?;
+            Ok(message.map(|message| StoredMessage { attempts: message.attempts + 1, ..message }))
+        })();
+        taken.map_err(|error| attempt.error(error))
+    }
+
+    /// Stores the end of an attempt: `sent`, `dead`, or `pending` with the time of the next one.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn end_attempt(&self, id: &str, state: &str, next_at: Option<Moment>, error: &str) -> Result<(), StoreError> {
+        let update = "update outbox set state = ?2, next_at = ?3, error = ?4 where id = ?1";
+        let values = params![id, state, next_at.map(|at| at.0), error];
+        self.write_service("storing an attempt", update, values).map(drop)
+    }
+
+    /// Makes a message that was not sent due now, with all of its attempts. Returns `false` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn retry_message(&self, id: &str, now: Moment) -> Result<bool, StoreError> {
+        let update =
+            "update outbox set state = 'pending', attempts = 0, next_at = ?2 where id = ?1 and state <> 'sent'";
+        Ok(self.write_service("retrying a message", update, params![id, now.0])? > 0)
+    }
+
+    /// The last messages, newest first; with a state, only those in it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn messages(&self, state: Option<&str>, limit: usize) -> Result<Vec<StoredMessage>, StoreError> {
+        self.read("the outbox", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from outbox where ?1 is null or state = ?1 order by at desc, id desc limit ?2"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![state, limit], read_message)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The number of messages in a state.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn count_messages(&self, state: &str) -> Result<u64, StoreError> {
+        self.read("the outbox", |connection| {
+            if !has_table(connection)? {
+                return Ok(0);
+            }
+            let count: i64 =
+                connection
+                    .query_row("select count(*) from outbox where state = ?1", params![state], |row| row.get(0))?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        })
+    }
+}
+
+fn read_message(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
+    Ok(StoredMessage {
+        id: row.get(0)?,
+        path: row.get(1)?,
+        suite: row.get(2)?,
+        alert: row.get(3)?,
+        incident: row.get(4)?,
+        body: row.get(5)?,
+        state: row.get(6)?,
+        attempts: row.get(7)?,
+        next_at: row.get::<_, Option<i64>>(8)?.map(Moment),
+        error: row.get(9)?,
+        at: Moment(row.get(10)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunOutcome, StoreUrl};
+
+    /// SV-18: a message is taken by one process at a time; after a crash it is due again, with the same id.
+    #[test]
+    fn a_message_is_taken_by_one_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = StoreUrl::in_folder(folder.path());
+        let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
+        let message = StoredMessage { id: "msg_1".to_owned(), next_at: Some(Moment(10)), ..StoredMessage::default() };
+        one.add_outcome("run", &RunOutcome { messages: vec![message], ..RunOutcome::default() }, Moment(1)).unwrap();
+        assert_eq!(one.take_message(Moment(9), Moment(99)).unwrap(), None);
+        let taken = one.take_message(Moment(10), Moment(40)).unwrap().unwrap();
+        assert_eq!((taken.id.as_str(), taken.attempts), ("msg_1", 1));
+        assert_eq!(two.take_message(Moment(39), Moment(99)).unwrap(), None);
+        // The process that took it was killed.
+        let again = two.take_message(Moment(40), Moment(70)).unwrap().unwrap();
+        assert_eq!((again.id.as_str(), again.attempts), ("msg_1", 2));
+        two.end_attempt("msg_1", "dead", None, "410").unwrap();
+        assert_eq!(
+            (two.count_messages("dead").unwrap(), two.take_message(Moment(999), Moment(999)).unwrap()),
+            (1, None)
+        );
+        assert!(two.retry_message("msg_1", Moment(50)).unwrap());
+        assert_eq!(one.take_message(Moment(50), Moment(60)).unwrap().unwrap().attempts, 1);
+        one.end_attempt("msg_1", "sent", None, "").unwrap();
+        assert!(!one.retry_message("msg_1", Moment(50)).unwrap());
+    }
+}
