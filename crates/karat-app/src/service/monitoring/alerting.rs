@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::failures;
 use crate::run::stored_invocation::read_stored_invocation;
-use crate::service::observations::{Observed, drift_request, of_drift, of_gates};
+use crate::service::monitoring::observations::{Observed, drift_request, of_drift, of_gates};
 use crate::{App, AppError, Invocation};
 
-pub(crate) use crate::service::observations::RunFate;
+pub(crate) use crate::service::monitoring::observations::RunFate;
 
 /// The part of an incident that the store keeps as JSON.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use karat_types::Moment;
 
 use crate::error::{Names, ServiceError};
 use crate::run::execution::runtime;
-use crate::service::alerting::{AlertSource, new_id, stored_path};
-use crate::service::observations::Observed;
+use crate::service::monitoring::alerting::{AlertSource, new_id, stored_path};
+use crate::service::monitoring::observations::Observed;
 use crate::{App, AppError, Invocation};
 
 /// Time after which a message that was taken, and of which nothing more was heard, is due again.

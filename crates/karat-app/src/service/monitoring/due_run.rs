@@ -6,8 +6,8 @@ use karat_store::{StoreError, StoredFiring};
 use karat_types::{Exit, Moment, RunStatus};
 
 use crate::error::ServiceError;
-use crate::service::alerting::{AlertedRun, RunFate};
-use crate::service::schedules::{due_run_id, find_schedule, timestamp};
+use crate::service::monitoring::alerting::{AlertedRun, RunFate};
+use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};
 use crate::{App, AppError, Execution, Format, Invocation, Outputs, ReportTo, RunEnd};
 
 /// Days in which the last due time is searched, in turn.

@@ -4,7 +4,7 @@ use karat_types::Moment;
 use serde::Serialize;
 
 use crate::error::ServiceError;
-use crate::service::alerting::IncidentBody;
+use crate::service::monitoring::alerting::IncidentBody;
 use crate::{App, AppError, rfc3339};
 
 /// Most incidents and messages that are listed.

@@ -10,10 +10,10 @@ use karat_schedule::{Missed, Overlap, ScheduleSpec};
 use karat_store::{StoreError, StoredFiring};
 use karat_types::{Moment, RunStatus};
 
-use crate::service::alerting::{AlertSource, stored_path};
-use crate::service::due_run::{DueRun, DueState};
-use crate::service::observations::Observed;
-use crate::service::schedules::{due_run_id, timestamp};
+use crate::service::monitoring::alerting::{AlertSource, stored_path};
+use crate::service::monitoring::due_run::{DueRun, DueState};
+use crate::service::monitoring::observations::Observed;
+use crate::service::monitoring::schedules::{due_run_id, timestamp};
 use crate::{App, AppError, Invocation};
 
 /// Milliseconds between two readings of the suites.

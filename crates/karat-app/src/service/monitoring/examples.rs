@@ -6,7 +6,7 @@ use karat_types::{Better, PlanHeader, PrivacySpec, Score};
 use serde_json::Value;
 
 use crate::inspect::cells::{CellFilter, CellLine};
-use crate::service::observations::Observed;
+use crate::service::monitoring::observations::Observed;
 use crate::{App, AppError};
 
 impl App {
