@@ -9,6 +9,7 @@
 //! - `target`: the addresses of pages.
 //! - `settings`, `state`: the parts that all requests share. `State::read` calls the app on a thread that may block.
 //! - `active_runs`: the runs that this server has started.
+//! - `background/`: schedules and alerts, beside requests.
 //! - `layers/`: `admission`, `entity` and `answer` around the routes; `guard/`: the rules of host, origin, token and session.
 //! - `problem`: every refusal and failure as a value.
 //! - `live_text`: the progress of a run, as the live page shows it.
@@ -19,6 +20,7 @@
 mod active_runs;
 mod api;
 mod assets;
+mod background;
 mod guard;
 mod layers;
 mod live_text;
@@ -30,6 +32,7 @@ mod settings;
 mod state;
 mod target;
 
+pub use background::Background;
 pub use server::{ServeError, Server};
 pub use settings::{Purpose, Settings};
 pub use target::Target;

@@ -18,3 +18,4 @@ mod ready_rubrics;
 mod reuse;
 mod schema;
 mod series;
+mod service;

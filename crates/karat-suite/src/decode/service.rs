@@ -172,7 +172,10 @@ impl Decoder<'_> {
             rule: IncidentRule {
                 after: integer_at(node, "after").unwrap_or(1),
                 clear: integer_at(node, "clear").unwrap_or(2),
-                quiet_ms: self.duration(node, "quiet").unwrap_or(QUIET_MS),
+                quiet_ms: match node.text_of("quiet") {
+                    Some("0" | "0s") => 0,
+                    _ => self.duration(node, "quiet").unwrap_or(QUIET_MS),
+                },
             },
         })
     }

@@ -355,7 +355,12 @@ static ALERT: Object = Object::new(
         ),
         must("events", Shape::List(&Shape::Words(EVENTS)), "Events that cause a message.", "[gate_failed, drift]"),
         may("examples", Shape::Integer(0), "Number of failed samples shown in a message.", "3"),
-        may("quiet", Shape::Duration, "Time between reminders of an open incident; 0s for none.", "24h"),
+        may(
+            "quiet",
+            Shape::WordOr(&["0", "0s"], &Shape::Duration),
+            "Time between reminders of an open incident; 0 for none.",
+            "24h",
+        ),
         may("after", Shape::Integer(1), "Number of bad runs in a row that open an incident.", "1"),
         may("clear", Shape::Integer(1), "Number of good runs in a row that close it.", "2"),
     ],

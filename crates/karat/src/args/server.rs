@@ -38,6 +38,9 @@ pub struct ServeArgs {
     /// Allow suites that run programs
     #[arg(long)]
     pub allow_commands: bool,
+    /// Suite whose schedules are followed [default: karat.yaml of the root, and of the folders in it]
+    #[arg(long, value_name = "SUITE")]
+    pub schedule: Vec<String>,
 }
 
 #[derive(Debug, Args)]

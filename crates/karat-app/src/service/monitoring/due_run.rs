@@ -8,7 +8,7 @@ use karat_types::{Exit, Moment, RunStatus};
 use crate::error::ServiceError;
 use crate::service::monitoring::alerting::{AlertedRun, RunFate};
 use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};
-use crate::{App, AppError, Execution, Format, Invocation, Outputs, ReportTo, RunEnd};
+use crate::{App, AppError, ErrorKind, Execution, Format, Invocation, Outputs, ReportTo, RunEnd};
 
 /// Days in which the last due time is searched, in turn.
 const SEARCHED_DAYS: [i64; 4] = [1, 32, 370, 9 * 366];
@@ -76,6 +76,13 @@ impl DueRun {
             invocation,
             formats: formats(&spec.report),
         }
+    }
+}
+
+impl DueRun {
+    /// Refuses steps that run programs, or not.
+    pub(crate) fn refuse_commands(&mut self, safe: bool) {
+        self.invocation.overrides.safe = safe;
     }
 }
 
@@ -165,6 +172,11 @@ impl App {
             Ok(end) => (Some(end), None),
             Err(error) => (None, Some(error)),
         };
+        if let Some(error) = failure.as_ref().filter(|error| error.kind() == ErrorKind::RunInUse) {
+            // Another process makes it, and alerts.
+            let exit = error.exit();
+            return Ok(DueRunEnd { end, summary: None, failure, alerted: AlertedRun::default(), exit });
+        }
         let mut summary = None;
         let mut exit = failure.as_ref().map_or(Exit::Pass, AppError::exit);
         if let Some(end) = &end {

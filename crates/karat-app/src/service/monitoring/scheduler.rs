@@ -22,6 +22,9 @@ const REREAD_MS: i64 = 60_000;
 /// A due time that is older than this passed while nothing followed its schedule.
 const LATE_MS: i64 = 90_000;
 
+/// Due times that are searched for unfinished runs.
+const RESUMED: usize = 31;
+
 /// The schedules of some suites.
 pub struct Scheduler {
     app: App,
@@ -31,6 +34,8 @@ pub struct Scheduler {
     read_at: Option<Moment>,
     /// Due times that wait for a run to end, by run.
     waiting: BTreeMap<String, DueRun>,
+    /// True if suites that run programs are refused.
+    safe: bool,
 }
 
 #[derive(Default)]
@@ -54,7 +59,13 @@ pub struct Due {
 impl Scheduler {
     /// Follows suites; without any, `karat.yaml` of this folder and of the folders in it.
     pub fn new(app: App, given: Vec<String>) -> Self {
-        Self { app, given, suites: BTreeMap::new(), read_at: None, waiting: BTreeMap::new() }
+        Self { app, given, suites: BTreeMap::new(), read_at: None, waiting: BTreeMap::new(), safe: false }
+    }
+
+    /// Refuses suites that run programs, or not.
+    #[must_use]
+    pub fn without_commands(self, safe: bool) -> Self {
+        Self { safe, ..self }
     }
 
     /// Suites whose files cannot be used now, each with its reason.
@@ -69,6 +80,7 @@ impl Scheduler {
     pub fn tick(&mut self) -> Result<Due, AppError> {
         let now = self.app.clock.now();
         let mut due = Due::default();
+        let is_first = self.read_at.is_none();
         // A clock that was set back reads again, too.
         if self.read_at.is_none_or(|at| now.0.saturating_sub(at.0) >= REREAD_MS || now < at) {
             self.read_suites(&mut due.notes);
@@ -76,8 +88,15 @@ impl Scheduler {
         }
         for (path, suite) in &self.suites {
             for spec in &suite.schedules {
-                ScheduleLook { app: &self.app, path, suite, spec, now }.take_due(&mut self.waiting, &mut due)?;
+                let look = ScheduleLook { app: &self.app, path, suite, spec, now };
+                if is_first {
+                    due.runs.extend(look.unfinished()?);
+                }
+                look.take_due(&mut self.waiting, &mut due)?;
             }
+        }
+        for run in &mut due.runs {
+            run.refuse_commands(self.safe);
         }
         Ok(due)
     }
@@ -87,7 +106,9 @@ impl Scheduler {
         self.suites.retain(|path, _| paths.contains(path));
         for path in paths {
             let known = self.suites.entry(path.clone()).or_default();
-            match self.app.load(&Invocation::of(&path)) {
+            let mut invocation = Invocation::of(&path);
+            invocation.overrides.safe = self.safe;
+            match self.app.load(&invocation) {
                 Ok(loaded) => {
                     let plan = loaded.plan;
                     *known = FollowedSuite {
@@ -162,6 +183,25 @@ impl ScheduleLook<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The runs that an earlier process claimed and did not end: they go on when a server starts.
+    fn unfinished(&self) -> Result<Vec<DueRun>, AppError> {
+        let Self { app, path, suite, spec, .. } = *self;
+        let store = app.open_store()?;
+        let mut unfinished = Vec::new();
+        for firing in store.firings(&suite.name, Some(&spec.id), RESUMED)? {
+            let is_active = match store.run(&firing.run) {
+                Ok(header) => header.status == RunStatus::Running,
+                Err(StoreError::NoSuchRun { .. }) => false,
+                Err(error) => return Err(error.into()),
+            };
+            if firing.state == "fired" && !is_active {
+                unfinished.push(DueRun::new(path, &suite.name, spec, firing.due));
+            }
+        }
+        unfinished.reverse();
+        Ok(unfinished)
     }
 
     fn slot(&self) -> String {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karat_app::{Session, Stop};
-use karat_server::{Purpose, Server, Settings, Target};
+use karat_server::{Background, Purpose, Server, Settings, Target};
 use karat_types::Exit;
 
 use crate::args::ServeArgs;
@@ -24,11 +24,18 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         hosts: args.host,
         purpose: Purpose::Serve { allow_commands: args.allow_commands },
     };
-    let server = Server::bind(app, settings)?;
+    let server = Server::bind(app.clone(), settings)?;
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());
     printer.data(&server.url(&Target::Runs))?;
-    server.serve(&stop)?;
+    let log = *printer;
+    let schedules = Background::start(&app, args.schedule, args.allow_commands, &stop, move |line| log.say(line));
+    let schedules = schedules.map_err(message)?;
+    let served = server.serve(&stop);
+    // A server that failed stops its runs, too.
+    stop.set();
+    schedules.join();
+    served?;
     Ok(Exit::Pass)
 }
 

@@ -1,4 +1,5 @@
 //! The commands of the server.
 
+mod schedule;
 mod serve;
 mod view;

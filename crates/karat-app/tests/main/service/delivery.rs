@@ -1,0 +1,109 @@
+//! Messages arrive at least once, with the same id, and nothing secret is stored.
+
+use testkit::{Behaviour, ReceivedRequest, Script};
+
+use super::world::World;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// SV-18: a receiver that fails twice gets the message at the third attempt, each time with the same id.
+#[test]
+fn a_message_keeps_its_id_over_attempts() {
+    let world = World::new(Script::by(|request: &ReceivedRequest| match request.number {
+        0 | 1 => Behaviour::raw(500, "{}"),
+        _ => Behaviour::raw(200, "{}"),
+    }));
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    world.night(&app);
+    let waiting = &app.outbox(None).unwrap()[0];
+    assert_eq!((waiting.state.as_str(), waiting.attempts), ("pending", 1));
+    assert_eq!(waiting.error, "the receiver answered 500");
+    app.deliver_due().unwrap();
+    assert_eq!(world.receiver.requests(), 1, "not before its time");
+    world.advance(7_000);
+    app.deliver_due().unwrap();
+    // Killed between the attempt and its end: another process sends it.
+    world.advance(HOUR_MS);
+    assert_eq!(world.app().deliver_due().unwrap().sent, 1);
+    let requests = world.receiver.received_requests();
+    let ids: Vec<&str> = requests.iter().filter_map(|request| request.header("webhook-id")).collect();
+    assert!(ids.len() == 3 && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(world.app().outbox(Some("sent")).unwrap().len(), 1);
+}
+
+/// SV-18: a receiver that is gone gets no more attempts; another alert is told; a person can retry.
+#[test]
+fn a_dead_message_is_told_by_another_alert() {
+    let world = World::new(Script::by(|request: &ReceivedRequest| match request.number {
+        0 => Behaviour::raw(410, "{}"),
+        _ => Behaviour::raw(200, "{}"),
+    }));
+    world.edit(
+        "    quiet: 0\n",
+        "    quiet: 0\n  backup: { send: slack, with: { url: \"${HOOK}\" }, events: [delivery_failed] }\n",
+    );
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    world.night(&app);
+    let dead = app.outbox(Some("dead")).unwrap();
+    assert_eq!((dead.len(), dead[0].alert.as_str()), (1, "oncall"));
+    let told = world.receiver.received_requests().pop().unwrap().json();
+    assert!(told["text"].as_str().unwrap().contains("could not be delivered"), "{told}");
+    app.retry_message(&dead[0].id).unwrap();
+    assert_eq!(app.deliver_due().unwrap().sent, 1);
+}
+
+/// SV-16: a message shows the worst cells of its metric, without characters that deceive.
+#[test]
+fn a_message_shows_the_worst_cells() {
+    let world = World::accepting();
+    world.write_days(-20..20, |_| 2);
+    world.night(&world.app());
+    let message = world.receiver.received_requests().remove(0).json();
+    let data = &message["data"];
+    assert_eq!((&data["event"], &data["subject"]), (&"gate_failed".into(), &"hit >= 0.6".into()));
+    assert_eq!((&data["run_id"], &data["n"]), (&"support-nightly-20270301T0130Z".into(), &10.into()));
+    let samples: Vec<&str> =
+        data["examples"].as_array().unwrap().iter().filter_map(|it| it["sample"].as_str()).collect();
+    assert_eq!(samples, ["2027-02-28-2", "2027-02-28-3", "2027-02-28-4"], "ties keep the order of the plan");
+    assert!(!message.to_string().contains('\u{202e}'));
+}
+
+/// SV-16: messages about a sensitive dataset show no cell.
+#[test]
+fn a_sensitive_dataset_is_not_shown() {
+    let world = World::accepting();
+    world.edit("schedules:", "privacy: { sensitive: true, keep_content: true }\nschedules:");
+    world.write_days(-20..20, |_| 2);
+    world.night(&world.app());
+    let message = world.receiver.received_requests().remove(0).json();
+    assert_eq!(message["data"]["examples"].as_array().unwrap().len(), 0);
+}
+
+/// SV-17: a test message arrives, and nothing is stored; a variable that is not set is named.
+#[test]
+fn a_test_message_is_sent_once() {
+    let world = World::accepting();
+    assert_eq!(world.app().test_alert(&world.suite(), "oncall").unwrap(), Ok(()));
+    assert_eq!(world.received(), [("alert.test".to_owned(), "test".to_owned())]);
+    world.edit("${HOOK}", "${OTHER_HOOK}");
+    let problem = world.app().test_alert(&world.suite(), "oncall").unwrap().unwrap_err();
+    assert_eq!(problem, "the environment variable OTHER_HOOK is not set");
+    assert_eq!(world.app().test_alert(&world.suite(), "none").unwrap_err().hint().unwrap(), "alerts: oncall");
+}
+
+/// SV-15: an incident is acknowledged and closed by hand.
+#[test]
+fn people_acknowledge_and_close_incidents() {
+    let world = World::accepting();
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    world.night(&app);
+    let id = app.incidents(Some("open")).unwrap()[0].id.clone();
+    app.ack_incident(&id).unwrap();
+    assert_eq!(app.incidents(Some("acknowledged")).unwrap().len(), 1);
+    app.close_alert_incident(&id).unwrap();
+    assert_eq!(app.incidents(Some("closed")).unwrap().len(), 1);
+    assert!(app.close_alert_incident(&id).is_err() && app.ack_incident("inc_none").is_err());
+}

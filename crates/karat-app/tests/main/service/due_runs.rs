@@ -1,0 +1,157 @@
+//! Due times run once, whatever happens to processes and clocks.
+
+use std::fs;
+
+use karat_app::{DueState, Scheduler};
+use karat_types::Exit;
+
+use super::world::{FIRST_DUE, World, execution};
+
+/// SV-13: a due time names its run; it runs once, also in a second process and after the clock was set back.
+#[test]
+fn a_due_time_runs_once() {
+    let world = World::accepting();
+    world.write_days(-20..20, |_| 2);
+    let first = world.night(&world.app());
+    assert_eq!(first.end.unwrap().run, "support-nightly-20270301T0130Z");
+    assert_eq!(first.exit, Exit::GateFailed);
+    world.set_time("2027-03-01T01:29:00Z");
+    let app = world.app();
+    let due = app.due_run(&world.suite(), "nightly", Some(karat_app::parse_time("--due", FIRST_DUE).unwrap())).unwrap();
+    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::Ended);
+    let again = app.run_due(&due, execution()).unwrap();
+    assert_eq!((again.exit, again.end.unwrap().calls), (Exit::GateFailed, 0), "the result of the first");
+    assert_eq!(again.alerted.messages, Vec::<String>::new(), "its alerts are stored once");
+    assert_eq!(world.received(), [("alert.opened".to_owned(), "gate_failed".to_owned())]);
+}
+
+/// SV-13: a run that was killed after it was claimed, or before its alerts were stored, goes on.
+#[test]
+fn a_claimed_run_goes_on() {
+    let world = World::accepting();
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    let due = app.due_run(&world.suite(), "nightly", None).unwrap();
+    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
+    drop(app);
+    let app = world.app();
+    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::Unfinished);
+    let ended = app.run_due(&due, execution()).unwrap();
+    assert_eq!((ended.exit, ended.alerted.messages.len()), (Exit::GateFailed, 1));
+}
+
+/// SV-13: a time at which a schedule is not due is refused, with the next one.
+#[test]
+fn a_wrong_due_time_is_refused() {
+    let world = World::accepting();
+    let at = karat_app::parse_time("--due", "2027-03-01T01:31Z").unwrap();
+    let error = world.app().due_run(&world.suite(), "nightly", Some(at)).unwrap_err();
+    assert_eq!(error.to_string(), "the schedule `nightly` is not due at 2027-03-01T01:31:00Z");
+    assert_eq!(error.hint().unwrap(), "the next time is 2027-03-02T01:30:00Z");
+    let error = world.app().due_run(&world.suite(), "nigthly", None).unwrap_err();
+    assert_eq!(error.hint().unwrap(), "schedules: nightly");
+}
+
+fn claimed(scheduler: &mut Scheduler) -> Vec<String> {
+    scheduler.tick().unwrap().runs.into_iter().map(|due| due.run).collect()
+}
+
+/// SV-13: two schedulers and a clock that is set back give each due time to one of them, once.
+#[test]
+fn two_schedulers_claim_a_due_time_once() {
+    let world = World::accepting();
+    world.edit("30 2 * * *", "* * * * *");
+    let follow = || Scheduler::new(world.app(), vec![world.suite()]);
+    let (mut one, mut two) = (follow(), follow());
+    assert!(claimed(&mut one).is_empty() && claimed(&mut two).is_empty(), "what is due now was due before");
+    let mut runs = Vec::new();
+    let mut minutes: Vec<i64> = (1..=6).collect();
+    minutes.extend([2, 3, 6, 7]);
+    for minute in minutes {
+        world.set_time(FIRST_DUE);
+        world.advance(minute * 60_000);
+        let app = world.app();
+        for due in [one.tick().unwrap(), two.tick().unwrap()].into_iter().flat_map(|due| due.runs) {
+            app.run_due(&due, execution()).unwrap();
+            runs.push(due.run);
+        }
+    }
+    let expected: Vec<String> = (31..=37).map(|minute| format!("support-nightly-20270301T01{minute}Z")).collect();
+    assert_eq!(runs, expected);
+}
+
+/// SV-13: after three due times without a server, 0, 1 or 3 run by policy, each about its own day.
+#[test]
+fn missed_times_follow_the_policy() {
+    for (policy, expected) in [("skip", vec![]), ("once", vec!["0304"]), ("all", vec!["0302", "0303", "0304"])] {
+        let world = World::accepting();
+        world.edit("report: [json]", &format!("missed: {policy}"));
+        assert_eq!(claimed(&mut Scheduler::new(world.app(), vec![world.suite()])), Vec::<String>::new());
+        world.set_time("2027-03-04T12:00:00Z");
+        let runs = claimed(&mut Scheduler::new(world.app(), vec![world.suite()]));
+        let expected: Vec<String> = expected.iter().map(|day| format!("support-nightly-2027{day}T0130Z")).collect();
+        assert_eq!(runs, expected, "{policy}");
+        let history = world.app().schedule_history(&world.suite(), None, 9).unwrap();
+        let skipped = history.iter().filter(|it| it.state == "skipped").count();
+        assert_eq!(skipped, usize::from(policy != "all"), "{history:?}");
+    }
+}
+
+/// SV-13: a due time at which the run before is not over is skipped and says so, or waits.
+#[test]
+fn a_due_time_does_not_overlap_a_run() {
+    for policy in ["skip", "queue"] {
+        let world = World::accepting();
+        world.edit("30 2 * * *", "* * * * *");
+        world.edit("report: [json]", &format!("overlap: {policy}"));
+        let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+        assert!(claimed(&mut scheduler).is_empty());
+        world.advance(60_000);
+        let active = scheduler.tick().unwrap().runs.remove(0);
+        world.advance(60_000);
+        let due = scheduler.tick().unwrap();
+        assert!(due.runs.is_empty());
+        assert_eq!(due.notes.len(), usize::from(policy == "skip"), "{:?}", due.notes);
+        world.app().run_due(&active, execution()).unwrap();
+        world.advance(10_000);
+        let next = claimed(&mut scheduler);
+        let expected: &[&str] = if policy == "skip" { &[] } else { &["support-nightly-20270301T0132Z"] };
+        assert_eq!(next, expected, "{policy}");
+    }
+}
+
+/// SV-13: a paused schedule is not due, and what passed meanwhile is not made up for.
+#[test]
+fn a_paused_schedule_is_not_due() {
+    let world = World::accepting();
+    let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+    assert!(claimed(&mut scheduler).is_empty());
+    world.app().pause_schedule(&world.suite(), "nightly", true).unwrap();
+    world.set_time("2027-03-03T12:00:00Z");
+    assert!(claimed(&mut scheduler).is_empty());
+    world.app().pause_schedule(&world.suite(), "nightly", false).unwrap();
+    assert!(claimed(&mut scheduler).is_empty());
+    world.set_time("2027-03-04T01:30:00Z");
+    assert_eq!(claimed(&mut scheduler), ["support-nightly-20270304T0130Z"]);
+}
+
+/// SV-12: an edit that breaks a suite keeps the last good version, and is reported once.
+#[test]
+fn a_broken_edit_keeps_the_last_good_version() {
+    let world = World::accepting();
+    let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+    assert!(claimed(&mut scheduler).is_empty());
+    let good = fs::read_to_string(world.suite()).unwrap();
+    world.edit("30 2 * * *", "99 2 * * *");
+    world.advance(61_000);
+    assert_eq!(scheduler.tick().unwrap().notes.len(), 1);
+    world.advance(61_000);
+    assert_eq!(scheduler.tick().unwrap().notes.len(), 0);
+    assert_eq!(scheduler.broken().len(), 1);
+    world.set_time("2027-03-02T01:30:00Z");
+    assert_eq!(claimed(&mut scheduler), ["support-nightly-20270302T0130Z"]);
+    fs::write(world.suite(), good).unwrap();
+    world.advance(61_000);
+    scheduler.tick().unwrap();
+    assert!(scheduler.broken().is_empty());
+}
