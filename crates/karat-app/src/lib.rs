@@ -22,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use karat_providers::LimiterPool;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
@@ -162,6 +163,8 @@ struct SessionState {
     root: Option<PathBuf>,
     /// States of runs that have ended.
     run_states: Mutex<KnownStates>,
+    /// The rate limits that all runs of this process share.
+    limiters: LimiterPool,
     /// Pages of runs that have ended.
     run_pages: Mutex<KeptPages>,
 }
@@ -190,6 +193,10 @@ impl Session {
 
     fn views(&self) -> Arc<ViewCache> {
         Arc::clone(&self.0.views)
+    }
+
+    fn limiters(&self) -> LimiterPool {
+        self.0.limiters.clone()
     }
 
     fn run_pages(&self) -> MutexGuard<'_, KeptPages> {

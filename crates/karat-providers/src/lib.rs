@@ -43,4 +43,4 @@ pub use crate::registry::hosts::{HttpProvider, catalog, http_providers};
 pub use crate::registry::outside::ExternalTexts;
 pub use crate::registry::providers::Providers;
 pub use crate::registry::settings::Settings;
-pub use limiter::{Gate, QueueEntry, SlotGuard};
+pub use limiter::{Gate, LimiterPool, QueueEntry, SlotGuard};

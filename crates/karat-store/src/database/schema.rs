@@ -14,6 +14,9 @@
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
+//! queue      runs that the server was asked for: see [`crate::server::queue`]
+//! idempotency
+//!            answers to requests that may be repeated
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -173,6 +176,33 @@ const MIGRATIONS: &[&str] = &[
         unique (run, key)
     ) strict;
     create index batch_items_by_batch on batch_items (batch, line);
+",
+    "
+    create table queue (
+        seq integer primary key autoincrement,
+        run text not null unique,
+        order_text text not null,
+        state integer not null,
+        owner text,
+        crashes integer not null,
+        rows integer not null,
+        status text,
+        problem text,
+        created_at integer not null,
+        started_at integer,
+        ended_at integer,
+        after_run integer not null
+    ) strict;
+    create index queue_by_state on queue (state, seq);
+    create table idempotency (
+        key text primary key,
+        fingerprint blob not null,
+        status integer not null,
+        body text not null,
+        location text,
+        at integer not null
+    ) strict, without rowid;
+    create index idempotency_by_time on idempotency (at);
 ",
 ];
 
