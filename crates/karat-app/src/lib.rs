@@ -4,7 +4,6 @@
 //! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
 //! `report::write`; then any file of `analyse`.
 
-mod access;
 mod analyse;
 mod atomic_file;
 mod demo;
@@ -14,6 +13,7 @@ mod exchange;
 mod inspect;
 mod report;
 mod run;
+mod service;
 mod suite;
 mod threads;
 mod view;
@@ -30,8 +30,6 @@ use crate::report::kept_pages::KeptPages;
 use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
 
-pub use crate::access::role::Role;
-pub use crate::access::tokens::{Access, NewToken, TokenLine};
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
 pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
 pub use crate::analyse::digest::{DigestReport, Window};
@@ -65,6 +63,11 @@ pub use crate::run::capture::recording::CallRecording;
 pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::rescore::Rescoring;
+pub use crate::service::health::{StoreHealth, SuiteLine};
+pub use crate::service::order::{OrderAction, QueueOrder};
+pub use crate::service::queue::QueueEnd;
+pub use crate::service::role::Role;
+pub use crate::service::tokens::{Access, NewToken, TokenLine};
 pub use crate::suite::ci::{CiService, CiWorkflow};
 pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
@@ -101,7 +104,9 @@ pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, 
 pub use karat_providers::end_processes;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
-pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
+pub use karat_store::{
+    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, QueuedRun, Queueing, ReusableResult, StoreUrl,
+};
 pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
     parse_duration as duration_ms,

@@ -29,6 +29,7 @@ pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
 pub use crate::block::call_log::Reservation;
+pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
 pub use crate::error::{LedgerError, StoreError};
 pub use crate::read::account::{Account, PaidCalls, Spending};

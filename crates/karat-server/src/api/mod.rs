@@ -3,29 +3,36 @@
 //! - `query`, `body`: what a request says; unknown names are errors.
 //! - `run_object`: a run as it is answered, and its cancellation; `run_list`: pages of runs.
 //! - `start`: plans, starts and continues runs.
+//! - `suites`: the suites that can be run. `health`: whether the server works.
 //! - `report`: reports in every format. `events`: what happens in a run, as it happens.
 
 mod body;
 mod events;
+pub(crate) mod health;
 mod query;
 mod report;
 mod run_list;
 mod run_object;
 mod start;
+mod suites;
 
 use axum::Router;
 use axum::routing::{get, post};
 
+pub(crate) use query::Query;
 pub(crate) use run_object::RunObject;
 
 use crate::state::State;
 
 /// The first parts of the API's addresses: what is not a page.
-const ROOTS: [&str; 2] = ["eval", "openapi.json"];
+const ROOTS: [&str; 6] = ["eval", "openapi.json", "suites", "livez", "healthz", "metrics"];
 
 /// The routes of the API.
 pub(crate) fn router() -> Router<State> {
     Router::new()
+        .route("/livez", get(health::livez))
+        .route("/healthz", get(health::healthz))
+        .route("/suites", get(suites::suites))
         .route("/eval/plan", post(start::plan))
         .route("/eval/run", post(start::run))
         .route("/eval/runs", get(run_list::list))

@@ -38,7 +38,7 @@ pub use housekeeping::{
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
-pub use server::{ServeArgs, TokenCommand, ViewArgs};
+pub use server::{HealthArgs, LogFormat, ServeArgs, TokenCommand, ViewArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
@@ -174,6 +174,8 @@ pub enum Command {
     View(ViewArgs),
     /// Serve the dashboard and the HTTP API
     Serve(ServeArgs),
+    /// Ask a server whether it works
+    Health(HealthArgs),
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),
@@ -186,7 +188,7 @@ pub enum Command {
     /// List and prune cached results
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Check the store for damage
+    /// Check, back up and restore the store
     #[command(subcommand)]
     Store(StoreCommand),
     /// Check the environment: store, keys, programs, network

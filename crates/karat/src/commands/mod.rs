@@ -36,7 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate, rubrics};
-use server::{serve, token, view};
+use server::{health, serve, token, view};
 
 pub use values::usd;
 
@@ -73,6 +73,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Score(args) => run::score(&context, args),
         Command::View(args) => view::view(&context, &args),
         Command::Serve(args) => serve::serve(context, args),
+        Command::Health(args) => health::health(&context, &args),
         Command::Token(command) => token::token(&context, &command),
         Command::Rubrics(args) => rubrics::rubrics(&context, &args),
         Command::Models(args) => models::models(&context, &args),

@@ -1,14 +1,16 @@
 //! `karat serve`: the dashboard and the HTTP API, for several people or programs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use karat_app::{Session, Stop};
-use karat_server::{Purpose, Server, Settings, Target};
+use karat_server::{Log, Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::Exit;
 
-use crate::args::ServeArgs;
+use crate::args::{LogFormat, ServeArgs};
 use crate::commands::CommandContext;
 use crate::failure::Failure;
+use crate::printer::Printer;
 use crate::signals;
 
 pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failure> {
@@ -23,6 +25,9 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         listen: args.listen,
         hosts: args.host,
         purpose: Purpose::Serve { allow_commands: args.allow_commands },
+        queue: QueueLimits { max_runs: args.max_runs as usize, ..QueueLimits::default() },
+        log: (args.log == Some(LogFormat::Json)).then(|| json_log(*printer)),
+        metrics_open: args.metrics_open,
     };
     let server = Server::bind(app, settings)?;
     let stop = Stop::new();
@@ -30,6 +35,11 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     printer.data(&server.url(&Target::Runs))?;
     server.serve(&stop)?;
     Ok(Exit::Pass)
+}
+
+/// Writes each line of the log to stderr.
+fn json_log(printer: Printer) -> Log {
+    Log(Arc::new(move |line| printer.say_line(line)))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
