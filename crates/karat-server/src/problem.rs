@@ -166,6 +166,10 @@ impl IntoResponse for Problem {
     }
 }
 
+/// Marks a response that is the answer, whatever its status says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IsAnswer;
+
 impl From<AppError> for Problem {
     fn from(error: AppError) -> Self {
         let (status, kind, title) = match error.kind() {

@@ -11,10 +11,10 @@ use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::layers::{admission, answer, entity, limits, repeats};
+use crate::pages::assets;
 use crate::problem::Problem;
 use crate::state::State;
-use crate::telemetry::scrape;
-use crate::{api, assets, pages};
+use crate::{api, pages};
 
 /// Time until the head of a response. Reports of large runs take longest.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -25,7 +25,6 @@ pub(crate) fn router(state: State) -> Router {
     Router::new()
         .merge(pages::router(&state))
         .merge(api::router())
-        .merge(scrape::router())
         .merge(assets::router())
         .fallback(async || Problem::of_status(StatusCode::NOT_FOUND, ""))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))

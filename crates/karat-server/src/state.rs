@@ -10,11 +10,12 @@ use karat_app::{App, Stop};
 use karat_types::Moment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::active_runs::ActiveRuns;
-use crate::dispatcher::{DispatcherParts, Pulse, Wake};
 use crate::guard::Guard;
-use crate::layers::limits::RequestLimits;
-use crate::layers::repeats::KeysUnderWay;
+use crate::guard::keys::KeysUnderWay;
+use crate::guard::limits::RequestLimits;
+use crate::runs::active_runs::ActiveRuns;
+use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
+
 use crate::problem::Problem;
 use crate::settings::{Purpose, Settings};
 use crate::telemetry::Telemetry;

@@ -8,8 +8,8 @@ use karat_app::Access;
 use serde_json::json;
 
 use crate::api::query::Query;
-use crate::dispatcher::HUNG;
-use crate::problem::Problem;
+use crate::problem::{IsAnswer, Problem};
+use crate::runs::dispatcher::HUNG;
 use crate::state::State;
 
 /// Free bytes of the disk below which a server is down.
@@ -51,7 +51,3 @@ pub(super) async fn healthz(state: State, access: Option<Extension<Access>>, uri
     response.extensions_mut().insert(IsAnswer);
     Ok(response)
 }
-
-/// Marks a response that is the answer whatever its status says.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IsAnswer;

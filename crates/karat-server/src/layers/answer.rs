@@ -12,12 +12,12 @@ use karat_page::component::shell::NavLink;
 use karat_page::component::state;
 use karat_page::{Document, Markup, html};
 
-use crate::api::health::IsAnswer;
-use crate::problem::Problem;
+use crate::pages::assets;
+use crate::problem::{IsAnswer, Problem};
 use crate::state::State;
+use crate::target::is_api_path;
 use crate::telemetry::Telemetry;
 use crate::telemetry::log::RequestLine;
-use crate::{api, assets};
 
 /// The policy of pages: they load their own files, and nothing is inline (DB-51).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
@@ -143,5 +143,5 @@ fn sign_in_form() -> Markup {
 /// Returns whether the caller is a browser that shows a page. Programs, and all calls of the API, get JSON.
 fn wants_page(path: &str, headers: &HeaderMap) -> bool {
     let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
-    !api::is_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
+    !is_api_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
 }

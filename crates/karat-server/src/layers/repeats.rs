@@ -3,8 +3,6 @@
 //! Handlers that start a run keep their answer themselves, in the commit that queues it ([`Repeatable`]); all other answers
 //! are kept here. Only successes are kept: a request that was refused had no effect and may be sent again.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -42,26 +40,6 @@ pub(crate) struct Repeatable {
 /// Marks a response whose answer is kept already.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IsKept;
-
-/// The keys of requests under way.
-#[derive(Clone, Default)]
-pub(crate) struct KeysUnderWay(Arc<Mutex<BTreeSet<String>>>);
-
-/// Holds a key until its request is answered.
-struct HeldKey(KeysUnderWay, String);
-
-impl KeysUnderWay {
-    fn hold(&self, key: &str) -> Option<HeldKey> {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(key.to_owned()).then(|| HeldKey(self.clone(), key.to_owned()))
-    }
-}
-
-impl Drop for HeldKey {
-    fn drop(&mut self) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
-    }
-}
 
 impl Repeatable {
     /// The answer to this request that was kept under its key.

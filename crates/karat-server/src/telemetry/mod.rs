@@ -1,13 +1,12 @@
 //! What a server says of itself: figures for Prometheus, and lines of a log.
 //!
-//! - `metrics`: counters and histograms of this process; `scrape` adds what is read at the time of the question.
+//! - `metrics`: counters and histograms of this process; `api::metrics` adds what is read at the time of the question.
 //! - `families`: names, kinds and meanings of all figures.
 //! - `log`: a JSON object for each request and each change of a run.
 
 pub(crate) mod families;
 pub(crate) mod log;
 pub(crate) mod metrics;
-pub(crate) mod scrape;
 
 use crate::telemetry::log::ServerLog;
 use crate::telemetry::metrics::Metrics;

@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::signals;
 
+/// Files that a server has open at most, apart from the calls of its runs.
+const OPEN_FILES: usize = 2_048;
+
 pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failure> {
     let CommandContext { mut app, printer, .. } = context;
     // The state stays where it is; suites, and what they write, are relative to the root.
@@ -29,6 +32,8 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         log: (args.log == Some(LogFormat::Json)).then(|| json_log(*printer)),
         metrics_open: args.metrics_open,
     };
+    // Connections, streams, and the store.
+    karat_app::raise_open_files(OPEN_FILES);
     let server = Server::bind(app, settings)?;
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());

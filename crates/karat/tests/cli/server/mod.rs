@@ -1,4 +1,8 @@
 //! The commands of the server.
 
+mod limits;
+mod operations;
+mod restarts;
 mod serve;
+mod served;
 mod view;

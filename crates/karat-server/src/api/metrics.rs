@@ -1,19 +1,13 @@
 //! `GET /metrics`: the counters of this process, and what is read at the time of the question (SV-25).
 
-use axum::Router;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::{Uri, header};
 
-use crate::api::Query;
+use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
 
-pub(crate) fn router() -> Router<State> {
-    Router::new().route("/metrics", get(metrics))
-}
-
-async fn metrics(state: State, uri: Uri) -> Result<Response, Problem> {
+pub(super) async fn metrics(state: State, uri: Uri) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     let (waiting, bytes) =
         state.look_up(|app| app.queue_depth().map(|(waiting, _)| (waiting, app.store_bytes()))).await?;

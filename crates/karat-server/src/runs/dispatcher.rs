@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use karat_app::{App, AppError, CallRecording, ErrorKind, Execution, QueueEnd, QueuedRun, RunEnd, Stop};
 use karat_types::RunStatus;
 
-use crate::active_runs::ActiveRuns;
-use crate::measure::{self, RunMetrics};
+use crate::runs::active_runs::ActiveRuns;
+use crate::runs::measure::{self, RunMetrics};
 use crate::telemetry::Telemetry;
 
 /// Time between two looks at the queue, which other processes may fill.

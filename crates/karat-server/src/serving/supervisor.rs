@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::dispatcher::{HUNG, Pulse};
+use crate::runs::dispatcher::{HUNG, Pulse};
 
 /// Time between two looks at the dispatcher.
 const PERIOD: Duration = Duration::from_secs(5);

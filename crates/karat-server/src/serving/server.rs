@@ -7,12 +7,12 @@ use std::time::Duration;
 use karat_app::{App, Stop};
 use tokio::runtime;
 
-use crate::connections;
-use crate::dispatcher::Dispatcher;
 use crate::router;
+use crate::runs::dispatcher::Dispatcher;
+use crate::serving::connections;
+use crate::serving::supervisor;
 use crate::settings::{Purpose, Settings};
 use crate::state::State;
-use crate::supervisor;
 use crate::target::Target;
 
 /// Time that runs have to end once the server is stopped: their calls in flight are waited for, and nothing is lost.
