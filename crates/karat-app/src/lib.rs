@@ -4,7 +4,6 @@
 //! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
 //! `report::write`; then any file of `analyse`.
 
-mod access;
 mod analyse;
 mod atomic_file;
 mod demo;
@@ -22,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use karat_providers::LimiterPool;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
@@ -30,8 +30,6 @@ use crate::report::kept_pages::KeptPages;
 use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
 
-pub use crate::access::role::Role;
-pub use crate::access::tokens::{Access, NewToken, TokenLine};
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
 pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
 pub use crate::analyse::digest::{DigestReport, Window};
@@ -73,6 +71,11 @@ pub use crate::service::monitoring::due_run::{DueRun, DueRunEnd, DueState};
 pub use crate::service::monitoring::incidents::{IncidentLine, MessageLine};
 pub use crate::service::monitoring::scheduler::{Due, Scheduler};
 pub use crate::service::monitoring::schedules::{DueTime, FiringLine, ScheduleLine, due_times, parse_time};
+pub use crate::service::health::{StoreHealth, SuiteLine};
+pub use crate::service::order::{OrderAction, QueueOrder};
+pub use crate::service::queue::QueueEnd;
+pub use crate::service::role::Role;
+pub use crate::service::tokens::{Access, NewToken, TokenLine};
 pub use crate::suite::ci::{CiService, CiWorkflow};
 pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
@@ -106,10 +109,12 @@ pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
 pub use karat_analysis::planning::MetricPower;
 pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
-pub use karat_providers::end_processes;
+pub use karat_providers::{end_processes, raise_open_files};
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
-pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
+pub use karat_store::{
+    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, QueuedRun, Queueing, ReusableResult, StoreUrl,
+};
 pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
     parse_duration as duration_ms,
@@ -172,6 +177,8 @@ struct SessionState {
     root: Option<PathBuf>,
     /// States of runs that have ended.
     run_states: Mutex<KnownStates>,
+    /// The rate limits that all runs of this process share.
+    limiters: LimiterPool,
     /// Pages of runs that have ended.
     run_pages: Mutex<KeptPages>,
     /// The writer of traces, and the rules of what is kept.
@@ -206,6 +213,10 @@ impl Session {
 
     fn traces(&self) -> &TraceState {
         &self.0.traces
+    }
+
+    fn limiters(&self) -> LimiterPool {
+        self.0.limiters.clone()
     }
 
     fn run_pages(&self) -> MutexGuard<'_, KeptPages> {

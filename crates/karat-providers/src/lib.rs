@@ -45,4 +45,4 @@ pub use crate::registry::hosts::{HttpProvider, catalog, http_providers, makes_em
 pub use crate::registry::outside::ExternalTexts;
 pub use crate::registry::providers::Providers;
 pub use crate::registry::settings::Settings;
-pub use limiter::{Gate, QueueEntry, SlotGuard};
+pub use limiter::{Gate, LimiterPool, QueueEntry, SlotGuard};

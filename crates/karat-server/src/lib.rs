@@ -1,25 +1,22 @@
 //! The dashboard and the HTTP API: `karat view` and `karat serve`.
 //!
 //! ```text
-//! request ─► answer (request id, problems, headers) ─► entity (ETag) ─► compression ─► admission ─► pages/ or api/
-//!                                                                                         └─► State ─► karat_app::App
+//! request ─► answer (request id, problems, headers) ─► entity (ETag) ─► compression ─► admission ─► repeats ─► pages/ or api/
+//!                                                                                                      └─► State ─► karat_app::App
 //! ```
 //!
-//! - `server`: binds the address and serves until it is stopped; `router` puts the layers around the routes.
+//! - `serving/`: binds the address and serves until it is stopped; `router` puts the layers around the routes.
 //! - `target`: the addresses of pages.
 //! - `settings`, `state`: the parts that all requests share. `State::read` calls the app on a thread that may block.
-//! - `active_runs`: the runs that this server has started.
-//! - `background/`: schedules and alerts, beside requests.
-//! - `layers/`: `admission`, `entity` and `answer` around the routes; `guard/`: the rules of host, origin, token and session.
-//! - `problem`: every refusal and failure as a value.
+//! - `runs/`: executes the runs of the queue; `background/`: schedules and alerts, beside requests.
+//! - `layers/`: the steps around the routes; `guard/`: the rules of host, origin, token, session and limits.
+//! - `problem`: every refusal and failure as a value. `telemetry/`: figures for Prometheus and the log.
 //! - `live_text`: the progress of a run, as the live page shows it.
-//! - `pages/`: the dashboard, a file a page; `api/`: the HTTP API, a file a group of endpoints; `assets`: style and script.
+//! - `pages/`: the dashboard, a file a page; `api/`: the HTTP API, a file a group of endpoints.
 //!
-//! This crate knows no SQL and no engine: everything it shows comes from `karat-app`. Read `server`, then `router`.
+//! This crate knows no SQL and no engine: everything it shows comes from `karat-app`. Read `serving/server`, then `router`.
 
-mod active_runs;
 mod api;
-mod assets;
 mod background;
 mod guard;
 mod layers;
@@ -27,12 +24,15 @@ mod live_text;
 mod pages;
 mod problem;
 mod router;
-mod server;
+mod runs;
+mod serving;
 mod settings;
 mod state;
 mod target;
+mod telemetry;
 
+pub use api::openapi::openapi;
 pub use background::Background;
-pub use server::{ServeError, Server};
-pub use settings::{Purpose, Settings};
+pub use serving::server::{ServeError, Server};
+pub use settings::{Log, Purpose, QueueLimits, Settings};
 pub use target::Target;

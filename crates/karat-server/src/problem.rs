@@ -166,6 +166,10 @@ impl IntoResponse for Problem {
     }
 }
 
+/// Marks a response that is the answer, whatever its status says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IsAnswer;
+
 impl From<AppError> for Problem {
     fn from(error: AppError) -> Self {
         let (status, kind, title) = match error.kind() {
@@ -179,6 +183,7 @@ impl From<AppError> for Problem {
             }
             ErrorKind::RunExists => (StatusCode::CONFLICT, "run-exists", "The id of the run is taken"),
             ErrorKind::RunInUse => (StatusCode::CONFLICT, "run-in-use", "Another process writes the run"),
+            ErrorKind::RunFinished => (StatusCode::CONFLICT, "run-finished", "There is nothing left to do"),
             ErrorKind::NotFinished => (StatusCode::CONFLICT, "run-not-finished", "The run is not finished"),
             ErrorKind::StoreUnavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be used")

@@ -8,16 +8,13 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::layers::{admission, answer, entity};
+use crate::layers::{admission, answer, entity, limits, repeats};
+use crate::pages::assets;
 use crate::problem::Problem;
 use crate::state::State;
-use crate::{api, assets, pages};
-
-/// The largest body of a request.
-const MAX_BODY: usize = 1 << 20;
+use crate::{api, pages};
 
 /// Time until the head of a response. Reports of large runs take longest.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -30,14 +27,17 @@ pub(crate) fn router(state: State) -> Router {
         .merge(api::router())
         .merge(assets::router())
         .fallback(async || Problem::of_status(StatusCode::NOT_FOUND, ""))
-        .layer(RequestBodyLimitLayer::new(MAX_BODY))
-        .merge(api::traces::router())
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
+        .layer(from_fn_with_state(state.clone(), repeats::answer))
+        // Bodies of traces are larger than those of other requests, and are not kept.
+        .merge(api::traces::router())
+        .layer(from_fn_with_state(state.clone(), limits::of_token))
         .layer(from_fn_with_state(state.clone(), admission::check))
+        .layer(from_fn_with_state(state.clone(), limits::at_work))
         .layer(CatchPanicLayer::custom(|_| panic_answer()))
         .layer(CompressionLayer::new())
         .layer(from_fn(entity::tag))
-        .layer(from_fn(answer::finish))
+        .layer(from_fn_with_state(state.clone(), answer::finish))
         .with_state(state)
 }
 

@@ -1,6 +1,8 @@
 //! The settings of a server.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -11,6 +13,37 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// The command that the server belongs to.
     pub purpose: Purpose,
+    /// The limits of runs that the server executes.
+    pub queue: QueueLimits,
+    /// Gets a JSON object for each request and each change of a run, if they are wanted.
+    pub log: Option<Log>,
+    /// True if `/metrics` needs no token.
+    pub metrics_open: bool,
+}
+
+/// Writes a line of the log.
+#[derive(Clone)]
+pub struct Log(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+/// The limits of runs that a server executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Runs at one time; at least one.
+    pub max_runs: usize,
+    /// Runs that may wait.
+    pub max_waiting: u32,
+}
+
+impl Default for QueueLimits {
+    fn default() -> Self {
+        Self { max_runs: 2, max_waiting: 1_000 }
+    }
 }
 
 /// The command that a server belongs to.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,10 +10,17 @@ use karat_app::{App, Stop};
 use karat_types::Moment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::active_runs::{ActiveRuns, Job};
 use crate::guard::Guard;
+use crate::guard::keys::KeysUnderWay;
+use crate::guard::limits::RequestLimits;
+use crate::runs::active_runs::ActiveRuns;
+use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
+
 use crate::problem::Problem;
 use crate::settings::{Purpose, Settings};
+use crate::telemetry::Telemetry;
+use crate::telemetry::log::ServerLog;
+use crate::telemetry::metrics::Metrics;
 
 /// Calls to the app at one time. Each one may hold a connection to the store and the rows of a page.
 const CONCURRENT_READS: usize = 8;
@@ -30,6 +37,11 @@ struct Shared {
     settings: Settings,
     guard: Guard,
     runs: ActiveRuns,
+    wake: Wake,
+    keys: KeysUnderWay,
+    limits: RequestLimits,
+    telemetry: Telemetry,
+    pulse: OnceLock<Pulse>,
     streams: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     /// Set when the server is stopped, so that streams end.
@@ -48,8 +60,24 @@ impl State {
         let guard = Guard::new(&settings.hosts, is_view && has_tokens)?;
         let reads = Arc::new(Semaphore::new(CONCURRENT_READS));
         let streams = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
-        let runs = ActiveRuns::default();
-        Ok(Self(Arc::new(Shared { app, settings, guard, runs, streams, reads, stop: Stop::new() })))
+        let (runs, wake, keys) = (ActiveRuns::default(), Wake::default(), KeysUnderWay::default());
+        let limits = RequestLimits::default();
+        let log = ServerLog { out: settings.log.clone(), clock: app.clock.clone() };
+        let (telemetry, pulse) = (Telemetry { metrics: Metrics::default(), log }, OnceLock::new());
+        Ok(Self(Arc::new(Shared {
+            app,
+            settings,
+            guard,
+            runs,
+            wake,
+            keys,
+            limits,
+            telemetry,
+            pulse,
+            streams,
+            reads,
+            stop: Stop::new(),
+        })))
     }
 
     /// The settings of the server.
@@ -57,18 +85,57 @@ impl State {
         &self.0.settings
     }
 
-    /// The runs that this server has started.
+    /// The runs that this server executes.
     pub fn runs(&self) -> &ActiveRuns {
         &self.0.runs
     }
 
-    /// Starts a run on a thread of its own, and returns once it makes calls. A new run has an id; one that is continued
-    /// has none.
-    ///
-    /// # Errors
-    /// Another run is active, or the run is refused.
-    pub async fn start_run(&self, run: &str, new_id: Option<String>, job: Job) -> Result<(), Problem> {
-        self.0.runs.start(&self.0.app, run, new_id, job).await
+    /// The parts that the dispatcher of this server shares.
+    pub fn dispatcher_parts(&self, allow_commands: bool) -> DispatcherParts {
+        DispatcherParts {
+            app: self.0.app.clone(),
+            allow_commands,
+            most: self.0.settings.queue.max_runs.max(1),
+            runs: self.0.runs.clone(),
+            stop: self.0.stop.clone(),
+            wake: self.0.wake.clone(),
+            telemetry: self.0.telemetry.clone(),
+        }
+    }
+
+    /// Wakes the dispatcher: a run was queued.
+    pub fn wake_dispatcher(&self) {
+        self.0.wake.wake();
+    }
+
+    /// The figures and the log.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.0.telemetry
+    }
+
+    /// The pulse of the dispatcher, if there is one.
+    pub fn pulse(&self) -> Option<&Pulse> {
+        self.0.pulse.get()
+    }
+
+    /// Notes the pulse of the dispatcher.
+    pub fn set_pulse(&self, pulse: Pulse) {
+        let _ = self.0.pulse.set(pulse);
+    }
+
+    /// Open streams of events.
+    pub fn open_streams(&self) -> usize {
+        CONCURRENT_STREAMS.saturating_sub(self.0.streams.available_permits())
+    }
+
+    /// The limits of requests.
+    pub fn limits(&self) -> &RequestLimits {
+        &self.0.limits
+    }
+
+    /// The keys of requests under way.
+    pub fn keys(&self) -> &KeysUnderWay {
+        &self.0.keys
     }
 
     /// A place for a stream of events.

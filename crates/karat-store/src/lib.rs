@@ -5,8 +5,9 @@
 //! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
 //! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
-//! `service/` keeps due times, incidents and messages.
-//! `batches.rs` keeps calls that go by a provider's batch API. `tokens.rs` keeps who may ask the server. `url.rs` parses store addresses, `error.rs` has the errors.
+//! `batches.rs` keeps calls that go by a provider's batch API. `server/` keeps what the server
+//! needs: tokens, its queue, answers to repeated requests, due times, incidents and messages. `url.rs` parses store
+//! addresses, `error.rs` has the errors.
 //!
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
 
@@ -17,9 +18,8 @@ mod error;
 mod format;
 mod read;
 mod reuse;
-mod service;
+mod server;
 mod store;
-mod tokens;
 mod url;
 mod write;
 
@@ -30,6 +30,7 @@ pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
 pub use crate::block::call_log::Reservation;
+pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
 pub use crate::error::{LedgerError, StoreError};
 pub use crate::read::account::{Account, PaidCalls, Spending};
@@ -45,11 +46,14 @@ pub use crate::reuse::invalidate::CachedResults;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;
 pub use crate::reuse::shared_results::{InvalidatedResults, ReusableResult};
-pub use crate::service::firings::StoredFiring;
-pub use crate::service::incidents::{RunOutcome, StoredIncident};
-pub use crate::service::outbox::StoredMessage;
+pub use crate::server::answers::KeptAnswer;
+pub use crate::server::pages::ListPlace;
+pub use crate::server::queue::{NewQueuedRun, QueueState, QueuedRun, Queueing};
+pub use crate::server::tokens::StoredToken;
+pub use crate::server::firings::StoredFiring;
+pub use crate::server::incidents::{RunOutcome, StoredIncident};
+pub use crate::server::outbox::StoredMessage;
 pub use crate::store::Store;
-pub use crate::tokens::StoredToken;
 pub use crate::url::StoreUrl;
 pub use crate::write::journal::JournalEntry;
 pub use crate::write::ledger::{Ledger, Receipt};

@@ -1,9 +1,11 @@
-//! Environment variables: of `.env`, then `.env.local`, then the process, which wins. Nothing else reads them.
+//! Environment variables: of `.env`, then `.env.local`, then the credentials of systemd, then the process, which wins.
+//! Nothing else reads them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-/// Variables of the process and of the two files.
+/// Variables of the process and of the files.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     process: Arc<BTreeMap<String, String>>,
@@ -13,18 +15,21 @@ pub struct Environment {
 impl Environment {
     /// Reads the process environment and the files of the working directory.
     pub fn read() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+        let process =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let process: BTreeMap<String, String> = process.collect();
+        // systemd passes secrets as files (`LoadCredential=keys:FILE`).
+        let credentials = process.get("CREDENTIALS_DIRECTORY").map(|folder| Path::new(folder).join("keys"));
         let mut files = BTreeMap::new();
-        for file in [".env", ".env.local"] {
-            if std::path::Path::new(file).is_file()
-                && let Ok(entries) = dotenvy::from_path_iter(file)
+        for file in [Path::new(".env").to_owned(), Path::new(".env.local").to_owned()].into_iter().chain(credentials) {
+            if file.is_file()
+                && let Ok(entries) = dotenvy::from_path_iter(&file)
             {
                 files.extend(entries.filter_map(Result::ok));
             }
         }
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        let process =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self { process: Arc::new(process.collect()), files: Arc::new(files) }
+        Self { process: Arc::new(process), files: Arc::new(files) }
     }
 
     /// Returns the value of a variable; an empty one counts as unset.

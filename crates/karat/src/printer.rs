@@ -112,6 +112,11 @@ impl Printer {
         self.write_message(&if self.colour_err { paint::message(&text) } else { text.as_ref().into() });
     }
 
+    /// Prints a line for programs to stderr, as it is.
+    pub fn say_line(&self, line: &str) {
+        let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+    }
+
     /// Prints a message that has colours already: only these stay.
     pub fn say_painted(&self, text: &str) {
         self.write_message(&paint::visible(text));

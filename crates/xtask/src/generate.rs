@@ -7,7 +7,10 @@ use crate::reference;
 
 /// Writes the generated files below `root`. With `check`, writes nothing and returns `Ok(false)` when one is out of date.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
-    let mut files = vec![("schemas/suite.schema.json", karat_app::suite_schema())];
+    let mut files = vec![
+        ("schemas/suite.schema.json", karat_app::suite_schema()),
+        ("schemas/openapi.json", karat_server::openapi()),
+    ];
     files.extend(reference::pages()?);
     let mut current = true;
     for (path, content) in files {

@@ -10,6 +10,8 @@ pub enum Bug {
     CellsWriter,
     #[error("writing {what}: {source}. This is a bug in karat")]
     Json { what: &'static str, source: serde_json::Error },
+    #[error("the order of a queued run cannot be read: {source}. This is a bug in karat")]
+    Order { source: serde_json::Error },
     #[error("no series to look at. This is a bug in karat")]
     NoSeries,
     #[error("the preset's {file} has no {part:?}; this is a bug in karat")]

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     RunExists,
     /// Another process writes the run.
     RunInUse,
+    /// Nothing is left to do in the run.
+    RunFinished,
     /// The run has to be finished first.
     NotFinished,
     /// The store cannot be opened, read or written now.
@@ -104,7 +106,10 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::RecordedBatch { .. }
         | RunError::NoBatchApi { .. } => ErrorKind::SuiteInvalid,
         RunError::BadId { .. } => ErrorKind::BadRequest,
-        RunError::PlanChanged { .. } | RunError::UnknownStart { .. } => ErrorKind::PlanChanged,
+        RunError::PlanChanged { .. } | RunError::OrderChanged { .. } | RunError::UnknownStart { .. } => {
+            ErrorKind::PlanChanged
+        }
+        RunError::NothingLeft { .. } => ErrorKind::RunFinished,
         RunError::StoreFailed { source, .. } => store_kind(source),
         RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } | RunError::Batch { .. } => {
             ErrorKind::Internal

@@ -19,6 +19,9 @@ errors! {
         PlanChanged { run: String, changes: Names, command: String } =>
             "run {run} cannot be resumed: {changes} changed since it was started"
             hint "`{command}` starts a new run, which reuses finished cells that the change does not affect; or undo the change";
+        OrderChanged { run: String } => "run {run} was not started: its suite has changed since the run was asked for"
+            hint "ask for a new run: it reuses finished cells that the change does not affect";
+        NothingLeft { run: String } => "run {run} is finished: there is nothing left to do";
         StoreFailed { source: StoreError, command: &'static str, run: String } => "{source}"
             hint "`karat {command} {run}` resumes it";
         Threads { needed: usize, started: usize, source: std::io::Error } =>

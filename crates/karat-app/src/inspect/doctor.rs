@@ -40,7 +40,7 @@ impl App {
     pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
-        let mut findings = vec![self.store_health(), open_files()];
+        let mut findings = vec![self.store_finding(), open_files()];
         let hosts = provider_environments(&settings);
         for host in &hosts {
             let (health, says) = match (&host.key, &host.base_url) {
@@ -93,7 +93,7 @@ impl App {
         Ok(findings)
     }
 
-    fn store_health(&self) -> Finding {
+    fn store_finding(&self) -> Finding {
         let path = self.store.path();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let says = |health, says| Finding { what: "store".to_owned(), health, says };

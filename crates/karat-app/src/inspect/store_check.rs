@@ -1,7 +1,9 @@
 //! Checks the store: every stored byte is read, and rows are counted against the totals of their runs.
 
+use std::path::Path;
+
 use karat_report::count_noun;
-use karat_store::{RunCheck, StoreCheck};
+use karat_store::{RunCheck, Store, StoreCheck};
 
 use crate::{App, AppError};
 
@@ -21,6 +23,24 @@ impl App {
     pub fn check_store(&self) -> Result<CheckedStore, AppError> {
         let check = self.existing_store()?.check()?;
         Ok(CheckedStore { path: self.store.path().display().to_string(), check })
+    }
+}
+
+impl App {
+    /// Copies the store into a new file. Runs go on meanwhile.
+    ///
+    /// # Errors
+    /// The file exists or cannot be written, or there is no store.
+    pub fn back_up_store(&self, to: &Path) -> Result<(), AppError> {
+        Ok(self.existing_store()?.back_up(to)?)
+    }
+
+    /// Makes the store from a copy.
+    ///
+    /// # Errors
+    /// There is a store already, or the copy cannot be used.
+    pub fn restore_store(&self, from: &Path) -> Result<(), AppError> {
+        Ok(Store::restore(&self.store, from)?)
     }
 }
 

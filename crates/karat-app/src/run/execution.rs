@@ -440,6 +440,7 @@ impl App {
             redactor: Redactor::of(&header.privacy).ok().flatten(),
             clock: Some(self.clock.clone()),
             max_connections: defaults.max_connections.max(calls),
+            limiters: self.opened.limiters(),
             ..defaults
         };
         let connected = Providers::connect_all(&models, &karat_engine::external_needs(header), settings);

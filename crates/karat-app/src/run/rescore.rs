@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use karat_types::{RunRows, RunStatus};
+use karat_store::Store;
+use karat_types::{RunHeader, RunRows, RunStatus};
 
 use crate::run::execution::check_id;
 use crate::run::rescore_plan::AdoptedScorers;
@@ -27,16 +28,21 @@ impl App {
     pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
-        let finished = store.finished_cells(&header.id)?;
-        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
-            || !store.unscored_cells(&header.id)?.is_empty();
-        let is_done = header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored;
-        if is_done && store.is_whole(&header.id)? {
+        if self.has_nothing_to_retry(&store, &header)? {
             let notice = "no cell of this run failed: there is nothing to re-run";
             return Ok(RunEnd::of_finished(header, "retry", notice));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })
+    }
+
+    /// Returns whether a run is finished, and none of its cells failed.
+    pub(crate) fn has_nothing_to_retry(&self, store: &Store, header: &RunHeader) -> Result<bool, AppError> {
+        let finished = store.finished_cells(&header.id)?;
+        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
+            || !store.unscored_cells(&header.id)?.is_empty();
+        let is_done = header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored;
+        Ok(is_done && store.is_whole(&header.id)?)
     }
 
     /// Scores the stored outputs of a run with the suite's current scorers, as a new run. No output is made; judges

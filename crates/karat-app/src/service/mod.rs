@@ -1,5 +1,15 @@
-//! The service: suites that run by themselves, and people who hear of it.
+//! The service: who may ask it, the runs that it was asked for, and those that it starts by itself.
 //!
+//! - `token` is the text of a token: its parts, its checksum, its hash.
+//! - `tokens` creates, lists, revokes and checks tokens; `role` is what they allow.
+//! - `health` is the state of the store, and the suites that can be run.
+//! - `order` is a run that was asked for, and its execution; `queue` keeps orders and their ends.
 //! - `monitoring/` runs suites at due times, and tells people when something is wrong.
 
+pub(crate) mod health;
 pub(crate) mod monitoring;
+pub(crate) mod order;
+pub(crate) mod queue;
+pub(crate) mod role;
+pub(crate) mod token;
+pub(crate) mod tokens;

@@ -88,6 +88,7 @@ impl Invocation {
         own.budget_usd = new.budget_usd.or(own.budget_usd);
         own.timeout_ms = new.timeout_ms.or(own.timeout_ms);
         own.retries = new.retries.or(own.retries);
+        own.safe |= new.safe;
         self.yes |= later.yes;
         self.batch |= later.batch;
         self.detach = later.detach;

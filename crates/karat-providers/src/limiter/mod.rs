@@ -11,11 +11,12 @@
 //! Without declared limits and without a 429 nothing is slowed down. Calls pass in order of arrival. Models of one account
 //! share only what providers count together: address, key and model name.
 //!
-//! Files: `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run). An
+//! Files: `pool` (one limiter for each account of the process), `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run). An
 //! attempt passes an [`AdmissionPath`]: first its model's [`Limiter`], then the [`Gate`].
 
 mod gate;
 mod headers;
+mod pool;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -30,12 +31,14 @@ use tokio::time::Instant;
 use gate::QueueId;
 pub use gate::{Gate, QueueEntry, SlotGuard};
 pub(crate) use headers::exhausted_for;
+pub(crate) use pool::LimiterKey;
+pub use pool::LimiterPool;
 use state::{LimiterState, Wait};
 
 /// Upper bound of a rejection: longer than any run, and within what a clock can count.
 const LONGEST_CLOSING: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The rate limits of one model of one account.
+/// The rate limits of one model of one account. Runs of several runtimes may share it.
 pub(crate) struct Limiter {
     state: Mutex<LimiterState>,
     /// The first call waits for the state; all others wait for this lock, in order.

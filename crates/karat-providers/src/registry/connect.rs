@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use karat_text::env_template;
 use karat_text::host::is_this_machine;
-use karat_types::{ChatRequest, ModelSpec};
+use karat_types::{ChatRequest, Key, ModelSpec};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -19,7 +19,7 @@ use crate::codec::openai::OPENAI;
 use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::protocol::Codec;
 use crate::http::request::PreparedRequest;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, LimiterKey};
 use crate::process::command_model::CommandModel;
 use crate::registry::error::ProviderError;
 use crate::registry::hosts;
@@ -59,6 +59,8 @@ pub(crate) struct Endpoint {
     pub key_variable: Option<String>,
     /// The program that prints the key.
     pub key_command: Option<Arc<KeyCommand>>,
+    /// Hash of the key, or of the program that prints it.
+    pub account: Key,
 }
 
 impl Endpoint {
@@ -66,11 +68,6 @@ impl Endpoint {
     fn key_source(&self) -> Option<&str> {
         let command = self.key_command.as_ref().map(|_| "`api_key_command`");
         self.key_variable.as_deref().or(command)
-    }
-
-    /// The source of the key.
-    fn key_identity(&self) -> (Option<&str>, Option<&KeyCommand>) {
-        (self.key_variable.as_deref(), self.key_command.as_deref())
     }
 }
 
@@ -83,14 +80,6 @@ impl ConnectedModel {
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => (&OPENAI, ""),
         };
         codec.write(&self.spec, host, request, media).map(Bytes::from)
-    }
-
-    /// Returns whether a provider counts the calls of both models together: one address, key and model name, and the
-    /// same limits.
-    pub fn shares_limits(&self, other: &Self) -> bool {
-        let (Backend::Http(mine), Backend::Http(theirs)) = (&self.backend, &other.backend) else { return false };
-        (&mine.address, mine.key_identity()) == (&theirs.address, theirs.key_identity())
-            && (&self.spec.model, self.spec.limits) == (&other.spec.model, other.spec.limits)
     }
 
     pub fn call_target(&self) -> CallTarget<'_> {
@@ -126,7 +115,17 @@ pub(crate) fn connect(
     };
     let model = setup.expand("model", &spec.model)?;
     let spec = ModelSpec { model, ..spec.clone() };
-    let (limiter, refused_settings) = (Limiter::new(spec.limits), RefusedSettings::default());
+    let limiter = match &backend {
+        Backend::Http(endpoint) => settings.limiters.of(&LimiterKey {
+            address: endpoint.address.clone(),
+            account: endpoint.account,
+            model: spec.model.clone(),
+            limits: spec.limits,
+        }),
+        // Nobody else counts their calls.
+        Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => Limiter::new(spec.limits),
+    };
+    let refused_settings = RefusedSettings::default();
     Ok(ConnectedModel { spec, backend, limiter, refused_settings })
 }
 
@@ -166,12 +165,20 @@ impl ModelSetup<'_> {
         if origin == Origin::Entry && self.spec.base_url.as_ref().is_some_and(|written| written.contains("${")) {
             secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned().into()));
         }
+        let account = account(value, &self.spec.api_key_command);
         let (key_variable, value) = key.unzip();
         secrets.extend(value);
         let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
         let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
         let key_command = KeyCommand::of(&self.spec.api_key_command).map(Arc::new);
-        Ok(Endpoint { codec, request: request_head, address: shown.into(), key_variable, key_command })
+        Ok(Endpoint {
+            codec,
+            request: request_head,
+            address: shown.into(),
+            key_variable,
+            key_command,
+            account,
+        })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.
@@ -292,6 +299,14 @@ enum Origin {
     Entry,
     Variable,
     Provider,
+}
+
+/// Hash of a key, or of the command that prints it.
+fn account(key: Option<&str>, command: &[String]) -> Key {
+    match key {
+        Some(key) => Key::of("karat/account-key/1", key.as_bytes()),
+        None => Key::of("karat/account-command/1", command.join("\0").as_bytes()),
+    }
 }
 
 fn key_name(key: &Option<(String, SecretString)>) -> &str {

@@ -90,11 +90,6 @@ impl Providers {
                 Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
                 None => match connect(spec, &settings, &mut secrets) {
                     Ok(mut model) => {
-                        if let Some(known) =
-                            connected.values().find(|known: &&ConnectedModel| known.shares_limits(&model))
-                        {
-                            model.limiter = known.limiter.clone();
-                        }
                         share_key(&mut model, connected.values());
                         connected.insert(spec.id.clone(), model);
                     }

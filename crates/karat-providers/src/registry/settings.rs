@@ -11,6 +11,7 @@ use secrecy::SecretString;
 
 use crate::attempt::retry::Backoff;
 use crate::capture::secrets::SHORTEST_SECRET;
+use crate::limiter::LimiterPool;
 use crate::registry::hosts;
 
 /// Looks up an environment variable.
@@ -40,6 +41,8 @@ pub struct Settings {
     /// Additional variables that hold secrets: the keys of a suite's own models, called or not. A program inherits them
     /// and may print them.
     pub key_variables: Vec<String>,
+    /// The limiters of the process: runs with the same settings share the rate limits of an account.
+    pub limiters: LimiterPool,
     /// Rules that redact text quoted in messages. Stored calls are not affected.
     pub redactor: Option<Redactor>,
 }
@@ -58,6 +61,7 @@ impl Settings {
             clock: None,
             own_program: None,
             key_variables: Vec::new(),
+            limiters: LimiterPool::default(),
             redactor: None,
         }
     }

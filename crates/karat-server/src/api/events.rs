@@ -12,8 +12,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use http::{HeaderMap, StatusCode, Uri};
-use karat_app::{AppError, FinishedCell, Look, Progress, RunFollower};
+use karat_app::{App, AppError, FinishedCell, Look, Progress, RunFollower, RunState};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::query::Query;
@@ -37,9 +38,6 @@ const WAITING: usize = 64;
 /// Cells that come with one look under `cells=latest`: what a page shows.
 const LATEST: usize = 20;
 
-/// Looks that wait for this server to note how a run of its own ended.
-const LOOKS_FOR_END: usize = 20;
-
 /// The cells that are wanted as events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cells {
@@ -62,22 +60,24 @@ pub(super) async fn events(
     let cells = Query::read(&uri, &["cells"])?.choose("cells", &CELLS)?.unwrap_or(Cells::None);
     let after = last_event(&headers)?;
     let place = state.stream_place()?;
-    let (follower, look) = state
-        .read(move |app| {
-            let mut follower = app.follow(&run)?;
-            follower.look().map(|look| (follower, look))
-        })
-        .await?;
-    if look.has_ended() && after >= look.seq {
+    let run = RunObject::read(&state, run).await?.state;
+    let is_waiting = run.started_at.is_none();
+    let follower = match is_waiting {
+        true => None,
+        false => Some(follow(&state, run.run_id.clone()).await?),
+    };
+    let is_over = follower.as_ref().is_none_or(|(_, look)| look.has_ended() && after >= look.seq);
+    if is_over && is_end(run.status) && (!is_waiting || headers.contains_key("last-event-id")) {
         // Tells `EventSource` to stop.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let (sender, receiver) = channel(WAITING);
-    let handle = tokio::runtime::Handle::current();
+    let handle = Handle::current();
     tokio::task::spawn_blocking(move || {
-        let mut stream = EventStream { state, follower, cells, after, sender, status: String::new(), progress: None };
+        let sent = Sent { after, status: String::new(), progress: None };
+        let mut stream = EventStream { state, run: run.run_id, cells, sent, sender, handle };
         // A reader that has gone ends the stream, and so does a store that cannot be read: the reader connects again.
-        let _ = stream.run(look, &handle);
+        let _ = stream.run(follower);
         drop(place);
     });
     let events = unfold(receiver, async |mut receiver: Receiver<Event>| {
@@ -86,6 +86,19 @@ pub(super) async fn events(
     });
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
+}
+
+async fn follow(state: &State, run: String) -> Result<(RunFollower, Look), Problem> {
+    let follow = move |app: &App| {
+        let mut follower = app.follow(&run)?;
+        follower.look().map(|look| (follower, look))
+    };
+    state.read(follow).await
+}
+
+/// Returns whether a run with this status has ended.
+fn is_end(status: &str) -> bool {
+    !matches!(status, "queued" | "running")
 }
 
 /// The number behind which events are wanted.
@@ -113,11 +126,18 @@ impl From<AppError> for Ended {
 /// The events of one connection.
 struct EventStream {
     state: State,
-    follower: RunFollower,
+    /// Id of the run.
+    run: String,
     cells: Cells,
+    sent: Sent,
+    sender: Sender<Event>,
+    handle: Handle,
+}
+
+/// The part of a run that its reader knows.
+struct Sent {
     /// Cells up to this number were sent before.
     after: u64,
-    sender: Sender<Event>,
     /// The status that was sent last.
     status: String,
     /// The progress that was sent last.
@@ -125,31 +145,70 @@ struct EventStream {
 }
 
 impl EventStream {
-    fn run(&mut self, first: Look, handle: &tokio::runtime::Handle) -> Result<(), Ended> {
+    fn run(&mut self, follower: Option<(RunFollower, Look)>) -> Result<(), Ended> {
         self.send(Event::default().retry(RETRY))?;
-        let mut look = first;
+        let (mut follower, mut look) = match follower {
+            Some(follower) => follower,
+            None => match self.wait_for_start()? {
+                Some(follower) => follower,
+                None => return self.send_end(self.sent.after),
+            },
+        };
         loop {
-            self.send_look(&look)?;
-            if look.has_ended() {
-                return self.send_end(look.seq, handle);
+            self.send_look(&mut follower, &look)?;
+            // A run that is continued waits for its turn.
+            if look.has_ended() && is_end(self.present()?.status) {
+                return self.send_end(look.seq);
             }
-            std::thread::sleep(PERIOD);
-            if self.sender.is_closed() || self.state.stop().is_set() {
-                return Err(Ended::Closed);
-            }
-            look = self.follower.look()?;
+            self.wait()?;
+            look = follower.look()?;
         }
     }
 
-    fn send_look(&mut self, look: &Look) -> Result<(), Ended> {
-        if !look.has_ended() && self.status != "running" {
-            "running".clone_into(&mut self.status);
-            self.send(event("state", &json!({ "status": "running" })))?;
+    /// Waits until a queued run has rows. Returns `None` if it ended without.
+    fn wait_for_start(&mut self) -> Result<Option<(RunFollower, Look)>, Ended> {
+        loop {
+            let present = self.present()?;
+            if present.started_at.is_some() {
+                return self.handle.block_on(follow(&self.state, self.run.clone())).map(Some).map_err(|_| Ended::Store);
+            }
+            if is_end(present.status) {
+                return Ok(None);
+            }
+            self.send_status("queued")?;
+            self.wait()?;
+        }
+    }
+
+    fn wait(&self) -> Result<(), Ended> {
+        std::thread::sleep(PERIOD);
+        match self.sender.is_closed() || self.state.stop().is_set() {
+            true => Err(Ended::Closed),
+            false => Ok(()),
+        }
+    }
+
+    fn present(&self) -> Result<RunState, Ended> {
+        let read = RunObject::read(&self.state, self.run.clone());
+        Ok(self.handle.block_on(read).map_err(|_| Ended::Store)?.state)
+    }
+
+    fn send_status(&mut self, status: &str) -> Result<(), Ended> {
+        if self.sent.status == status {
+            return Ok(());
+        }
+        status.clone_into(&mut self.sent.status);
+        self.send(event("state", &json!({ "status": status })))
+    }
+
+    fn send_look(&mut self, follower: &mut RunFollower, look: &Look) -> Result<(), Ended> {
+        if !look.has_ended() {
+            self.send_status("running")?;
         }
         let new: Vec<&FinishedCell> = look.finished.iter().filter(|cell| self.is_wanted(cell)).collect();
         let from = if self.cells == Cells::Latest { new.len().saturating_sub(LATEST) } else { 0 };
         for cell in new.into_iter().skip(from) {
-            if let Some(line) = self.follower.cell(cell.ordinal)? {
+            if let Some(line) = follower.cell(cell.ordinal)? {
                 let mut object = json!({
                     "cell": line.cell,
                     "sample": line.sample,
@@ -166,17 +225,17 @@ impl EventStream {
                 self.send(event("cell", &object).id(cell.seq.to_string()))?;
             }
         }
-        if self.progress.as_ref() != Some(&look.progress) {
+        if self.sent.progress.as_ref() != Some(&look.progress) {
             // Everything up to here was sent, also what was not wanted.
             let mut progress = serde_json::to_value(&look.progress).unwrap_or_default();
             if self.cells == Cells::Latest {
-                let texts = live_text::run(self.follower.run(), &look.progress).texts();
+                let texts = live_text::run(&self.run, &look.progress).texts();
                 progress["texts"] = texts.into_iter().collect::<Value>();
             }
-            let behind = look.finished.last().map_or(self.after, |last| last.seq).max(self.after);
+            let behind = look.finished.last().map_or(self.sent.after, |last| last.seq).max(self.sent.after);
             self.send(event("progress", &progress).id(behind.to_string()))?;
-            self.after = behind;
-            self.progress = Some(look.progress.clone());
+            self.sent.after = behind;
+            self.sent.progress = Some(look.progress.clone());
         }
         Ok(())
     }
@@ -187,19 +246,12 @@ impl EventStream {
             Cells::Failed => cell.is_failed,
             Cells::All | Cells::Latest => true,
         };
-        is_kind && cell.seq > self.after
+        is_kind && cell.seq > self.sent.after
     }
 
-    fn send_end(&self, seq: u64, handle: &tokio::runtime::Handle) -> Result<(), Ended> {
-        let run = self.follower.run().to_owned();
-        for _ in 0..LOOKS_FOR_END {
-            if !self.state.runs().is_running(&run) {
-                break;
-            }
-            std::thread::sleep(PERIOD);
-        }
-        let run = handle.block_on(RunObject::read(&self.state, run)).map_err(|_| Ended::Store)?.state;
-        self.send(event("state", &json!({ "status": run.status })))?;
+    fn send_end(&mut self, seq: u64) -> Result<(), Ended> {
+        let run = self.present()?;
+        self.send_status(run.status)?;
         let end = json!({ "status": run.status, "verdict": run.verdict, "exit_code": run.exit_code });
         self.send(event("end", &end).id(seq.to_string()))
     }

@@ -3,16 +3,22 @@
 //! - `query`, `body`: what a request says; unknown names are errors.
 //! - `run_object`: a run as it is answered, and its cancellation; `run_list`: pages of runs.
 //! - `start`: plans, starts and continues runs.
+//! - `suites`: the suites that can be run. `health`: whether the server works.
+//! - `metrics`: figures for Prometheus. `openapi/`: the description of the API.
 //! - `traces`: calls of models that applications report.
 //! - `report`: reports in every format. `events`: what happens in a run, as it happens.
 
 mod body;
 mod events;
+mod health;
+mod metrics;
+pub(crate) mod openapi;
 mod query;
 mod report;
 mod run_list;
 mod run_object;
 mod start;
+mod suites;
 pub(crate) mod traces;
 
 use axum::Router;
@@ -22,12 +28,14 @@ pub(crate) use run_object::RunObject;
 
 use crate::state::State;
 
-/// The first parts of the API's addresses: what is not a page.
-const ROOTS: [&str; 4] = ["eval", "openapi.json", "traces", "v1"];
-
 /// The routes of the API.
 pub(crate) fn router() -> Router<State> {
     Router::new()
+        .route("/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .route("/livez", get(health::livez))
+        .route("/healthz", get(health::healthz))
+        .route("/suites", get(suites::suites))
         .route("/eval/plan", post(start::plan))
         .route("/eval/run", post(start::run))
         .route("/eval/runs", get(run_list::list))
@@ -37,10 +45,4 @@ pub(crate) fn router() -> Router<State> {
         .route("/eval/runs/{run}/cancel", post(run_object::cancel))
         .route("/eval/runs/{run}/resume", post(start::resume))
         .route("/eval/runs/{run}/retry", post(start::retry))
-}
-
-/// Returns whether an address belongs to the API.
-pub(crate) fn is_path(path: &str) -> bool {
-    let root = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    ROOTS.contains(&root)
 }

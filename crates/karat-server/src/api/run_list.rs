@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{HeaderMap, HeaderValue, Uri, header};
-use karat_app::{RunFilter, RunState};
+use karat_app::{ListPlace, RunFilter};
 use serde::Serialize;
 
 use crate::api::query::Query;
@@ -47,17 +47,17 @@ pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     let status = query.choose("status", &STATUSES)?;
     let text = |name: &str| query.get(name).map(str::to_owned);
     let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: text("since") };
-    let mut before = query.get("cursor").map(run_of_cursor).transpose()?;
-    let mut items: Vec<RunObject> = Vec::new();
+    let mut before = query.get("cursor").map(place_of_cursor).transpose()?;
+    let mut items: Vec<(RunObject, ListPlace)> = Vec::new();
     let mut looked_at = 0;
     let next = loop {
-        let (filter, from) = (filter.clone(), before.clone());
-        let (runs, last) = state.read(move |app| app.run_states(&filter, from.as_deref(), AT_ONCE)).await?;
-        let matching = runs.into_iter().map(|run: RunState| RunObject::new(&state, run));
-        items.extend(matching.filter(|run| status.is_none_or(|status| run.state.status == status)));
+        let (filter, from) = (filter.clone(), before);
+        let (runs, last) = state.read(move |app| app.run_states(&filter, from, AT_ONCE)).await?;
+        let matching = runs.into_iter().map(|(run, place)| (RunObject::new(&state, run), place));
+        items.extend(matching.filter(|(run, _)| status.is_none_or(|status| run.state.status == status)));
         if items.len() > limit {
             items.truncate(limit);
-            break items.last().map(|run| run.state.run_id.clone());
+            break items.last().map(|(_, place)| *place);
         }
         looked_at += AT_ONCE;
         match last {
@@ -66,7 +66,8 @@ pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
             last => before = last,
         }
     };
-    let next = next.map(|run| URL_SAFE_NO_PAD.encode(run));
+    let next = next.map(|place| URL_SAFE_NO_PAD.encode(format!("{}.{}.{}", place.newest, place.row, place.queued)));
+    let items = items.into_iter().map(|(run, _)| run).collect();
     let mut headers = HeaderMap::new();
     if let Some(cursor) = &next {
         let link = format!("<{}>; rel=\"next\"", address_of(&query, cursor));
@@ -75,11 +76,15 @@ pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     Ok((headers, Json(RunPage { items, next })).into_response())
 }
 
-/// The id of the run behind which a page begins.
-fn run_of_cursor(cursor: &str) -> Result<String, Problem> {
+/// The place behind which a page begins.
+fn place_of_cursor(cursor: &str) -> Result<ListPlace, Problem> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
-    let run = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    run.ok_or_else(|| Problem::bad_request("`cursor` must be the `next` of an earlier page"))
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut numbers = text.splitn(3, '.').map(|number| number.parse::<i64>().ok());
+    let mut number = || numbers.next().flatten();
+    let place = number().zip(number()).zip(number());
+    let place = place.map(|((newest, row), queued)| ListPlace { newest, row, queued });
+    place.ok_or_else(|| Problem::bad_request("`cursor` must be the `next` of an earlier page"))
 }
 
 fn address_of(query: &Query, cursor: &str) -> String {

@@ -17,8 +17,6 @@ use crate::target::encode;
 pub(crate) struct RunObject {
     #[serde(flatten)]
     pub state: RunState,
-    /// The failure that ended it.
-    problem: Option<String>,
     links: Links,
 }
 
@@ -33,16 +31,16 @@ struct Links {
 
 impl RunObject {
     pub fn new(state: &State, run: RunState) -> Self {
-        let (run, problem) = state.runs().complete(run);
+        let run = state.runs().complete(run);
         let id = encode(&run.run_id);
         let at = |rest: &str| format!("/eval/runs/{id}{rest}");
         let links = Links { run: at(""), events: at("/events"), report: at("/report"), page: format!("/runs/{id}") };
-        Self { state: run, problem, links }
+        Self { state: run, links }
     }
 
-    /// The failure that ended it, where this server knows it.
+    /// The failure that ended it.
     pub fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
+        self.state.problem.as_deref()
     }
 
     /// Reads a run by its id, the beginning of one, or `latest`.
@@ -52,6 +50,11 @@ impl RunObject {
     pub async fn read(state: &State, run: String) -> Result<Self, Problem> {
         let run = state.read(move |app| app.run_state(&run)).await?;
         Ok(Self::new(state, run))
+    }
+
+    /// The address of the run.
+    pub fn address(&self) -> &str {
+        &self.links.run
     }
 
     /// The answer to a request that has started something.
@@ -68,12 +71,17 @@ pub(super) async fn one(state: State, Path(run): Path<String>, uri: Uri) -> Resu
     RunObject::read(&state, run).await.map(Json)
 }
 
-/// `POST /eval/runs/{id}/cancel`: no new call; those in flight are waited for, and their results kept.
+/// `POST /eval/runs/{id}/cancel`: no new call; those in flight are waited for, and their results kept. A run that waits has
+/// ended at once.
 pub(super) async fn cancel(state: State, Path(run): Path<String>, uri: Uri) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     let run = RunObject::read(&state, run).await?;
     if state.runs().cancel(&run.state.run_id) {
         return Ok(RunObject::read(&state, run.state.run_id).await?.accept());
+    }
+    let id = run.state.run_id.clone();
+    if state.read(move |app| app.cancel_queued(&id)).await? {
+        return Ok(Json(RunObject::read(&state, run.state.run_id).await?).into_response());
     }
     if run.state.status == "running" {
         let problem = Problem::new(StatusCode::CONFLICT, "run-in-use", "Another process runs it");

@@ -1,18 +1,21 @@
 //! `POST /eval/plan`, `/eval/run`, `…/resume` and `…/retry`: what the command line does with the same flags.
 
-use axum::Json;
 use axum::extract::Path;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use bytes::Bytes;
 use http::{StatusCode, Uri};
-use karat_app::{App, ErrorKind, GateFlags, Invocation, LoadedSuite, Overrides, estimate_document};
+use karat_app::{
+    App, ErrorKind, GateFlags, Invocation, KeptAnswer, LoadedSuite, OrderAction, Overrides, QueueOrder, Queueing,
+    RunState, estimate_document,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::active_runs::Job;
 use crate::api::body;
 use crate::api::query::Query;
 use crate::api::run_object::RunObject;
+use crate::layers::repeats::{IsKept, Repeatable};
 use crate::problem::Problem;
 use crate::settings::Purpose;
 use crate::state::State;
@@ -120,53 +123,136 @@ pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Val
 }
 
 /// `POST /eval/run`.
-pub(super) async fn run(state: State, uri: Uri, body: Bytes) -> Result<Response, Problem> {
+pub(super) async fn run(
+    state: State,
+    repeatable: Option<Extension<Repeatable>>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     let allow_commands = may_start(&state)?;
     let wanted = Wanted::read(&body)?;
     let given = wanted.run_id.clone();
     let invocation = wanted.invocation(allow_commands);
-    let (plan, invocation, id) = state
+    let order = state
         .read(move |app| {
             let plan = load(app, &invocation)?.plan;
-            let id = given.unwrap_or_else(|| app.new_id(&plan.header));
-            Ok::<_, Problem>((plan, invocation, id))
+            Ok::<_, Problem>(app.start_order(&plan, &invocation, given)?)
         })
         .await?;
-    let job: Job = Box::new(move |app, execution| app.run(plan, &invocation, execution));
-    state.start_run(&id, Some(id.clone()), job).await?;
-    Ok(RunObject::read(&state, id).await?.accept())
+    enqueue(state, order, repeatable).await
 }
 
 /// `POST /eval/runs/{id}/resume`.
-pub(super) async fn resume(state: State, path: Path<String>, uri: Uri, body: Bytes) -> Result<Response, Problem> {
-    carry_on(state, path, uri, body, App::resume).await
+pub(super) async fn resume(
+    state: State,
+    path: Path<String>,
+    repeatable: Option<Extension<Repeatable>>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    continue_run(state, path, repeatable, uri, body, OrderAction::Resume).await
 }
 
 /// `POST /eval/runs/{id}/retry`.
-pub(super) async fn retry(state: State, path: Path<String>, uri: Uri, body: Bytes) -> Result<Response, Problem> {
-    carry_on(state, path, uri, body, App::retry).await
-}
-
-type Continuation = fn(&App, &str, &Invocation, karat_app::Execution) -> Result<karat_app::RunEnd, karat_app::AppError>;
-
-async fn carry_on(
+pub(super) async fn retry(
     state: State,
-    Path(run): Path<String>,
+    path: Path<String>,
+    repeatable: Option<Extension<Repeatable>>,
     uri: Uri,
     body: Bytes,
-    how: Continuation,
+) -> Result<Response, Problem> {
+    continue_run(state, path, repeatable, uri, body, OrderAction::Retry).await
+}
+
+async fn continue_run(
+    state: State,
+    Path(run): Path<String>,
+    repeatable: Option<Extension<Repeatable>>,
+    uri: Uri,
+    body: Bytes,
+    action: OrderAction,
 ) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     may_start(&state)?;
     let Limits { budget_usd, max_calls } = body::read(&body, &["budget_usd", "max_calls"])?;
     let later =
         Invocation { overrides: Overrides { budget_usd, max_calls, ..Overrides::default() }, ..Invocation::default() };
-    let id = state.read(move |app| app.run_id(&run)).await?;
-    let own = id.clone();
-    let job: Job = Box::new(move |app, execution| how(app, &own, &later, execution));
-    state.start_run(&id, None, job).await?;
-    Ok(RunObject::read(&state, id).await?.accept())
+    let order = state
+        .read(move |app| {
+            let state = app.run_state(&run)?;
+            if matches!(state.status, "queued" | "running") {
+                return Err(in_use());
+            }
+            Ok(app.continuation_order(&state.run_id, action, &later)?)
+        })
+        .await?;
+    enqueue(state, order, repeatable).await
+}
+
+/// Puts a run into the queue. Its answer is kept in the same commit, so a request that is repeated starts nothing.
+async fn enqueue(
+    state: State,
+    order: QueueOrder,
+    repeatable: Option<Extension<Repeatable>>,
+) -> Result<Response, Problem> {
+    let own = state.clone();
+    let most = state.settings().queue.max_waiting;
+    let kept = repeatable.as_ref().map(|it| it.0.clone());
+    let (queueing, run) = state
+        .read(move |app| {
+            let is_new = order.action == OrderAction::Start;
+            let run = match is_new {
+                true => app.state_of_order(&order),
+                false => {
+                    let state = app.run_state(&order.run)?;
+                    let budget_usd = order.budget_usd;
+                    RunState {
+                        status: "queued",
+                        verdict: None,
+                        exit_code: None,
+                        completed_at: None,
+                        budget_usd,
+                        ..state
+                    }
+                }
+            };
+            let run = RunObject::new(&own, RunState { problem: None, ..run });
+            let answer = kept.map(|Repeatable { key, fingerprint }| KeptAnswer {
+                key,
+                fingerprint,
+                status: StatusCode::ACCEPTED.as_u16(),
+                body: serde_json::to_string(&run).unwrap_or_default(),
+                location: Some(run.address().to_owned()),
+                at: own.now(),
+            });
+            app.enqueue(&order, is_new, answer.as_ref(), most).map(|queueing| (queueing, run))
+        })
+        .await?;
+    match queueing {
+        Queueing::Added => {
+            state.wake_dispatcher();
+            let mut response = run.accept();
+            response.extensions_mut().insert(IsKept);
+            Ok(response)
+        }
+        Queueing::Answered(known) => {
+            Ok(repeatable.map_or_else(|| Problem::internal().into_response(), |it| it.0.replay(known)))
+        }
+        Queueing::Taken => {
+            let problem = Problem::new(StatusCode::CONFLICT, "run-exists", "The id of the run is taken");
+            Err(problem.with_hint("choose another `run_id`, or resume the run"))
+        }
+        Queueing::Busy => Err(in_use()),
+        Queueing::Full => {
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "queue-full", "Too many runs wait");
+            Err(Problem { retry_after_s: Some(30), ..problem })
+        }
+    }
+}
+
+fn in_use() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "run-in-use", "The run waits or is running")
 }
 
 /// Loads a suite. A problem that is there only because programs are not allowed is one of the server.

@@ -2,6 +2,9 @@
 //!
 //! `/v1/traces` is the address of OpenTelemetry's exporters: it answers in the encoding of the request, errors too.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
@@ -13,8 +16,8 @@ use karat_traces::folder::{WriteError, is_name, name_of_service};
 use karat_traces::otlp::{self, PartialSuccess, RpcStatus, TraceRequest, TraceResponse};
 use karat_traces::{Encoding, Row, row_of_line, rows_of_request};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use tower_http::decompression::RequestDecompressionLayer;
+use tower_http::timeout::TimeoutLayer;
 
 use crate::api::query::Query;
 use crate::problem::Problem;
@@ -23,6 +26,9 @@ use crate::state::State;
 
 /// The largest body, as it is sent and as it is after decompression.
 const MAX_BODY: usize = 20 << 20;
+
+/// Time until a body has arrived and its rows are on the disk.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The header that names the dataset of a request of OpenTelemetry.
 const DATASET: &str = "x-karat-dataset";
@@ -40,6 +46,7 @@ pub(crate) fn router() -> Router<State> {
         .route("/v1/traces", post(add_spans))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(RequestDecompressionLayer::new())
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
         .route("/traces", get(list))
 }
 
@@ -145,6 +152,9 @@ async fn spans(state: &State, headers: &HeaderMap, body: &Bytes, encoding: Encod
 }
 
 async fn add(state: &State, dataset: String, rows: Vec<Row>) -> Result<karat_app::AddedTraces, Problem> {
+    if state.stop().is_set() {
+        return Err(Problem::shutting_down());
+    }
     if matches!(state.settings().purpose, Purpose::View { .. }) {
         return Err(Problem::forbidden("`karat view` takes no traces").with_hint("`karat serve` does"));
     }

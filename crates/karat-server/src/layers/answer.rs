@@ -1,16 +1,23 @@
 //! The last step of every answer: the id of the request, problems as JSON or as a page, and the headers of safety.
 
+use std::time::Instant;
+
 use axum::body::{Body, to_bytes};
-use axum::extract::Request;
+use axum::extract::{MatchedPath, Request, State as Extracted};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use karat_app::Access;
 use karat_page::component::shell::NavLink;
 use karat_page::component::state;
 use karat_page::{Document, Markup, html};
 
-use crate::problem::Problem;
-use crate::{api, assets};
+use crate::pages::assets;
+use crate::problem::{IsAnswer, Problem};
+use crate::state::State;
+use crate::target::is_api_path;
+use crate::telemetry::Telemetry;
+use crate::telemetry::log::RequestLine;
 
 /// The policy of pages: they load their own files, and nothing is inline (DB-51).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
@@ -34,7 +41,11 @@ const MAX_DETAIL: usize = 4096;
 pub(crate) struct Final;
 
 /// Finishes an answer.
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
+pub(crate) async fn finish(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let method = method_label(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
+    let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let id = uuid::Uuid::now_v7().simple().to_string();
     let wants_page = wants_page(request.uri().path(), request.headers());
     let response = next.run(request).await;
@@ -47,10 +58,34 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         // A report is one file with a policy of its own.
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
-    if let Ok(id) = HeaderValue::try_from(id) {
+    if let Ok(id) = HeaderValue::try_from(&id) {
         headers.insert(REQUEST_ID, id);
     }
+    let (seconds, status) = (begun.elapsed().as_secs_f64(), response.status());
+    let Telemetry { metrics, log } = state.telemetry();
+    metrics.add("http_requests_total", &[("method", method), ("route", &route), ("status", status.as_str())], 1.0);
+    metrics.observe("http_request_duration_seconds", &[("method", method), ("route", &route)], seconds);
+    log.request(&RequestLine {
+        id: &id,
+        token: response.extensions().get::<Access>().map(|access| access.token.as_str()).filter(|id| !id.is_empty()),
+        method,
+        route: &route,
+        status: status.as_u16(),
+        ms: seconds * 1000.0,
+        traceparent: traceparent.as_deref().filter(|parent| parent.len() <= 64),
+    });
     response
+}
+
+/// The method as a label: callers can make up others.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
 }
 
 /// Returns the response, or the problem that it is and the headers to keep. The framework's own refusals become
@@ -63,6 +98,9 @@ async fn problem_of(mut response: Response) -> Result<Response, (Problem, Header
         return Ok(response);
     }
     let status = response.status();
+    if response.extensions().get::<IsAnswer>().is_some() {
+        return Ok(response);
+    }
     if !status.is_client_error() && !status.is_server_error() {
         return Ok(response);
     }
@@ -112,5 +150,5 @@ fn sign_in_form() -> Markup {
 /// Returns whether the caller is a browser that shows a page. Programs, and all calls of the API, get JSON.
 fn wants_page(path: &str, headers: &HeaderMap) -> bool {
     let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
-    !api::is_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
+    !is_api_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
 }

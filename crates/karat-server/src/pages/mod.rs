@@ -11,11 +11,12 @@
 //! | `series` | `/series/SUITE`: is a dated suite slipping? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
-//! `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
+//! `assets` serves style, script and font. `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
 //!
 //! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
+pub(crate) mod assets;
 mod cells;
 mod compare;
 mod live;
@@ -32,7 +33,6 @@ use axum::Router;
 use axum::response::{Html, IntoResponse, Response};
 use karat_page::Document;
 
-use crate::assets;
 use crate::problem::Problem;
 use crate::settings::Purpose;
 use crate::state::State;

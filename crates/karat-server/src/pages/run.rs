@@ -25,8 +25,19 @@ async fn run(state: State, Path(run): Path<String>) -> PageResult {
     if run.state.status == "running" {
         return live::page(&state, id).await;
     }
+    if run.state.started_at.is_none() {
+        return Ok(waiting_page(&run).into());
+    }
     let page = state.read(move |app| app.run_page(&id)).await?;
     Ok(document(&run, &page).into())
+}
+
+/// The page of a run that has no rows yet, or that ended without.
+fn waiting_page(run: &RunObject) -> Document {
+    let id = &run.state.run_id;
+    let mut document = Document::new("page-waiting", id, unfinished_notice(run));
+    document.crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }];
+    document
 }
 
 /// The page of the report, with what only the dashboard knows: the state of an unfinished run, and links to other pages.
@@ -79,7 +90,7 @@ fn unfinished_notice(run: &RunObject) -> Markup {
                 p {
                     "This run is " (line(&state.status.replace('_', " "))) ": " (count(cells.done)) " of "
                     (count_noun(cells.planned, "cell")) " are there."
-                    @if cells.done < cells.planned { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
+                    @if cells.done < cells.planned && state.status != "queued" { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
                 }
                 @if let Some(problem) = run.problem() { p { (line(problem)) } }
             }

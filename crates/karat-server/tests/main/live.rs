@@ -33,6 +33,7 @@ fn a_running_run_has_a_live_page() {
     assert!(place.page("/runs/other").text.contains("data-testid=\"page-run\""));
 
     assert_eq!(place.post("/eval/run", r#"{"suite": "bench", "run_id": "own"}"#).status, StatusCode::ACCEPTED);
+    place.wait_for("own", "running");
     let page = place.page("/runs/own");
     assert!(page.text.contains("data-testid=\"cancel\"") && page.text.contains("/eval/runs/own/cancel"));
     place.post("/eval/runs/own/cancel", "");

@@ -15,6 +15,7 @@ mod measure;
 mod pages;
 mod place;
 mod problems;
+mod queue;
 mod runs;
 mod series;
 mod starts;

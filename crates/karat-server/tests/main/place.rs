@@ -7,7 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use http::{HeaderMap, StatusCode};
 use karat_app::{App, CallRecording, Execution, Invocation, RunEnd, Session, Stop, StoreUrl};
-use karat_server::{Purpose, Server, Settings, Target};
+use karat_server::{Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -148,18 +148,25 @@ impl Place {
             opened: Session::below(folder.path()).unwrap(),
         };
         prepare(&app);
-        Self::on(folder, app, purpose)
+        Self::on(folder, app, purpose, QueueLimits::default())
     }
 
-    fn on(folder: Arc<TempDir>, app: App, purpose: Purpose) -> Self {
-        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), hosts: Vec::new(), purpose };
+    fn on(folder: Arc<TempDir>, app: App, purpose: Purpose, queue: QueueLimits) -> Self {
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let settings = Settings { listen, hosts: Vec::new(), purpose, queue, log: None, metrics_open: false };
         let server = Server::bind(app.clone(), settings).unwrap();
         Self { folder, app, server, runtime: runtime() }
     }
 
     /// A place on the same store, as a process that starts now has it.
     pub fn reopened(&self) -> Self {
-        Self::on(Arc::clone(&self.folder), self.fresh_app(), Purpose::View { style: true })
+        self.again(Purpose::View { style: true }, QueueLimits::default())
+    }
+
+    /// A place on the same store, as another process has it.
+    pub fn again(&self, purpose: Purpose, queue: QueueLimits) -> Self {
+        let app = App { opened: Session::below(self.folder.path()).unwrap(), ..self.app.clone() };
+        Self::on(Arc::clone(&self.folder), app, purpose, queue)
     }
 
     /// Its routes, for requests that [`Self::send`] cannot make.

@@ -112,11 +112,9 @@ fn a_run_is_cancelled_and_resumed() {
     let provider = slow(30);
     bench(&place, &provider, 60);
     assert_eq!(place.post("/eval/run", r#"{"suite": "bench", "run_id": "r"}"#).status, StatusCode::ACCEPTED);
-    let busy = place.post("/eval/run", r#"{"suite": "faq"}"#);
-    assert_eq!(
-        (busy.status, &busy.json()["type"]),
-        (StatusCode::TOO_MANY_REQUESTS, &"urn:karat:problem:queue-full".into())
-    );
+    place.wait_for("r", "running");
+    let busy = place.post("/eval/runs/r/resume", "");
+    assert_eq!((busy.status, &busy.json()["type"]), (StatusCode::CONFLICT, &"urn:karat:problem:run-in-use".into()));
     assert_eq!(place.post("/eval/runs/r/cancel", "").status, StatusCode::ACCEPTED);
     let run = place.wait_for("r", "cancelled");
     assert!(run["cells"]["done"].as_u64().unwrap() < 60, "{run}");

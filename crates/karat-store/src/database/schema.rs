@@ -18,6 +18,9 @@
 //! firings, schedules
 //!            due times, each of which runs once, and pauses; incidents and outbox: open alerts and their messages;
 //!            outcomes: runs whose alerts are stored
+//! queue      runs that the server was asked for: see [`crate::server::queue`]
+//! idempotency
+//!            answers to requests that may be repeated
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -230,6 +233,33 @@ const MIGRATIONS: &[&str] = &[
         run text primary key,
         at integer not null
     ) strict, without rowid;
+",
+    "
+    create table queue (
+        seq integer primary key autoincrement,
+        run text not null unique,
+        order_text text not null,
+        state integer not null,
+        owner text,
+        crashes integer not null,
+        rows integer not null,
+        status text,
+        problem text,
+        created_at integer not null,
+        started_at integer,
+        ended_at integer,
+        after_run integer not null
+    ) strict;
+    create index queue_by_state on queue (state, seq);
+    create table idempotency (
+        key text primary key,
+        fingerprint blob not null,
+        status integer not null,
+        body text not null,
+        location text,
+        at integer not null
+    ) strict, without rowid;
+    create index idempotency_by_time on idempotency (at);
 ",
 ];
 

@@ -8,6 +8,16 @@ use std::path::Path;
 ///
 /// A new folder, or one named `.karat`, gets a `.gitignore` that ignores its whole content.
 pub(crate) fn prepare(database: &Path) -> io::Result<()> {
+    prepare_folder(database)?;
+    // SQLite gives its write-ahead log and shared memory the permissions of the database.
+    if !database.exists() {
+        private_file(OpenOptions::new().write(true).create(true), database)?;
+    }
+    Ok(())
+}
+
+/// Creates the folder of a database file.
+pub(crate) fn prepare_folder(database: &Path) -> io::Result<()> {
     if let Some(folder) = database.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let is_new = !folder.exists();
         if is_new {
@@ -19,10 +29,6 @@ pub(crate) fn prepare(database: &Path) -> io::Result<()> {
     }
     if database.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
-    // SQLite gives its write-ahead log and shared memory the permissions of the database.
-    if !database.exists() {
-        private_file(OpenOptions::new().write(true).create(true), database)?;
     }
     Ok(())
 }

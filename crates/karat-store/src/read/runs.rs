@@ -78,22 +78,6 @@ impl Store {
         Ok(runs)
     }
 
-    /// Returns the ids of runs that started before another run, newest first; of all runs without one. The order stays as
-    /// it is while runs are added.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
-    pub fn runs_before(&self, before: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.read("the list of runs", |connection| {
-            let before = before.map_or(Ok(i64::MAX), |run| run_number(connection, run))?;
-            let mut statement =
-                connection.prepare_cached("select name from runs where id < ?1 order by id desc limit ?2")?;
-            let names =
-                statement.query_map(params![before, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?;
-            Ok(names.collect::<Result<_, _>>()?)
-        })
-    }
-
     /// Returns the id of the run that a user means: an id, the start of one, or `latest`.
     ///
     /// # Errors

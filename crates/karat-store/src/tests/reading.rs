@@ -5,7 +5,7 @@ use std::sync::Arc;
 use karat_types::*;
 use serde_json::json;
 
-use crate::{FollowPosition, ROWS_OF_COMMIT, RunChange, Store};
+use crate::{FollowPosition, ListPlace, NewQueuedRun, Queueing, ROWS_OF_COMMIT, RunChange, Store};
 
 use super::test_data::*;
 
@@ -184,9 +184,28 @@ fn pages_of_runs_stay_while_runs_are_added() {
     let store = store_in(&folder);
     let begin = |id: &str| drop(store.begin(&header(id, 1)).unwrap());
     ["a", "b", "c", "d", "e"].into_iter().for_each(begin);
-    assert_eq!(store.runs_before(None, 2).unwrap(), ["e", "d"]);
+    let queue = |run: &str| {
+        let new = NewQueuedRun { run, order: "{}", is_new: true, at: Moment(1), most_waiting: 9 };
+        assert_eq!(store.enqueue(&new, None).unwrap(), Queueing::Added);
+    };
+    ["q1", "q2"].into_iter().for_each(queue);
+    let page = |place| -> (Vec<String>, Option<ListPlace>) {
+        let page = store.runs_behind(place, 2).unwrap();
+        let last = page.last().map(|(_, place)| *place);
+        (page.into_iter().map(|(run, _)| run).collect(), last)
+    };
+    let (first, place) = page(None);
+    assert_eq!(first, ["q2", "q1"]);
+    begin("q1");
     begin("f");
-    assert_eq!(store.runs_before(Some("d"), 2).unwrap(), ["c", "b"]);
-    assert_eq!(store.runs_before(Some("b"), 2).unwrap(), ["a"]);
-    assert!(store.runs_before(Some("nope"), 2).is_err());
+    queue("q3");
+    let (second, place) = page(place);
+    assert_eq!(second, ["e", "d"]);
+    assert_eq!(page(place).0, ["c", "b"]);
+    assert_eq!(page(None).0, ["q3", "f"]);
+    // A run that was on a later page does not leave it by starting.
+    let (_, place) = (page(None).0, store.runs_behind(None, 1).unwrap()[0].1);
+    begin("q2");
+    let rest: Vec<String> = store.runs_behind(Some(place), 9).unwrap().into_iter().map(|(run, _)| run).collect();
+    assert_eq!(rest, ["f", "q1", "q2", "e", "d", "c", "b", "a"]);
 }

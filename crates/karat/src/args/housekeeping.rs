@@ -94,6 +94,16 @@ pub enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Copy the store into a new file while runs go on
+    Backup {
+        /// File to write
+        file: PathBuf,
+    },
+    /// Make the store from a copy; there must be none
+    Restore {
+        /// Copy to read
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

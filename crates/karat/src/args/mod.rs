@@ -39,7 +39,7 @@ pub use housekeeping::{
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
-pub use server::{McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
+pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
@@ -178,6 +178,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Answer coding agents (Model Context Protocol, over stdin and stdout)
     Mcp(McpArgs),
+    /// Ask a server whether it works
+    Health(HealthArgs),
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),
@@ -199,7 +201,7 @@ pub enum Command {
     /// List and prune cached results
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Check the store for damage
+    /// Check, back up and restore the store
     #[command(subcommand)]
     Store(StoreCommand),
     /// Check the environment: store, keys, programs, network

@@ -41,6 +41,29 @@ pub struct ServeArgs {
     /// Suite whose schedules are followed [default: karat.yaml of the root, and of the folders in it]
     #[arg(long, value_name = "SUITE")]
     pub schedule: Vec<String>,
+    /// Runs at one time; others wait
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = parse::positive)]
+    pub max_runs: u32,
+    /// Write a line to stderr for each request and each change of a run
+    #[arg(long, value_name = "FORMAT")]
+    pub log: Option<LogFormat>,
+    /// Serve `/metrics` without a token
+    #[arg(long)]
+    pub metrics_open: bool,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// A JSON object on each line
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct HealthArgs {
+    /// Address of the server
+    #[arg(default_value = "http://127.0.0.1:8787")]
+    pub url: String,
 }
 
 #[derive(Debug, Args)]

@@ -36,7 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate, rubrics};
-use server::{alert, mcp, schedule, serve, token, traces, view};
+use server::{alert, health, mcp, schedule, serve, token, traces, view};
 
 pub use values::usd;
 
@@ -74,6 +74,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::View(args) => view::view(&context, &args),
         Command::Serve(args) => serve::serve(context, args),
         Command::Mcp(args) => mcp::mcp(context, &args),
+        Command::Health(args) => health::health(&context, &args),
         Command::Token(command) => token::token(&context, &command),
         Command::Traces(command) => traces::traces(&context, &command),
         Command::Schedule(command) => schedule::schedule(&context, command),

@@ -326,6 +326,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "health",
+        &[
+            ("karat health", "Ask the server on this machine"),
+            ("karat health https://evals.example", "Ask another server"),
+        ],
+    ),
+    (
         "token",
         &[
             ("karat token create --role read --name dashboard", "Create a token that reads"),
@@ -518,7 +525,21 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "store",
         &[
             ("karat store check", "Read all stored runs, and list damage"),
-            ("karat store check --store sqlite:copy.db", "Check a copy of the store"),
+            ("karat store backup monday.db", "Copy the store while runs go on"),
+        ],
+    ),
+    (
+        "store backup",
+        &[
+            ("karat store backup monday.db", "Copy the store while runs go on"),
+            ("karat store backup copy.db --store sqlite:/var/lib/karat/karat.db", "Copy the store of a server"),
+        ],
+    ),
+    (
+        "store restore",
+        &[
+            ("karat store restore monday.db", "Make the store from a copy"),
+            ("karat store restore copy.db --store sqlite:other/karat.db", "Make another store from a copy"),
         ],
     ),
     (

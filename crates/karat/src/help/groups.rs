@@ -11,7 +11,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Judges and people", &["rubrics", "calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
     ("History", &["ls", "show", "why", "trace", "digest", "resume", "cancel", "retry", "score"]),
-    ("Dashboard and service", &["view", "serve", "schedule", "alert", "mcp", "token", "traces"]),
+    ("Dashboard and service", &["view", "serve", "health", "schedule", "alert", "mcp", "token", "traces"]),
     ("Housekeeping", &["models", "invalidate", "cache", "store", "doctor", "demo", "schema", "completions"]),
 ];
 

@@ -1,5 +1,6 @@
 //! A run in one object: what it is, how far it is, and how it ended.
 
+use karat_store::{ListPlace, Store, StoreError};
 use karat_types::{Exit, Key, RunHeader, RunRows, RunStatus};
 use serde::Serialize;
 
@@ -20,8 +21,7 @@ pub struct RunState {
     pub run_id: String,
     /// Its suite.
     pub suite: String,
-    /// `running`, `completed`, `failed` (exit code 1), `interrupted` or `budget_stopped`; `cancelled`, and why a run failed,
-    /// is known to its server.
+    /// `queued`, `running`, `completed`, `failed` (exit code 1), `cancelled`, `interrupted` or `budget_stopped`.
     pub status: &'static str,
     /// Verdict of its gates: `pass`, `fail` or `undecided`; absent without gates and while it runs.
     pub verdict: Option<&'static str>,
@@ -31,8 +31,8 @@ pub struct RunState {
     pub as_of: Option<String>,
     /// Time at which it was asked for, RFC 3339.
     pub created_at: String,
-    /// Time of its start.
-    pub started_at: String,
+    /// Time of its start; absent while it waits.
+    pub started_at: Option<String>,
     /// Time of its end.
     pub completed_at: Option<String>,
     /// Hash of its plan.
@@ -45,6 +45,8 @@ pub struct RunState {
     pub budget_usd: Option<f64>,
     /// The exit code that the command line would end with; absent while it runs.
     pub exit_code: Option<u8>,
+    /// The failure that ended it, if a server ran it.
+    pub problem: Option<String>,
 }
 
 /// Selects runs.
@@ -65,7 +67,18 @@ impl App {
     /// There is no such run, or its rows cannot be read.
     pub fn run_state(&self, run: &str) -> Result<RunState, AppError> {
         let store = self.existing_store()?;
-        let stored = store.rows(&store.resolve(run)?)?;
+        match self.stored_or_queued(&store, run)? {
+            Ok(id) => {
+                let state = self.stored_state(&store, &id)?;
+                self.with_queue(&store, state)
+            }
+            Err(queued) => Ok(queued),
+        }
+    }
+
+    /// The state of a run by its rows alone.
+    fn stored_state(&self, store: &Store, id: &str) -> Result<RunState, AppError> {
+        let stored = store.rows(id)?;
         let header = stored.header();
         let is_running = header.status == RunStatus::Running;
         let key = stored.state()?;
@@ -90,13 +103,14 @@ impl App {
             trigger: trigger(header),
             as_of: header.plan.as_of.clone(),
             created_at: started_at.clone(),
-            started_at,
+            started_at: Some(started_at),
             completed_at: header.completed_at.map(rfc3339),
             plan_hash: header.plan.plan_hash.to_string(),
             cells: CellCounts::of(&counter, header.plan.cells()),
             spend_usd: counter.spent.usd(),
             budget_usd: header.plan.run.budget_usd,
             exit_code: exit.map(Exit::code),
+            problem: None,
         };
         if !is_running {
             self.opened.remember_run_state(key, &state);
@@ -104,17 +118,17 @@ impl App {
         Ok(state)
     }
 
-    /// The states of the runs among the `limit` before another run that a filter selects, newest first; without `before`,
-    /// among the newest. Returns the last run that was looked at, if there are earlier ones.
+    /// The states of the runs among the `limit` behind a place that a filter selects, newest first; without a place, among
+    /// the newest. Returns the place behind each, and that of the last run that was looked at, if there are earlier ones.
     ///
     /// # Errors
-    /// There is no such run, the filter has no date, or the store cannot be read.
+    /// The filter has no date, or the store cannot be read.
     pub fn run_states(
         &self,
         filter: &RunFilter,
-        before: Option<&str>,
+        place: Option<ListPlace>,
         limit: usize,
-    ) -> Result<(Vec<RunState>, Option<String>), AppError> {
+    ) -> Result<(Vec<(RunState, ListPlace)>, Option<ListPlace>), AppError> {
         if let Some(since) = filter.since.as_deref().filter(|since| !is_time(since)) {
             return Err(StoredError::BadDate { flag: "since".to_owned(), date: since.to_owned() }.into());
         }
@@ -123,20 +137,29 @@ impl App {
             return Ok((Vec::new(), None));
         }
         let store = self.store_to_read()?;
-        let mut runs = store.runs_before(before, limit.saturating_add(1))?;
+        let mut runs = store.runs_behind(place, limit.saturating_add(1))?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);
-        let last = runs.last().filter(|_| has_more).cloned();
-        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
+        let last = runs.last().filter(|_| has_more).map(|(_, place)| *place);
         let mut states = Vec::new();
-        for run in runs {
-            let header = store.run(&run)?;
-            let is_late = filter.since.as_ref().is_none_or(|since| rfc3339(header.started_at) >= *since);
-            if is_late && is(&filter.suite, &header.plan.suite) && is(&filter.trigger, &trigger(&header)) {
-                states.push(self.run_state(&run)?);
+        for (run, place) in runs {
+            if self.may_be_selected(&store, filter, &run)? {
+                let state = self.run_state(&run)?;
+                if filter.selects(&state) {
+                    states.push((state, place));
+                }
             }
         }
         Ok((states, last))
+    }
+
+    /// Returns `false` if the header of a run is enough to leave it out: a state costs a pass over its rows.
+    fn may_be_selected(&self, store: &Store, filter: &RunFilter, run: &str) -> Result<bool, AppError> {
+        match store.run(run) {
+            Ok(header) => Ok(is(&filter.suite, &header.plan.suite) && is(&filter.trigger, &trigger(&header))),
+            Err(StoreError::NoSuchRun { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Verdict and exit code of a run that has ended.
@@ -163,6 +186,18 @@ impl App {
     }
 }
 
+impl RunFilter {
+    fn selects(&self, state: &RunState) -> bool {
+        let is_late = self.since.as_ref().is_none_or(|since| state.created_at >= *since);
+        is_late && is(&self.suite, &state.suite) && is(&self.trigger, &state.trigger)
+    }
+}
+
+/// Returns whether a value is the one that is wanted, if one is.
+fn is(wanted: &Option<String>, value: &str) -> bool {
+    wanted.as_ref().is_none_or(|wanted| wanted == value)
+}
+
 /// The origin of a run.
 fn trigger(header: &RunHeader) -> String {
     let stored = read_stored_invocation(header).unwrap_or_default().invocation.trigger;
@@ -174,7 +209,8 @@ fn is_time(text: &str) -> bool {
     text.get(..10).is_some_and(|date| date.parse::<jiff::civil::Date>().is_ok())
 }
 
-fn status_name(status: RunStatus) -> &'static str {
+/// The name of a status in the API.
+pub(crate) fn status_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
         RunStatus::Finished => "completed",

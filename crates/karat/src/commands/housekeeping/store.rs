@@ -7,7 +7,22 @@ use crate::commands::CommandContext;
 use crate::failure::Failure;
 
 pub fn store(context: &CommandContext<'_>, command: &StoreCommand) -> Result<Exit, Failure> {
-    let StoreCommand::Check { json } = command;
+    match command {
+        StoreCommand::Check { json } => return check(context, *json),
+        StoreCommand::Backup { file } => {
+            context.app.back_up_store(file)?;
+            context.printer.say(&format!("the store was copied to {}", file.display()));
+        }
+        StoreCommand::Restore { file } => {
+            context.app.restore_store(file)?;
+            let store = context.app.store.path().display();
+            context.printer.say(&format!("the store {store} was made from {}", file.display()));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+fn check(context: &CommandContext<'_>, json: bool) -> Result<Exit, Failure> {
     let checked = context.app.check_store()?;
     match json {
         true => context.print_json(&checked.json())?,

@@ -1,15 +1,20 @@
 //! `karat serve`: the dashboard and the HTTP API, for several people or programs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use karat_app::{Session, Stop};
-use karat_server::{Background, Purpose, Server, Settings, Target};
+use karat_server::{Background, Log, Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::Exit;
 
-use crate::args::ServeArgs;
+use crate::args::{LogFormat, ServeArgs};
 use crate::commands::CommandContext;
 use crate::failure::Failure;
+use crate::printer::Printer;
 use crate::signals;
+
+/// Files that a server has open at most, apart from the calls of its runs.
+const OPEN_FILES: usize = 2_048;
 
 pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failure> {
     let CommandContext { mut app, printer, .. } = context;
@@ -23,7 +28,12 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         listen: args.listen,
         hosts: args.host,
         purpose: Purpose::Serve { allow_commands: args.allow_commands },
+        queue: QueueLimits { max_runs: args.max_runs as usize, ..QueueLimits::default() },
+        log: (args.log == Some(LogFormat::Json)).then(|| json_log(*printer)),
+        metrics_open: args.metrics_open,
     };
+    // Connections, streams, and the store.
+    karat_app::raise_open_files(OPEN_FILES);
     let server = Server::bind(app.clone(), settings)?;
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());
@@ -37,6 +47,11 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     schedules.join();
     served?;
     Ok(Exit::Pass)
+}
+
+/// Writes each line of the log to stderr.
+fn json_log(printer: Printer) -> Log {
+    Log(Arc::new(move |line| printer.say_line(line)))
 }
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use karat_app::Stop;
-use karat_server::{Purpose, Server, Settings, Target};
+use karat_server::{Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::Exit;
 
 use crate::args::ViewArgs;
@@ -18,6 +18,9 @@ pub fn view(context: &CommandContext<'_>, args: &ViewArgs) -> Result<Exit, Failu
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         hosts: Vec::new(),
         purpose: Purpose::View { style: args.style },
+        queue: QueueLimits::default(),
+        log: None,
+        metrics_open: false,
     };
     let server = Server::bind(app.clone(), settings)?;
     let url = server.url(&target);

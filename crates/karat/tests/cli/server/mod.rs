@@ -1,5 +1,9 @@
 //! The commands of the server.
 
+mod limits;
+mod operations;
+mod restarts;
 mod schedule;
 mod serve;
+mod served;
 mod view;

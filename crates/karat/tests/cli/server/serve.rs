@@ -1,46 +1,9 @@
 //! `karat serve` and `karat token`: who may ask, and where secrets are.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
 use crate::place::Place;
-
-/// A server that ends with the test.
-struct Served {
-    server: Child,
-    address: String,
-}
-
-impl Served {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut server = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Self { server, address }
-    }
-
-    /// Sends a request and returns the status and the whole answer.
-    fn ask(&self, line: &str, headers: &str, body: &str) -> (u16, String) {
-        let Self { address, .. } = self;
-        let mut connection = TcpStream::connect(address).unwrap();
-        let length = body.len();
-        let head = format!("{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n");
-        write!(connection, "{head}{headers}\r\n{body}").unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        (answer[9..12].parse().unwrap(), answer)
-    }
-
-    /// Ends the server as a service manager does.
-    fn end(mut self) -> Option<i32> {
-        Command::new("kill").args(["-TERM", &self.server.id().to_string()]).status().unwrap();
-        self.server.wait().unwrap().code()
-    }
-}
+use crate::server::served::Served;
 
 /// All bytes below a folder.
 fn bytes_below(folder: &Path) -> Vec<u8> {

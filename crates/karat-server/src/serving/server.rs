@@ -8,15 +8,15 @@ use karat_app::{App, Stop};
 use tokio::runtime;
 
 use crate::router;
-use crate::settings::Settings;
+use crate::runs::dispatcher::Dispatcher;
+use crate::serving::connections;
+use crate::serving::supervisor;
+use crate::settings::{Purpose, Settings};
 use crate::state::State;
 use crate::target::Target;
 
 /// Time that runs have to end once the server is stopped: their calls in flight are waited for, and nothing is lost.
 const RUNS_GRACE: Duration = Duration::from_secs(20);
-
-/// Time that requests in flight have to end once the server is stopped.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// A server that cannot start, or that failed.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     state: State,
+    /// Executes runs, if the server starts any.
+    dispatcher: Option<Dispatcher>,
 }
 
 impl Server {
@@ -77,7 +79,15 @@ impl Server {
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let state = State::new(app, settings)?;
-        Ok(Self { listener, address, state })
+        let dispatcher = match state.settings().purpose {
+            Purpose::Serve { allow_commands } => Some(Dispatcher::start(state.dispatcher_parts(allow_commands))?),
+            Purpose::View { .. } => None,
+        };
+        if let Some(dispatcher) = &dispatcher {
+            state.set_pulse(dispatcher.pulse());
+            supervisor::watch(dispatcher.pulse())?;
+        }
+        Ok(Self { listener, address, state, dispatcher })
     }
 
     /// The settings of the server.
@@ -121,30 +131,29 @@ impl Server {
         let runs = self.state.runs().clone();
         let outcome = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            let serving = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
-                .with_graceful_shutdown({
-                    let stopping = stopping.clone();
-                    async move {
-                        stopping.wait().await;
-                        state.stop().set();
-                        state.runs().stop_all();
+            let closing = Stop::new();
+            let stopped = async {
+                stopping.wait().await;
+                supervisor::notify("STOPPING=1");
+                state.stop().set();
+                state.runs().stop_all();
+                // Until then requests are answered, so that a balancer learns from `/healthz` to send no more. A run that
+                // does not end in time is left as after a kill: it goes on when the next server starts.
+                let _ = tokio::time::timeout(RUNS_GRACE, async {
+                    while runs.count() > 0 {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
                     }
-                });
-            let outcome = tokio::select! {
-                outcome = serving => outcome,
-                () = async { stopping.wait().await; tokio::time::sleep(GRACE).await } => Ok(()),
+                })
+                .await;
+                closing.set();
             };
-            // A run that does not end in time is left as after a kill: it can be resumed.
-            let _ = tokio::time::timeout(RUNS_GRACE, async {
-                while runs.is_any_running() {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            })
-            .await;
-            outcome
+            supervisor::notify("READY=1");
+            tokio::join!(connections::serve(listener, router, closing.clone()), stopped);
+            Ok::<_, io::Error>(())
         });
         // Reads that are still under way have nobody left to answer.
         runtime.shutdown_timeout(Duration::from_millis(100));
+        drop(self.dispatcher);
         Ok(outcome?)
     }
 }

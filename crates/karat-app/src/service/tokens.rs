@@ -5,9 +5,9 @@ use karat_types::Moment;
 use serde::Serialize;
 use subtle::ConstantTimeEq;
 
-use crate::access::role::Role;
-use crate::access::token::TokenText;
 use crate::error::TokenError;
+use crate::service::role::Role;
+use crate::service::token::TokenText;
 use crate::{App, AppError, rfc3339};
 
 /// Resolution of the time of last use.

@@ -1,0 +1,53 @@
+//! `GET /livez` and `GET /healthz`: for load balancers and supervisors (SV-24). They answer under every name and without a
+//! token; a token shows the reasons.
+
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use http::{StatusCode, Uri};
+use karat_app::Access;
+use serde_json::json;
+
+use crate::api::query::Query;
+use crate::problem::{IsAnswer, Problem};
+use crate::runs::dispatcher::HUNG;
+use crate::state::State;
+
+/// Free bytes of the disk below which a server is down.
+const LEAST_FREE: u64 = 256 << 20;
+
+/// The process answers.
+pub(super) async fn livez(uri: Uri) -> Result<&'static str, Problem> {
+    Query::read(&uri, &[])?;
+    Ok("ok\n")
+}
+
+/// The server can do its work.
+pub(super) async fn healthz(state: State, access: Option<Extension<Access>>, uri: Uri) -> Result<Response, Problem> {
+    Query::read(&uri, &[])?;
+    let store = state.look_up(|app| Ok::<_, Problem>(app.store_health())).await?;
+    let tick_s = state.pulse().map(|pulse| pulse.age().as_secs());
+    let is_stopping = state.stop().is_set();
+    let is_hung = tick_s.is_some_and(|age| age > HUNG.as_secs());
+    let is_full = store.disk_free_bytes.is_some_and(|free| free < LEAST_FREE);
+    let is_down = !store.is_writable || is_full || is_hung || is_stopping;
+    let status = if is_down { "down" } else { "ok" };
+    let mut health = json!({ "status": status });
+    if access.is_some() {
+        health["checks"] = json!({
+            "store_writable": store.is_writable,
+            "store_problem": store.problem,
+            "disk_free_bytes": store.disk_free_bytes,
+            "tick_s": tick_s,
+            "stopping": is_stopping,
+            "runs_active": state.runs().count(),
+        });
+        health["last_run"] = store.last_run.map_or_else(
+            || json!({}),
+            |(run, status, ended)| json!({ "run_id": run, "status": status, "completed_at": ended }),
+        );
+    }
+    let code = if is_down { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    let mut response = (code, Json(health)).into_response();
+    response.extensions_mut().insert(IsAnswer);
+    Ok(response)
+}

@@ -1,0 +1,209 @@
+//! The dispatcher: a thread that takes runs from the queue of the store and executes each on a thread of its own (SV-07).
+//!
+//! A server that stops in order puts its runs back into the queue; the runs of a killed one are found by the next. A run
+//! whose rows do not say how it ended gets its end in the queue: that it was cancelled, or why it failed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use karat_app::{App, AppError, CallRecording, ErrorKind, Execution, QueueEnd, QueuedRun, RunEnd, Stop};
+use karat_types::RunStatus;
+
+use crate::runs::active_runs::ActiveRuns;
+use crate::runs::measure::{self, RunMetrics};
+use crate::telemetry::Telemetry;
+
+/// Time between two looks at the queue, which other processes may fill.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Time between two searches for runs of killed servers.
+const RECOVERY: Duration = Duration::from_secs(60);
+
+/// Time without a look at the queue after which the dispatcher counts as hung.
+pub(crate) const HUNG: Duration = Duration::from_secs(60);
+
+/// The dispatcher of a server. Dropping it stops its runs; they go on at the next start.
+pub(crate) struct Dispatcher(Arc<Shared>);
+
+struct Shared {
+    app: App,
+    /// This server in the queue: its process and a random part.
+    owner: String,
+    allow_commands: bool,
+    most: usize,
+    runs: ActiveRuns,
+    stop: Stop,
+    wake: Wake,
+    telemetry: Telemetry,
+    looked_at: Mutex<Instant>,
+}
+
+/// Wakes the dispatcher before its next tick.
+#[derive(Clone, Default)]
+pub(crate) struct Wake(Arc<(Mutex<bool>, Condvar)>);
+
+impl Wake {
+    pub fn wake(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_one();
+    }
+
+    fn wait(&self, time: Duration) {
+        let is_woken = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.0.1.wait_timeout_while(is_woken, time, |is_woken| !*is_woken);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
+    }
+}
+
+/// The parts of a server that its dispatcher shares.
+pub(crate) struct DispatcherParts {
+    pub app: App,
+    pub allow_commands: bool,
+    /// Runs at one time.
+    pub most: usize,
+    pub runs: ActiveRuns,
+    /// Set when the server stops.
+    pub stop: Stop,
+    pub wake: Wake,
+    pub telemetry: Telemetry,
+}
+
+impl Dispatcher {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn start(parts: DispatcherParts) -> std::io::Result<Self> {
+        let DispatcherParts { app, allow_commands, most, runs, stop, wake, telemetry } = parts;
+        let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple());
+        let looked_at = Mutex::new(Instant::now());
+        let shared = Arc::new(Shared { app, owner, allow_commands, most, runs, stop, wake, telemetry, looked_at });
+        let own = Arc::clone(&shared);
+        std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || own.run())?;
+        Ok(Self(shared))
+    }
+
+    /// A view of the dispatcher that does not keep it.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.0.stop.set();
+        self.0.runs.stop_all();
+        self.0.wake.wake();
+    }
+}
+
+/// The time since the dispatcher looked at the queue.
+#[derive(Clone)]
+pub(crate) struct Pulse(Arc<Shared>);
+
+impl Pulse {
+    /// Returns whether the dispatcher ends.
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.is_set()
+    }
+
+    /// Time since the last look.
+    pub fn age(&self) -> Duration {
+        self.0.looked_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+}
+
+impl Shared {
+    fn run(self: Arc<Self>) {
+        let mut recovered: Option<Instant> = None;
+        while !self.stop.is_set() {
+            *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.app.store.exists() {
+                // A store that cannot be read now is tried again at the next tick; `/healthz` says so.
+                let outcome = self.app.recover_queue(&self.owner);
+                recovered = outcome.is_ok().then(Instant::now);
+                for run in outcome.unwrap_or_default() {
+                    self.telemetry.log.run(&run, "interrupted", Some("its server crashed three times while it ran"));
+                }
+            }
+            self.start_waiting();
+            self.wake.wait(TICK);
+        }
+    }
+
+    fn start_waiting(self: &Arc<Self>) {
+        while self.runs.count() < self.most && self.app.store.exists() && !self.stop.is_set() {
+            let Ok(Some(queued)) = self.app.take_queued(&self.owner) else { return };
+            let stop = self.runs.add(&queued.run);
+            let (own, run) = (Arc::clone(self), queued.run.clone());
+            let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute(&queued, stop));
+            if thread.is_err() {
+                // It waits until the system allows threads again.
+                let _ = self.app.park_queued(&run);
+                self.runs.remove(&run);
+                return;
+            }
+        }
+    }
+
+    fn execute(&self, queued: &QueuedRun, stop: Stop) {
+        let execution = Execution {
+            run_id: None,
+            resume: true,
+            observer: Arc::new(RunMetrics::new(self.telemetry.metrics.clone())),
+            stop,
+            tape: CallRecording::None,
+        };
+        let begun = Instant::now();
+        self.telemetry.log.run(&queued.run, "running", None);
+        let execute = || self.app.execute_order(queued, self.allow_commands, execution);
+        let end = match catch_unwind(AssertUnwindSafe(execute)) {
+            Ok(outcome) => {
+                if let Ok(end) = &outcome {
+                    measure::count_end(&self.telemetry.metrics, end);
+                }
+                self.end_of(&queued.run, outcome)
+            }
+            Err(_) => Some(failed("the run failed: this is a bug in karat".to_owned())),
+        };
+        // If the store cannot be written now, the next server finds the run as one of a killed server.
+        if let Some(end) = &end
+            && let Err(error) = self.app.end_queued(&queued.run, end)
+        {
+            self.telemetry.log.failure("ending a run", &error.to_string());
+        }
+        self.runs.remove(&queued.run);
+        if end.is_some() {
+            measure::measure_run(&self.app, &self.telemetry, &queued.run, begun.elapsed());
+        }
+        self.wake.wake();
+    }
+
+    /// The end of a run for the queue; `None` if the run goes on later, or another process executes it.
+    fn end_of(&self, run: &str, outcome: Result<RunEnd, AppError>) -> Option<QueueEnd> {
+        let end = match outcome {
+            Ok(end) => end,
+            Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => return None,
+            Err(error) => return Some(failed(error.to_string())),
+        };
+        match end.status {
+            RunStatus::Finished => Some(QueueEnd { problem: end.overspent, ..QueueEnd::default() }),
+            RunStatus::BudgetStopped => Some(QueueEnd { problem: end.stopped, ..QueueEnd::default() }),
+            RunStatus::Running | RunStatus::Interrupted => match end.refused {
+                Some(refused) => Some(failed(refused)),
+                None if self.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
+                None if self.stop.is_set() => {
+                    // Otherwise it is found as that of a killed server.
+                    let _ = self.app.park_queued(run);
+                    None
+                }
+                None => Some(QueueEnd { status: Some("interrupted"), problem: None }),
+            },
+        }
+    }
+}
+
+fn failed(problem: String) -> QueueEnd {
+    QueueEnd { status: Some("failed"), problem: Some(problem) }
+}

@@ -1,0 +1,9 @@
+//! The runs that a server executes.
+//!
+//! - `dispatcher`: takes runs from the queue of the store, and executes each on a thread of its own.
+//! - `active_runs`: those that it executes now, with their signals to stop.
+//! - `measure`: counts what they do, for `/metrics`.
+
+pub(crate) mod active_runs;
+pub(crate) mod dispatcher;
+pub(crate) mod measure;

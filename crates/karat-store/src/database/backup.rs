@@ -1,0 +1,139 @@
+//! Copies of the store while it is used (SV-27). A copy is the state of one moment: SQLite starts again with it when another
+//! process writes in between.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::backup::Backup;
+
+use crate::database::{run_lock, schema, state_folder};
+use crate::error::Attempt;
+use crate::{Store, StoreError, StoreUrl};
+
+/// Pages that are copied at a time; writers of this process wait for them.
+const PAGES: i32 = 1_024;
+
+/// Pause between two parts, for writers.
+const PAUSE: Duration = Duration::from_millis(2);
+
+impl Store {
+    /// Copies the store into a new file. Runs go on meanwhile.
+    ///
+    /// # Errors
+    /// The file exists or cannot be written, or the store cannot be read.
+    pub fn back_up(&self, to: &Path) -> Result<(), StoreError> {
+        refuse_existing(to)?;
+        let part = part_of(to);
+        let outcome = copy(self.path(), &part).and_then(|()| publish(&part, to));
+        if outcome.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        outcome
+    }
+
+    /// Makes a store from a copy.
+    ///
+    /// # Errors
+    /// There is a store at the place, the copy is no store of Karat or is damaged, or the file cannot be written.
+    pub fn restore(url: &StoreUrl, from: &Path) -> Result<(), StoreError> {
+        let to = url.path();
+        let not_opened = |why: std::io::Error| StoreError::Open { path: to.to_owned(), why: why.to_string() };
+        state_folder::prepare_folder(to).map_err(not_opened)?;
+        // No other process makes the store meanwhile.
+        let _guard = run_lock::guard(to).map_err(not_opened)?;
+        refuse_existing(to)?;
+        url.check_orphans()?;
+        let check = schema::open_reader(from, schema::Access::Read)?;
+        schema::readable(&check, from)?;
+        let attempt = Attempt { path: from, doing: "checking it" };
+        let sound: String =
+            check.query_row("pragma quick_check(1)", [], |row| row.get(0)).map_err(|error| attempt.error(error))?;
+        if sound != "ok" {
+            return Err(StoreError::Damaged { what: format!("the copy {}", from.display()), why: sound });
+        }
+        drop(check);
+        let part = part_of(to);
+        let outcome = copy(from, &part).and_then(|()| publish(&part, to));
+        if outcome.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        outcome
+    }
+}
+
+fn refuse_existing(to: &Path) -> Result<(), StoreError> {
+    let why = || "the file exists".to_owned();
+    if to.exists() { Err(StoreError::Open { path: to.to_owned(), why: why() }) } else { Ok(()) }
+}
+
+fn part_of(to: &Path) -> PathBuf {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    to.with_file_name(name)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let attempt = Attempt { path: from, doing: "copying it" };
+    let create = |why: std::io::Error| StoreError::Open { path: to.to_owned(), why: why.to_string() };
+    // Private from the beginning: it holds what the store holds.
+    state_folder::private_file(fs::OpenOptions::new().write(true).create_new(true), to).map_err(create)?;
+    let source = schema::open_reader(from, schema::Access::Read)?;
+    let mut target = Connection::open(to).map_err(|error| attempt.error(error))?;
+    Backup::new(&source, &mut target)
+        .and_then(|backup| backup.run_to_completion(PAGES, PAUSE, None))
+        // The copy is one file, without a log beside it.
+        .and_then(|()| target.pragma_update(None, "journal_mode", "delete"))
+        .map_err(|error| attempt.error(error))
+}
+
+/// Gives a copy its name once it is on disk.
+fn publish(part: &Path, to: &Path) -> Result<(), StoreError> {
+    let write = || {
+        File::open(part)?.sync_all()?;
+        // Unlike renaming, a link does not replace a file that was made meanwhile.
+        fs::hard_link(part, to)?;
+        fs::remove_file(part)?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(|why| StoreError::Open { path: to.to_owned(), why: why.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NewQueuedRun, Queueing};
+    use karat_types::Moment;
+
+    /// SV-27: a copy of a store that is being written is whole; it replaces nothing, and neither does restoring it.
+    #[test]
+    fn a_copy_of_a_store_in_use_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = StoreUrl::in_folder(&folder.path().join("one"));
+        let store = Store::open(&url).unwrap();
+        let add = |at: usize| {
+            let run = format!("run-{at}");
+            let new = NewQueuedRun { run: &run, order: "{}", is_new: true, at: Moment(1), most_waiting: 9_999 };
+            assert_eq!(store.enqueue(&new, None).unwrap(), Queueing::Added);
+        };
+        (0..20).for_each(add);
+        let copy = folder.path().join("copy.db");
+        std::thread::scope(|scope| {
+            scope.spawn(|| (20..60).for_each(add));
+            store.back_up(&copy).unwrap();
+        });
+        assert!(store.back_up(&copy).is_err(), "it would replace a copy");
+        assert!(Store::restore(&url, &copy).is_err(), "it would replace a store");
+        let other = StoreUrl::in_folder(&folder.path().join("two"));
+        Store::restore(&other, &copy).unwrap();
+        let restored = Store::open(&other).unwrap();
+        assert!((20..=60).contains(&restored.queue_depth().unwrap().0));
+        let text = folder.path().join("text.db");
+        fs::write(&text, "no store").unwrap();
+        assert!(Store::restore(&StoreUrl::in_folder(&folder.path().join("three")), &text).is_err());
+        let left = fs::read_dir(folder.path()).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        assert_eq!(left.filter(|name| name.ends_with(".part")).count(), 0);
+    }
+}

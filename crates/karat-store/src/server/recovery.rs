@@ -1,0 +1,112 @@
+//! The runs of servers that were killed: they go on, unless they kill their server each time (SV-07).
+
+use karat_types::Moment;
+use rusqlite::params;
+
+use crate::database::run_lock;
+use crate::server::queue::QueueState;
+use crate::{Store, StoreError};
+
+/// Crashes in a row without a new row of the run, after which it is left alone.
+const MOST_CRASHES: u32 = 3;
+
+/// Time after which a started run that nobody writes is one of a killed server, in milliseconds.
+const LOST_MS: i64 = 60_000;
+
+impl Store {
+    /// Puts the runs of killed servers back into the queue, and ends those that crashed three times without a new row.
+    /// `owner` is the asking server: `PROCESS-RANDOM`. Returns the runs that were ended.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn recover_queue(&self, owner: &str, now: Moment) -> Result<Vec<String>, StoreError> {
+        let started = self.read("the queue", |connection| {
+            let select =
+                "select run, coalesce(owner, ''), coalesce(started_at, 0) from queue where state = 1 order by seq";
+            let mut statement = connection.prepare_cached(select)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            Ok(rows.collect::<Result<Vec<(String, String, i64)>, _>>()?)
+        })?;
+        let mut ended = Vec::new();
+        for (run, of, started_at) in started {
+            let is_lost = of != owner && (!is_alive(&of, owner) || now.0 - started_at > LOST_MS);
+            if !is_lost || run_lock::is_locked_run(self.path(), &run) {
+                continue;
+            }
+            if self.recover_run(&run, &of, now)? == Some(QueueState::Ended) {
+                ended.push(run);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Returns the new state of the run; `None` if another server was faster.
+    fn recover_run(&self, run: &str, of: &str, now: Moment) -> Result<Option<QueueState>, StoreError> {
+        let rows =
+            "coalesce((select max(blocks.seq) from blocks join runs on runs.id = blocks.run where runs.name = ?1), 0)";
+        self.change_queue(|connection| {
+            let update = format!(
+                "update queue set state = 0, owner = null, crashes = iif(rows = {rows}, crashes + 1, 0)
+                 where run = ?1 and state = 1 and coalesce(owner, '') = ?2"
+            );
+            if connection.prepare_cached(&update)?.execute(params![run, of])? == 0 {
+                return Ok(None);
+            }
+            let problem =
+                format!("the server ended {MOST_CRASHES} times while it ran this, before anything was stored");
+            let update = "update queue set state = 2, status = 'interrupted', problem = ?2, ended_at = ?3
+                          where run = ?1 and crashes >= ?4";
+            let is_ended = connection.prepare_cached(update)?.execute(params![run, problem, now.0, MOST_CRASHES])? > 0;
+            Ok(Some(if is_ended { QueueState::Ended } else { QueueState::Waiting }))
+        })
+    }
+}
+
+/// Returns whether the process of another server may be alive. `asking` is the server that asks: one with the same number
+/// is dead, as in containers, where each has the same.
+fn is_alive(owner: &str, asking: &str) -> bool {
+    let number = |owner: &str| owner.split('-').next().unwrap_or_default().to_owned();
+    let process = number(owner);
+    let is_known = cfg!(target_os = "linux") && !process.is_empty();
+    process != number(asking) && (!is_known || std::path::Path::new("/proc").join(process).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreUrl;
+    use crate::server::queue::NewQueuedRun;
+
+    /// SV-07: a run of a killed server goes on; one that kills its server three times is left alone.
+    #[test]
+    fn three_crashes_end_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
+        store.enqueue(&new, None).unwrap();
+        for crash in 1..=3 {
+            let own = format!("{}-{crash}", std::process::id());
+            assert!(store.take_queued(&own, Moment(6)).unwrap().is_some());
+            assert_eq!(store.recover_queue(&own, Moment(9)).unwrap(), [""; 0], "it is its own");
+            let next = format!("{}-{}", std::process::id(), crash + 1);
+            let ended = store.recover_queue(&next, Moment(9)).unwrap();
+            assert_eq!(ended, if crash == 3 { vec!["a".to_owned()] } else { Vec::new() });
+        }
+        let queued = store.queued_run("a").unwrap().unwrap();
+        assert_eq!((queued.state, queued.status.as_deref()), (QueueState::Ended, Some("interrupted")));
+    }
+
+    /// SV-07: a run of a server that is alive is left to it for a minute.
+    #[test]
+    fn a_run_of_a_living_server_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
+        store.enqueue(&new, None).unwrap();
+        store.take_queued(&format!("{}-x", std::process::id()), Moment(6)).unwrap();
+        store.recover_queue("1-y", Moment(9)).unwrap();
+        assert_eq!(store.queued_run("a").unwrap().unwrap().state, QueueState::Started);
+        store.recover_queue("1-y", Moment(9 + LOST_MS)).unwrap();
+        assert_eq!(store.queued_run("a").unwrap().unwrap().state, QueueState::Waiting);
+    }
+}
