@@ -118,7 +118,7 @@ fn input(text: &SampleText, sources: &MarkedSources) -> Markup {
     html! {
         div.column {
             @if let Some((shown, highlights)) = marked.filter(|(_, highlights)| !highlights.is_empty()) {
-                (steps::marked(&line(label), &shown, &highlights))
+                (steps::marked_text(&line(label), &shown, &highlights))
             } @else if let Some(value) = json_tree::parse(&text.text).filter(|_| rest == 0) {
                 span.role { (line(label)) }
                 div.surface { (json_tree::render(&value)) }

@@ -148,7 +148,7 @@ pub fn raw(label: &str, text: &str) -> Markup {
 }
 
 /// A text with marked parts, with its label.
-pub fn marked(label: &str, text: &str, highlights: &[Highlight]) -> Markup {
+pub fn marked_text(label: &str, text: &str, highlights: &[Highlight]) -> Markup {
     let (shown, rest) = cut(text);
     html! {
         div.column {
@@ -163,7 +163,7 @@ pub fn marked(label: &str, text: &str, highlights: &[Highlight]) -> Markup {
 pub fn answer(answer: &Answer<'_>, highlights: &[Highlight]) -> Markup {
     html! {
         div.columns data-testid="answer" {
-            (marked(&line(answer.name), answer.text, highlights))
+            (marked_text(&line(answer.name), answer.text, highlights))
             div.column {
                 @for (name, items) in &answer.lists {
                     details open data-beside=(line(name)) {

@@ -168,7 +168,7 @@ fn text_of(output: &OutputView) -> Markup {
         }
     }
     match (&output.value, output.marked.as_ref().filter(|_| !is_conversation)) {
-        (_, Some(marked)) => html! { div.output { (steps::marked("Output", &marked.text, &marked.highlights)) } },
+        (_, Some(marked)) => html! { div.output { (steps::marked_text("Output", &marked.text, &marked.highlights)) } },
         (serde_json::Value::String(text), None) => html! { div.output { (plain(text)) } },
         (value, None) => steps::output(value),
     }
