@@ -135,6 +135,20 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     await context.close();
   });
 
+  test("DB-22: spans are marked in their text with their categories, statements with their state, citations beside the answer", async () => {
+    const { page, context } = await openLive(browser, `${server.url}/runs/spans/sample?id=scene-01`);
+    const lines = await page.locator("#outputs mark").evaluateAll((marks) => marks.map((mark) => `${getComputedStyle(mark).textDecorationStyle} ${getComputedStyle(mark).textDecorationColor}`));
+    assert.ok(new Set(lines).size >= 3, lines.join("; "));
+    assert.ok(await page.locator("#outputs mark .tag", { hasText: "shot.type" }).first().isVisible());
+    await page.goto(`${server.url}/runs/claims/sample?id=kr-oats-01`);
+    assert.ok(await page.locator("#input mark .tag", { hasText: "found" }).count() > 0);
+    await page.goto(`${server.url}/runs/rag/cells?metric=NumericExact&gt=0.5`);
+    await page.locator("[data-testid=cell-row] th a").first().click();
+    assert.ok(await page.locator("[data-testid=answer] details[open] li").first().isVisible());
+    assert.match(await page.locator("[data-testid=answer] mark").first().innerText(), /Numeric/);
+    await context.close();
+  });
+
   test("DB-45: a form leaves its empty fields out of the address", async () => {
     const { page, context } = await openLive(browser, `${server.url}/runs/faq/cells`);
     await page.locator("[data-testid=search]").fill("f1");

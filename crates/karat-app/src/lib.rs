@@ -110,6 +110,7 @@ pub use karat_analysis::planning::MetricPower;
 pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::{end_processes, raise_open_files};
+pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{

@@ -1,5 +1,7 @@
 //! The page of a sample (DB-13): what each system said to it, and the samples before and after it in the reader's list.
 
+use karat_report::page::MarkedSources;
+
 use crate::error::StoredError;
 use crate::view::query::CellQuery;
 use crate::view::run_view::RunView;
@@ -13,6 +15,8 @@ pub struct SampleView {
     pub id: String,
     /// The systems that have a row for it, in plan order.
     pub systems: Vec<SystemOutputs>,
+    /// The parts of its texts that outputs and judges refer to.
+    pub sources: MarkedSources,
     /// Place in the reader's list, from 1, and the length of that list; `None` if the list does not have it.
     pub place: Option<(u64, u64)>,
     /// The sample before it in the list.
@@ -46,9 +50,14 @@ impl App {
             view.index.sample_ids().nth(*sample).map(str::to_owned)
         };
         let rows = self.stored_run(&view.header.id)?;
+        let systems = groups.map(|group| SystemOutputs::read(view, &rows, group));
+        let mut systems: Vec<SystemOutputs> = systems.collect::<Result<_, _>>()?;
+        let mut sources = MarkedSources::default();
+        systems.iter_mut().for_each(|system| system.mark(view, &mut sources));
         Ok(SampleView {
             id: id.to_owned(),
-            systems: groups.map(|group| SystemOutputs::read(view, &rows, group)).collect::<Result<_, _>>()?,
+            systems,
+            sources,
             place: position.map(|at| (at as u64 + 1, around.len() as u64)),
             previous: neighbour(at.and_then(|at| at.checked_sub(1))),
             next: neighbour(at.map(|at| at + 1)),

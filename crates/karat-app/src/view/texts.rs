@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_analysis::CellScores;
+use karat_report::page::{MarkedOutput, MarkedSources};
 use karat_store::StoredRun;
 use karat_types::{CellRow, CellStatus, JudgmentRow, PlanHeader, RunRows, SampleText, Score};
 use serde_json::{Map, Value};
@@ -62,6 +63,8 @@ pub struct OutputView {
     pub value: Value,
     /// Ordinals of the trials that gave it.
     pub ordinals: Vec<u64>,
+    /// The output with what judges and scores say of its parts, once [`SystemOutputs::mark`] has run.
+    pub marked: Option<MarkedOutput>,
 }
 
 impl OutputView {
@@ -131,6 +134,31 @@ impl SystemOutputs {
         self.texts.iter().find(|text| text.name == name)
     }
 
+    /// Marks the parts of outputs that judges and reasons of scores refer to, and collects those of the sample's texts.
+    pub(crate) fn mark(&mut self, view: &RunView, sources: &mut MarkedSources) {
+        for output in &mut self.outputs {
+            let own = |ordinal: &u64| output.ordinals.contains(ordinal);
+            let judgments: Vec<_> =
+                self.judgments.iter().filter(|it| own(&it.ordinal)).map(|it| &it.diagnostics).collect();
+            let mut marked = MarkedOutput::of(&output.value, &judgments);
+            sources.add(&self.system, &marked);
+            if let Some(answer) = MarkedOutput::of_answer(&output.value).filter(|_| marked.highlights.is_empty()) {
+                marked = answer;
+            }
+            for score in &self.scores {
+                let reason = score.trials.iter().find(|(ordinal, _)| own(ordinal)).and_then(|(_, it)| match it {
+                    Score::Value { reason, .. } => reason.as_deref(),
+                    _ => None,
+                });
+                let metric = view.metrics.get(score.metric).map(|metric| metric.name.as_str());
+                if let (Some(metric), Some(reason)) = (metric, reason) {
+                    marked.add_reason(metric, reason);
+                }
+            }
+            output.marked = Some(marked).filter(|marked| !marked.highlights.is_empty());
+        }
+    }
+
     /// Reads the trials of a group of the index.
     pub(crate) fn read(view: &RunView, rows: &StoredRun, group: usize) -> Result<Self, AppError> {
         let cells = view.index.group(group);
@@ -194,7 +222,7 @@ fn add_output(
     let hash = view.index.find(ordinal).map_or(0, |cell| view.index.output(cell));
     match outputs.iter_mut().find(|(other, output)| *other == hash && output.value == value) {
         Some((_, same)) => same.ordinals.push(ordinal),
-        None => outputs.push((hash, OutputView { value, ordinals: vec![ordinal] })),
+        None => outputs.push((hash, OutputView { value, ordinals: vec![ordinal], marked: None })),
     }
     Ok(())
 }

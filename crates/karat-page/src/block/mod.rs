@@ -20,7 +20,8 @@ pub use plots::{
 pub use render::{render, render_all};
 pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
 pub use texts::{
-    Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript,
+    Answer, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Highlight, Message, TextBlock, TextForm,
+    Transcript,
 };
 
 /// One panel's data.

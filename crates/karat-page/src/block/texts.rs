@@ -1,12 +1,12 @@
 //! Texts of samples, systems and judges.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::block::Head;
 use crate::component::verdict::Verdict;
 
 /// A marked part of a text.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highlight {
     /// First byte.
     pub start: usize,
@@ -16,6 +16,40 @@ pub struct Highlight {
     pub label: String,
     /// Its category, which decides the line under it.
     pub category: usize,
+}
+
+/// An output that is an answer with lists of objects beside it, such as what it cites.
+#[derive(Debug, Clone)]
+pub struct Answer<'a> {
+    /// The name of the answer: the longest text among the members.
+    pub name: &'a str,
+    /// The answer.
+    pub text: &'a str,
+    /// The lists by name.
+    pub lists: Vec<(&'a str, &'a [Value])>,
+    /// The other members.
+    pub others: Map<String, Value>,
+}
+
+impl<'a> Answer<'a> {
+    /// The answer that an output holds, or `None` if it has another form.
+    pub fn of_output(output: &'a Value) -> Option<Self> {
+        let members = output.as_object()?;
+        let texts = members.iter().filter_map(|(name, member)| Some((name, member.as_str()?)));
+        let (name, text) = texts.max_by_key(|(_, text)| text.len())?;
+        let (mut lists, mut others) = (Vec::new(), Map::new());
+        for (other, member) in members.iter().filter(|(other, _)| *other != name) {
+            match member.as_array() {
+                Some(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                    lists.push((other.as_str(), items.as_slice()));
+                }
+                _ => {
+                    others.insert(other.clone(), member.clone());
+                }
+            }
+        }
+        (!lists.is_empty()).then_some(Self { name, text, lists, others })
+    }
 }
 
 /// A score of an output, with the reasons of who gave it.

@@ -30,3 +30,4 @@ pub use karat_page::Document;
 pub use links::Links;
 pub use markdown_document::markdown_document;
 pub use run::run;
+pub use texts::{MarkedOutput, MarkedSources};

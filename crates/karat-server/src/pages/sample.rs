@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::{Path, RawQuery};
 use axum::routing::get;
-use karat_app::{RunView, SampleView, SystemOutputs, ViewState};
+use karat_app::{MarkedSources, RunView, SampleView, SystemOutputs, ViewState};
 use karat_page::component::browse::{filters, json_tree, pager, steps};
 use karat_page::component::shell::{NavLink, section};
 use karat_page::text::diff;
@@ -62,7 +62,7 @@ fn document(view: &RunView, query: &mut Query, sample: &SampleView) -> Document 
             p.soft { (place) ", run " (Line(run)) }
             (pager::neighbours(sample.previous.as_ref().map(to).as_deref(), sample.next.as_ref().map(to).as_deref(), "Previous", "Next"))
         }
-        @if let Some(texts) = texts { (section("input", "Input", None, &inputs(texts))) }
+        @if let Some(texts) = texts { (section("input", "Input", None, &inputs(texts, &sample.sources))) }
         @else { (section("input", "Input", None, &html! { p.soft { (no_texts(view)) } })) }
         (section("outputs", "Outputs", None, &html! {
             (diff_form(view, sample, &list, pair))
@@ -95,27 +95,31 @@ fn no_texts(view: &RunView) -> &'static str {
 }
 
 /// Input and reference side by side, other columns below.
-fn inputs(texts: &[SampleText]) -> Markup {
+fn inputs(texts: &[SampleText], sources: &MarkedSources) -> Markup {
     let is_main = |text: &&SampleText| text.name == SampleText::INPUT || text.name == SampleText::REFERENCE;
     let (main, others): (Vec<_>, Vec<_>) = texts.iter().partition(is_main);
     html! {
-        @if !main.is_empty() { div.columns { @for text in &main { (input(text)) } } }
+        @if !main.is_empty() { div.columns { @for text in &main { (input(text, sources)) } } }
         @if !others.is_empty() {
-            details open[main.is_empty()] { summary { "Other columns" } div.columns { @for text in others { (input(text)) } } }
+            details open[main.is_empty()] { summary { "Other columns" } div.columns { @for text in others { (input(text, sources)) } } }
         }
     }
 }
 
-fn input(text: &SampleText) -> Markup {
+fn input(text: &SampleText, sources: &MarkedSources) -> Markup {
     let label = match text.name.as_str() {
         SampleText::INPUT => "Input",
         SampleText::REFERENCE => "Reference",
         other => other,
     };
     let rest = text.chars.saturating_sub(text.text.chars().count() as u64);
+    // A reference is what outputs are compared with, not where they come from.
+    let marked = (text.name != SampleText::REFERENCE).then(|| sources.mark(&text.text));
     html! {
         div.column {
-            @if let Some(value) = json_tree::parse(&text.text).filter(|_| rest == 0) {
+            @if let Some((shown, highlights)) = marked.filter(|(_, highlights)| !highlights.is_empty()) {
+                (steps::marked_text(&line(label), &shown, &highlights))
+            } @else if let Some(value) = json_tree::parse(&text.text).filter(|_| rest == 0) {
                 span.role { (line(label)) }
                 div.surface { (json_tree::render(&value)) }
             } @else { (steps::raw(&line(label), &text.text)) }

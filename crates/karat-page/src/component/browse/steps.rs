@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use crate::block::Message;
+use crate::block::{Answer, Highlight, Message};
 use crate::component::browse::json_tree;
-use crate::component::{state, transcript};
+use crate::component::{highlight, state, transcript};
 use crate::text::markdown;
 use crate::text::visible::{Line, line, lines};
 
@@ -143,6 +143,41 @@ pub fn raw(label: &str, text: &str) -> Markup {
                 k-copy { div.text-block.surface dir="auto" data-copy { (lines(shown)) } }
             }
             (remainder(rest))
+        }
+    }
+}
+
+/// A text with marked parts, with its label.
+pub fn marked_text(label: &str, text: &str, highlights: &[Highlight]) -> Markup {
+    let (shown, rest) = cut(text);
+    html! {
+        div.column {
+            span.role { (label) }
+            div.text-block.surface dir="auto" { (highlight::render(shown, highlights)) }
+            (remainder(rest))
+        }
+    }
+}
+
+/// An answer with its marked parts, and the lists of objects beside it.
+pub fn answer(answer: &Answer<'_>, highlights: &[Highlight]) -> Markup {
+    html! {
+        div.columns data-testid="answer" {
+            (marked_text(&line(answer.name), answer.text, highlights))
+            div.column {
+                @for (name, items) in &answer.lists {
+                    details open data-beside=(line(name)) {
+                        summary { (line(name)) " " span.count { (crate::number::count(items.len() as u64)) } }
+                        ol.plain-list.stack { @for item in *items { li.surface { (json_tree::render(item)) } } }
+                    }
+                }
+            }
+        }
+        @if !answer.others.is_empty() {
+            details {
+                summary { "Other members" }
+                div.surface { (json_tree::render(&Value::Object(answer.others.clone()))) }
+            }
         }
     }
 }

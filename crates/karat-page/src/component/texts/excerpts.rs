@@ -23,8 +23,15 @@ pub fn render(excerpts: &Excerpts) -> Markup {
         ol.excerpts {
             @for (at, item) in excerpts.items.iter().enumerate() {
                 li.excerpt data-testid="excerpt" data-sample=(line(&item.sample)) {
-                    @if at < OPEN { (heading(item)) (excerpt(item)) }
-                    @else { details { summary { (heading(item)) } (excerpt(item)) } }
+                    @if at < OPEN { (heading(item, item.href.as_deref())) (excerpt(item)) }
+                    @else {
+                        details {
+                            // A link within the head of a disclosure could not be reached.
+                            summary { (heading(item, None)) }
+                            @if let Some(href) = &item.href { p { (table::link("Open the sample", href)) } }
+                            (excerpt(item))
+                        }
+                    }
                 }
             }
         }
@@ -32,10 +39,10 @@ pub fn render(excerpts: &Excerpts) -> Markup {
     }
 }
 
-fn heading(item: &Excerpt) -> Markup {
+fn heading(item: &Excerpt, href: Option<&str>) -> Markup {
     html! {
         div {
-            h4 { @match &item.href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) } }
+            h4 { @match href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) } }
             @if let Some(why) = &item.why { p.soft { (line(why)) } }
         }
     }

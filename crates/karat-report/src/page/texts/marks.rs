@@ -1,10 +1,9 @@
-//! Marked parts of outputs and of their sources. An output that holds a list of items with texts shows them where they stand;
+//! MarkedOutput parts of outputs and of their sources. An output that holds a list of items with texts shows them where they stand;
 //! what judges say of an item, or miss, is written beside it. Only the shape of outputs and judgments counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_page::block::Highlight;
-use karat_types::JudgmentRow;
+use karat_page::block::{Answer, Highlight};
 use serde_json::{Map, Value};
 
 use crate::page::readable;
@@ -18,20 +17,38 @@ const MOST: usize = 200;
 /// Number of line styles.
 const STYLES: usize = 5;
 
-/// An output with its marked parts.
-#[derive(Debug, Default)]
-pub(super) struct Marked {
+/// The state of an item that has no kind and that no judge remarks on.
+const FOUND: &str = "found";
+
+/// Findings of a judge: lists of objects by name.
+type Diagnostics<'a> = &'a Map<String, Value>;
+
+/// An output as its reader sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MarkedOutput {
+    /// The text.
     pub text: String,
+    /// Its marked parts.
     pub highlights: Vec<Highlight>,
-    /// Texts that the source may hold: what items say of it.
-    quotes: BTreeSet<String>,
+    /// Parts that the source may hold, as items name them.
+    quotes: BTreeSet<Quote>,
     /// Texts that judges name and no item has, each with the name of the finding.
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Marked {
-    /// Returns the output as a reader sees it.
-    pub fn of(output: &Value, judgments: &[JudgmentRow]) -> Self {
+/// A part of a source that an item stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Quote {
+    text: String,
+    /// The offsets that the item states, in UTF-16 units.
+    at: Option<(u64, u64)>,
+    /// Its kind and the remarks of judges, or [`FOUND`].
+    state: String,
+}
+
+impl MarkedOutput {
+    /// Returns an output with what judges say of its parts.
+    pub fn of(output: &Value, judgments: &[Diagnostics<'_>]) -> Self {
         let Some((field, items)) = items_of(output) else {
             return Self { text: readable::text(output), named: named_texts(judgments, &[]), ..Self::default() };
         };
@@ -48,10 +65,67 @@ impl Marked {
             return Self { text: readable::text(output), named, ..Self::default() };
         }
         let mut marked = list_items(output, field, &items, &remarks);
-        marked.quotes = items.iter().filter_map(|item| text_of(item, "quote").or(text_of(item, "text"))).collect();
+        marked.quotes = items.iter().enumerate().filter_map(|(at, item)| quote(item, remarks.get(&at))).collect();
         marked.named = named;
         marked.highlights.truncate(MOST);
         marked
+    }
+
+    /// Returns the answer of an output that has lists of objects beside it, such as what it cites.
+    pub fn of_answer(output: &Value) -> Option<Self> {
+        let answer = Answer::of_output(output)?;
+        Some(Self { text: answer.text.to_owned(), ..Self::default() })
+    }
+
+    /// Marks the parts of the text that the reason of a score quotes, such as the number that matched; `words` say what the
+    /// score is.
+    pub fn add_reason(&mut self, words: &str, reason: &str) {
+        let mut pieces = reason.split('"');
+        let (Some(before), Some(quoted), Some(after)) = (pieces.next(), pieces.next(), pieces.next()) else { return };
+        let Some((start, end)) = locate(&self.text, quoted).filter(|_| !quoted.trim().is_empty()) else { return };
+        let after = after.trim_start();
+        // Offsets are for programs.
+        let after =
+            after.strip_prefix("at byte ").map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let said =
+            [before.trim(), after.trim()].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" … ");
+        let label = if said.is_empty() { words.to_owned() } else { format!("{words}: {said}") };
+        match self.highlights.iter_mut().find(|it| (it.start, it.end) == (start, end)) {
+            Some(known) => known.label = format!("{}; {label}", known.label),
+            None => self.highlights.push(Highlight { start, end, label, category: 0 }),
+        }
+    }
+}
+
+fn quote(item: &Map<String, Value>, remarks: Option<&BTreeSet<String>>) -> Option<Quote> {
+    let offset = |field: &str| item.get(field).and_then(Value::as_u64);
+    let at = offset("start").zip(offset("end"));
+    let kind = kind_of(item);
+    let lists = remarks.into_iter().flatten().filter_map(|words| words.split(':').next());
+    let lists: BTreeSet<String> = lists.map(|list| format!("✕ {list}")).collect();
+    let state: Vec<String> = kind.into_iter().chain(lists).collect();
+    let state = if state.is_empty() { FOUND.to_owned() } else { state.join(", ") };
+    let text = text_of(item, "quote").or(text_of(item, "text"))?;
+    Some(Quote { text, at, state })
+}
+
+fn kind_of(item: &Map<String, Value>) -> Option<String> {
+    KINDS.iter().find_map(|field| text_of(item, field))
+}
+
+/// Positions of groups in the order in which they are met: the line under a part follows from them.
+#[derive(Default)]
+struct Groups(Vec<String>);
+
+impl Groups {
+    fn style(&mut self, label: &str) -> usize {
+        let group = label.split(['.', ',', ':']).next().unwrap_or_default();
+        let known = self.0.iter().position(|known| known == group);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(group.to_owned());
+            self.0.len() - 1
+        });
+        at % STYLES
     }
 }
 
@@ -92,7 +166,7 @@ fn base_text<'a>(output: &'a Value, items: &[&Map<String, Value>]) -> Option<&'a
 }
 
 /// Returns the findings of judges on each item, by its index.
-fn remarks(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTreeMap<usize, BTreeSet<String>> {
+fn remarks(judgments: &[Diagnostics<'_>], items: &[&Map<String, Value>]) -> BTreeMap<usize, BTreeSet<String>> {
     let mut remarks: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (list, entry) in findings(judgments) {
         if let Some(item) = item_of(entry, items) {
@@ -105,9 +179,9 @@ fn remarks(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTreeMap
 }
 
 /// Returns every entry of every list of findings, with the name of the list.
-fn findings(judgments: &[JudgmentRow]) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+fn findings<'a>(judgments: &[Diagnostics<'a>]) -> impl Iterator<Item = (&'a str, &'a Map<String, Value>)> {
     judgments.iter().flat_map(|judgment| {
-        judgment.diagnostics.iter().flat_map(|(list, entries)| {
+        judgment.iter().flat_map(|(list, entries)| {
             let entries = entries.as_array().into_iter().flatten().filter_map(Value::as_object);
             entries.map(move |entry| (list.as_str(), entry))
         })
@@ -126,7 +200,7 @@ fn item_of(entry: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<
 }
 
 /// Returns the texts that judges name and no item has.
-fn named_texts(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTreeMap<String, BTreeSet<String>> {
+fn named_texts(judgments: &[Diagnostics<'_>], items: &[&Map<String, Value>]) -> BTreeMap<String, BTreeSet<String>> {
     let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (list, entry) in findings(judgments) {
         if item_of(entry, items).is_none()
@@ -139,45 +213,38 @@ fn named_texts(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTre
 }
 
 /// Items within the text that they were taken from.
-fn within(base: &str, items: &[&Map<String, Value>], remarks: &BTreeMap<usize, BTreeSet<String>>) -> Marked {
-    let mut kinds: Vec<String> = Vec::new();
+fn within(base: &str, items: &[&Map<String, Value>], remarks: &BTreeMap<usize, BTreeSet<String>>) -> MarkedOutput {
+    let mut groups = Groups::default();
     let mut highlights = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let Some((start, end)) = place(base, item) else { continue };
-        let kind = KINDS.iter().find_map(|field| text_of(item, field)).unwrap_or_else(|| format!("item {}", at + 1));
-        let group = kind.split('.').next().unwrap_or_default().to_owned();
-        let category = kinds.iter().position(|known| *known == group).unwrap_or_else(|| {
-            kinds.push(group);
-            kinds.len() - 1
-        });
+        let kind = kind_of(item).unwrap_or_else(|| format!("item {}", at + 1));
+        let category = groups.style(&kind);
         let said = remarks.get(&at).into_iter().flatten().map(|words| format!("✕ {words}"));
         let label = std::iter::once(kind).chain(said).collect::<Vec<_>>().join(", ");
-        highlights.push(Highlight { start, end, label, category: category % STYLES });
+        highlights.push(Highlight { start, end, label, category });
     }
-    Marked { text: base.to_owned(), highlights, ..Marked::default() }
+    MarkedOutput { text: base.to_owned(), highlights, ..MarkedOutput::default() }
 }
 
-/// Items as a numbered list; those that judges name are marked.
+/// Items as a numbered list; those that have a kind or that judges name are marked.
 fn list_items(
     output: &Value,
     field: &str,
     items: &[&Map<String, Value>],
     remarks: &BTreeMap<usize, BTreeSet<String>>,
-) -> Marked {
+) -> MarkedOutput {
     let (mut text, mut highlights) = (String::new(), Vec::new());
-    let mut findings: Vec<&str> = Vec::new();
+    let mut groups = Groups::default();
     for (at, item) in items.iter().enumerate() {
         text.push_str(&format!("{}. ", at + 1));
         let start = text.len();
         text.push_str(&text_of(item, "text").unwrap_or_default());
-        if let Some(said) = remarks.get(&at) {
-            let first = said.first().map_or("", String::as_str).split(':').next().unwrap_or_default();
-            let category = findings.iter().position(|known| *known == first).unwrap_or_else(|| {
-                findings.push(first);
-                findings.len() - 1
-            });
-            let label = said.iter().map(|words| format!("✕ {words}")).collect::<Vec<_>>().join(", ");
-            highlights.push(Highlight { start, end: text.len(), label, category: category % STYLES });
+        let said = remarks.get(&at).into_iter().flatten().map(|words| format!("✕ {words}"));
+        let label = kind_of(item).into_iter().chain(said).collect::<Vec<_>>().join(", ");
+        if !label.is_empty() {
+            let category = groups.style(&label);
+            highlights.push(Highlight { start, end: text.len(), label, category });
         }
         text.push('\n');
     }
@@ -186,18 +253,21 @@ fn list_items(
     if !rest.is_empty() {
         text.push_str(&format!("\n{}", readable::text(&Value::Object(rest))));
     }
-    Marked { text: text.trim_end().to_owned(), highlights, ..Marked::default() }
+    MarkedOutput { text: text.trim_end().to_owned(), highlights, ..MarkedOutput::default() }
 }
 
 /// Returns the place of an item: by its offsets in UTF-16 units if they hold its text, else where its text stands first.
 fn place(base: &str, item: &Map<String, Value>) -> Option<(usize, usize)> {
-    let text = text_of(item, "text")?;
     let offset = |field: &str| item.get(field).and_then(Value::as_u64);
-    let stated = offset("start").zip(offset("end")).and_then(|(start, end)| {
+    place_of(base, &text_of(item, "text")?, offset("start").zip(offset("end")))
+}
+
+fn place_of(base: &str, text: &str, at: Option<(u64, u64)>) -> Option<(usize, usize)> {
+    let stated = at.and_then(|(start, end)| {
         let (start, end) = (byte_at(base, start)?, byte_at(base, end)?);
         (base.get(start..end)? == text).then_some((start, end))
     });
-    stated.or_else(|| locate(base, &text))
+    stated.or_else(|| locate(base, text))
 }
 
 /// Returns the byte at a number of UTF-16 units.
@@ -220,19 +290,24 @@ fn locate(text: &str, wanted: &str) -> Option<(usize, usize)> {
 }
 
 /// The parts of a sample's texts that outputs and judges refer to.
-#[derive(Debug, Default)]
-pub(super) struct Sources {
+#[derive(Debug, Clone, Default)]
+pub struct MarkedSources {
     systems: BTreeSet<String>,
-    quotes: BTreeMap<String, BTreeSet<String>>,
-    named: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// Systems by state of each quoted part.
+    quotes: BTreeMap<(String, Option<(u64, u64)>), SystemsBy>,
+    /// Systems by finding of each part that judges name.
+    named: BTreeMap<String, SystemsBy>,
 }
 
-impl Sources {
+type SystemsBy = BTreeMap<String, BTreeSet<String>>;
+
+impl MarkedSources {
     /// Adds the output of a system.
-    pub fn add(&mut self, system: &str, marked: &Marked) {
+    pub fn add(&mut self, system: &str, marked: &MarkedOutput) {
         self.systems.insert(system.to_owned());
-        for quote in &marked.quotes {
-            self.quotes.entry(quote.clone()).or_default().insert(system.to_owned());
+        for Quote { text, at, state } in &marked.quotes {
+            let states = self.quotes.entry((text.clone(), *at)).or_default();
+            states.entry(state.clone()).or_default().insert(system.to_owned());
         }
         for (text, findings) in &marked.named {
             let of_text = self.named.entry(text.clone()).or_default();
@@ -242,20 +317,34 @@ impl Sources {
         }
     }
 
+    /// Returns a text of the sample as its reader sees it, JSON as lines, with the parts that outputs have and those that
+    /// judges miss.
+    pub fn mark(&self, text: &str) -> (String, Vec<Highlight>) {
+        let value = serde_json::from_str(text).ok().filter(|it: &Value| it.is_object() || it.is_array());
+        let shown = value.as_ref().map_or_else(|| text.to_owned(), readable::text);
+        let highlights = self.highlights(&shown);
+        (shown, highlights)
+    }
+
     /// Returns the parts of a source that outputs have, and those that judges miss.
-    pub fn highlights(&self, source: &str) -> Vec<Highlight> {
+    pub(super) fn highlights(&self, source: &str) -> Vec<Highlight> {
         let all = self.systems.len();
-        let of = |systems: usize| if all > 1 { format!(" ({systems} of {all})") } else { String::new() };
-        let quoted = self.quotes.iter().filter_map(|(text, systems)| {
-            let (start, end) = locate(source, text)?;
-            Some(Highlight { start, end, label: format!("found{}", of(systems.len())), category: 0 })
-        });
-        let named = self.named.iter().filter_map(|(text, findings)| {
-            let (start, end) = locate(source, text)?;
-            let labels = findings.iter().map(|(finding, systems)| format!("{finding}{}", of(systems.len())));
-            Some(Highlight { start, end, label: labels.collect::<Vec<_>>().join(", "), category: 1 })
-        });
-        let mut highlights: Vec<Highlight> = quoted.chain(named).take(MOST).collect();
+        let label = |by: &SystemsBy| {
+            let of = |systems: usize| if all > 1 { format!(" ({systems} of {all})") } else { String::new() };
+            let words = by.iter().map(|(words, systems)| format!("{words}{}", of(systems.len())));
+            words.collect::<Vec<_>>().join(", ")
+        };
+        let mut groups = Groups::default();
+        groups.style(FOUND);
+        let mut highlights: Vec<Highlight> = Vec::new();
+        let quoted = self.quotes.iter().map(|((text, at), by)| (text, *at, by));
+        for (text, at, by) in quoted.chain(self.named.iter().map(|(text, by)| (text, None, by))).take(MOST) {
+            if let Some((start, end)) = place_of(source, text, at) {
+                // Anything but a plain match decides the line.
+                let state = by.keys().find(|state| *state != FOUND).map_or(FOUND, String::as_str);
+                highlights.push(Highlight { start, end, label: label(by), category: groups.style(state) });
+            }
+        }
         highlights.sort_by_key(|it| (it.start, it.end));
         highlights
     }

@@ -23,7 +23,7 @@ use crate::outputs::{by_sample, each_row_of_sample};
 use crate::shared::report::{RenderError, Report, ShownOutputs};
 use crate::wording::outputs::{introduction, worth_reading};
 use choose::Chosen;
-use marks::{Marked, Sources};
+pub use marks::{MarkedOutput, MarkedSources};
 
 /// Length of a text, in bytes.
 pub(super) const TEXT: usize = 4_096;
@@ -85,7 +85,7 @@ fn excerpt(
 ) -> Result<Option<Excerpt>, RenderError> {
     let mut sample: Option<SampleRecord> = None;
     let mut outputs: Vec<ExcerptOutput> = Vec::new();
-    let mut sources = Sources::default();
+    let mut sources = MarkedSources::default();
     each_row_of_sample(report, ordinals, |row| {
         if sample.is_none() {
             sample = Some(row.sample.clone());
@@ -114,7 +114,7 @@ fn excerpt(
 
 /// The texts of the sample, input first, reference last, with the parts that outputs and judges refer to. A text that an
 /// output repeats is left out.
-fn texts(sample: &SampleRecord, sources: &Sources, outputs: &[ExcerptOutput]) -> Vec<ExcerptText> {
+fn texts(sample: &SampleRecord, sources: &MarkedSources, outputs: &[ExcerptOutput]) -> Vec<ExcerptText> {
     let all = texts_of(sample, usize::MAX).into_iter().filter_map(|(name, excerpt)| {
         let is_repeated = outputs.iter().any(|output| output.text.as_deref() == Some(excerpt.text.as_str()));
         let value = serde_json::from_str(&excerpt.text).ok().filter(|it: &Value| it.is_object() || it.is_array());
@@ -133,12 +133,13 @@ fn output(
     report: Report<'_>,
     thresholds: &crate::outputs::select::Thresholds<'_>,
     row: &CellRow<'_>,
-    sources: &mut Sources,
+    sources: &mut MarkedSources,
 ) -> Result<ExcerptOutput, RenderError> {
     let cell = CellText::with_limit(report, thresholds, row, 1)?;
     let mut value = if cell.output.is_some() { report.rows.output(row.cell.ordinal)? } else { None };
     let messages = value.as_mut().map(take_messages).unwrap_or_default();
-    let marked = value.map(|value| Marked::of(&value, row.judgments));
+    let diagnostics: Vec<_> = row.judgments.iter().map(|judgment| &judgment.diagnostics).collect();
+    let marked = value.map(|value| MarkedOutput::of(&value, &diagnostics));
     if let Some(marked) = &marked {
         sources.add(&cell.system, marked);
     }

@@ -1,6 +1,7 @@
 //! Outputs, scores and judgments of one system on one sample.
 
 use karat_app::{CellFlag, JudgmentView, OutputView, RunView, ScoreView, SystemOutputs};
+use karat_page::block::{Answer, Message};
 use karat_page::component::browse::json_tree;
 use karat_page::component::browse::steps::{self, raw};
 use karat_page::component::state;
@@ -159,9 +160,17 @@ pub(in crate::pages) fn absent(view: &RunView) -> &'static str {
 }
 
 fn text_of(output: &OutputView) -> Markup {
-    match &output.value {
-        serde_json::Value::String(text) => html! { div.output { (plain(text)) } },
-        value => steps::output(value),
+    let is_conversation = Message::of_output(&output.value).is_some();
+    if let Some(answer) = Answer::of_output(&output.value).filter(|_| !is_conversation) {
+        let marked = output.marked.as_ref();
+        if marked.is_none_or(|marked| marked.text == answer.text) {
+            return html! { div.output { (steps::answer(&answer, marked.map_or(&[], |marked| &marked.highlights))) } };
+        }
+    }
+    match (&output.value, output.marked.as_ref().filter(|_| !is_conversation)) {
+        (_, Some(marked)) => html! { div.output { (steps::marked_text("Output", &marked.text, &marked.highlights)) } },
+        (serde_json::Value::String(text), None) => html! { div.output { (plain(text)) } },
+        (value, None) => steps::output(value),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The pages of stored runs, read as a browser reads them.
 
 mod cells;
+mod compare;
 mod hostile;
 mod run;
 mod runs;

@@ -99,3 +99,32 @@ fn a_conversation_is_a_transcript() {
     let cell = texts(&open(&place, "/runs/a/cell?n=5"), "transcript");
     assert!(cell.last().is_some_and(|output| output.contains("calls cancel_order")), "{cell:?}");
 }
+
+/// DB-13, DB-22: items of an output are marked in the text they were taken from, each with its category.
+#[test]
+fn items_are_marked_in_their_source() {
+    let place = Place::view();
+    crate::place::run(&place.app, "spans", "s", Stop::default());
+    let page = open(&place, "/runs/s/sample?id=scene-01");
+    let marks = all(&page, "#outputs mark");
+    let close_up = marks.iter().find(|mark| text(**mark).starts_with("Extreme close-up")).expect("a marked span");
+    assert!(close_up.attr("title").is_some_and(|title| title.contains("shot.type")), "{:?}", close_up.attr("title"));
+    let styles: std::collections::BTreeSet<_> = marks.iter().filter_map(|mark| mark.attr("class")).collect();
+    assert!(styles.len() >= 3, "a line for each category: {styles:?}");
+}
+
+/// DB-22: what an answer cites is open beside it; other members are folded.
+#[test]
+fn citations_stand_beside_the_answer() {
+    let place = Place::view();
+    let output = r#"{"answer": "It was 40.7 %.", "sources": [{"id": "s1", "text": "40.7 %"}], "grounded": true}"#;
+    run(&place.app, "r", &[("q1", output, "40.7")]);
+    let page = open(&place, "/runs/r/sample?id=q1");
+    let answers = named(&page, "answer");
+    assert_eq!(answers.len(), 1, "one system reads JSON");
+    assert!(text(answers[0]).contains("It was 40.7"), "{}", text(answers[0]));
+    let marks = all(&page, "[data-testid='answer'] mark");
+    assert_eq!(marks[0].attr("title"), Some("item 1"), "the text of a source stands in the answer");
+    let beside = all(&page, "[data-testid='answer'] details[open][data-beside='sources'] li");
+    assert!(text(beside[0]).contains("s1") && !text(answers[0]).contains("grounded"));
+}

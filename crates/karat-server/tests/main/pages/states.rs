@@ -95,3 +95,15 @@ fn running_run_is_shown() {
     assert!(texts(&page, "unfinished").concat().contains("under way"));
     drop(ledger);
 }
+
+/// DB-14, DB-52: a run that keeps no content names the setting on the pages of the sample and of the cell.
+#[test]
+fn content_that_was_not_kept_names_its_setting() {
+    let place = Place::view();
+    let set = vec![("privacy.keep_content".to_owned(), "false".to_owned())];
+    run_suite(&place.app, "r", "listed", &borrowed(&samples(2)), Overrides { set, ..Overrides::default() });
+    for (path, page) in [("/runs/r/sample?id=s000", "page-sample"), ("/runs/r/cell?n=0", "page-trace")] {
+        let shown = texts(&open(&place, path), page).concat();
+        assert!(shown.contains("the suite says `privacy.keep_content: false`"), "{path}: {shown}");
+    }
+}
