@@ -97,6 +97,8 @@ pub(crate) struct Object {
     pub one_of: &'static [&'static str],
     /// Keys of other tools and what they are called here.
     pub foreign: &'static [(&'static str, &'static str)],
+    /// True if it may be laid over one of a ready rubric, which then has the required keys. The published schema requires none.
+    pub is_overlay: bool,
 }
 
 /// A key of an object.
@@ -120,7 +122,12 @@ impl Key {
 
 impl Object {
     pub const fn new(name: &'static str, keys: &'static [Key]) -> Self {
-        Self { name, about: "", keys, one_of: &[], foreign: &[] }
+        Self { name, about: "", keys, one_of: &[], foreign: &[], is_overlay: false }
+    }
+
+    pub const fn overlay(mut self) -> Self {
+        self.is_overlay = true;
+        self
     }
 
     pub const fn about(mut self, remark: &'static str) -> Self {

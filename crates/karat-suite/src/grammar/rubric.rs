@@ -115,7 +115,8 @@ static SHOWN: Object = Object::new(
             r#""{{ sample.transcript.segments }}""#,
         ),
     ],
-);
+)
+.overlay();
 
 static CHUNK: Object = Object::new(
     "shown chunk",
@@ -238,7 +239,8 @@ static DIAGNOSTIC: Object = Object::new(
         ),
         may("differ", TEXTS, "Two fields; items in which they are equal are dropped.", "[before, after]"),
     ],
-);
+)
+.overlay();
 
 static FIELD: Object = Object::new(
     "field",

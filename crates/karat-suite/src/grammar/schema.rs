@@ -110,7 +110,7 @@ impl Writer<'_> {
                 schema.insert("examples".to_owned(), json!([key.example_json()]));
             }
             properties.insert(key.name.to_owned(), schema);
-            if key.required {
+            if key.required && !object.is_overlay {
                 required.push(key.name);
             }
             if let Shape::With(kind) = key.shape {

@@ -18,9 +18,16 @@ pub(crate) struct ValidCalls {
     /// The tools that were offered: the JSON Schema of each one's arguments, by name. Without it the counts that an
     /// agent's output holds are used.
     tools: BTreeMap<String, Value>,
+    /// The tools of the suite, which it adds itself: used for outputs that hold no counts.
+    #[schemars(skip)]
+    suite_tools: BTreeMap<String, Value>,
 }
 
-struct ValidCallsMetric(BTreeMap<String, Schema>);
+/// The schemas of the tools that the options name, and of those of the suite.
+struct ValidCallsMetric {
+    named: BTreeMap<String, Schema>,
+    of_suite: BTreeMap<String, Schema>,
+}
 
 impl Options for ValidCalls {
     const NEEDS: Needs = Needs::Output;
@@ -30,7 +37,8 @@ impl Options for ValidCalls {
             Ok(schema) => Ok((name, schema)),
             Err(error) => Err(format!("the tool `{name}`: {error}")),
         };
-        Ok(Box::new(ValidCallsMetric(self.tools.into_iter().map(schema).collect::<Result<_, _>>()?)))
+        let schemas = |tools: BTreeMap<String, Value>| tools.into_iter().map(schema).collect::<Result<_, String>>();
+        Ok(Box::new(ValidCallsMetric { named: schemas(self.tools)?, of_suite: schemas(self.suite_tools)? }))
     }
 }
 
@@ -43,10 +51,14 @@ impl Metric for ValidCallsMetric {
         if calls.is_empty() {
             return Score::not_applicable("the output has no calls");
         }
-        if self.0.is_empty() {
-            return by_counts(given.cell.output, calls.len());
-        }
-        let problems: Vec<String> = calls.iter().filter_map(|call| self.problem(call)).collect();
+        let has_counts = given.cell.output.get("unknown_calls").is_some();
+        let schemas = match (self.named.is_empty(), self.of_suite.is_empty()) {
+            (false, _) => &self.named,
+            // An agent knows which of the tools it offered.
+            (true, false) if !has_counts => &self.of_suite,
+            (true, _) => return by_counts(given.cell.output, calls.len()),
+        };
+        let problems: Vec<String> = calls.iter().filter_map(|call| problem(schemas, call)).collect();
         let valid = (calls.len() - problems.len()) as f64 / calls.len() as f64;
         match problems.into_iter().next() {
             Some(problem) => Score::value_because(valid, problem),
@@ -55,15 +67,13 @@ impl Metric for ValidCallsMetric {
     }
 }
 
-impl ValidCallsMetric {
-    fn problem(&self, call: &ToolCall) -> Option<String> {
-        let Some(schema) = self.0.get(&call.name) else { return Some(format!("no tool `{}` was offered", call.name)) };
-        let Some(arguments) = &call.arguments else {
-            return Some(format!("`{}`: its arguments are no object", call.name));
-        };
-        let violation = schema.violations(&json!(arguments)).into_iter().next()?;
-        Some(format!("`{}`: {violation}", call.name))
-    }
+fn problem(schemas: &BTreeMap<String, Schema>, call: &ToolCall) -> Option<String> {
+    let Some(schema) = schemas.get(&call.name) else { return Some(format!("no tool `{}` was offered", call.name)) };
+    let Some(arguments) = &call.arguments else {
+        return Some(format!("`{}`: its arguments are no object", call.name));
+    };
+    let violation = schema.violations(&json!(arguments)).into_iter().next()?;
+    Some(format!("`{}`: {violation}", call.name))
 }
 
 /// The share by the counts of an agent, which knows the tools that it offered.

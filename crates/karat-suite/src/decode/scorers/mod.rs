@@ -32,6 +32,10 @@ use crate::syntax::node::{Entry, Node};
 /// The option that names the model of a metric that compares vectors.
 pub(crate) const EMBEDDER: &str = "model";
 
+/// The metric that needs the tools of the suite, and its option for them.
+const OFFERED_CALLS: &str = "valid_calls";
+const SUITE_TOOLS: &str = "suite_tools";
+
 const REDUCERS: &[&str] = &["mean", "median", "min", "max", "majority"];
 const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum"];
 /// Aggregates of labels rather than numbers.
@@ -156,6 +160,10 @@ impl Decoder<'_> {
         let mut with = self.options(node.field("with"), &schema);
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
             with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
+        }
+        if metric.text() == Some(OFFERED_CALLS) && !self.tools.is_empty() {
+            let tools = self.tools.iter().map(|tool| (tool.id.clone(), Value::clone(&tool.input)));
+            with.insert(SUITE_TOOLS.to_owned(), Value::Object(tools.collect()));
         }
         if embeds && let Some(model) = node.field("with").and_then(|with| with.field(EMBEDDER)) {
             with.insert(EMBEDDER.to_owned(), Value::String(self.embedder(model, registry)?));

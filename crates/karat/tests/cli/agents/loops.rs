@@ -26,10 +26,10 @@ fn says(text: &str) -> Behaviour {
     Behaviour::raw(200, body.to_string())
 }
 
-const ORDER: &str = "get_order: { about: Looks an order up., input: { type: object, properties: { id: { type: string } }, required: [id] }, replies: [ { arguments: { id: A1 }, result: { ships: Monday } } ] }";
+pub const ORDER: &str = "get_order: { about: Looks an order up., input: { type: object, properties: { id: { type: string } }, required: [id] }, replies: [ { arguments: { id: A1 }, result: { ships: Monday } } ] }";
 
 /// A suite with one agent.
-fn suite(base_url: &str, tools: &str, agent: &str) -> String {
+pub fn suite(base_url: &str, tools: &str, agent: &str) -> String {
     format!(
         r#"name: agents
 dataset: {{ source: data.jsonl, id: id, input: question, reference: target }}
@@ -42,14 +42,14 @@ run: {{ max_concurrency: 4, budget_usd: 10, retries: 0 }}
     )
 }
 
-fn place(rows: usize, suite: &str) -> Place {
+pub fn place(rows: usize, suite: &str) -> Place {
     let place = Place::new();
     place.write("data.jsonl", &questions(rows));
     place.write("karat.yaml", suite);
     place
 }
 
-fn output(place: &Place, run: &str) -> Value {
+pub fn output(place: &Place, run: &str) -> Value {
     place.report(run)["cells"][0]["output"].clone()
 }
 
@@ -296,8 +296,24 @@ fn a_killed_loop_resumes_where_it_was() {
     let uninterrupted = place(1, &suite(&whole.base_url(), &tools, agent));
     uninterrupted.write("shop.py", COUNTER);
     uninterrupted.fine(&["run", "--run-id", "a", "-q"]);
-    let cells = |place: &Place| serde_json::from_str::<Value>(&place.canonical("a")).unwrap()["cells"].clone();
-    assert_eq!(cells(&interrupted), cells(&uninterrupted));
+    // The whole report; only the addresses of the two providers, and so the hashes that they are part of, differ.
+    let report = |place: &Place, provider: &FakeProvider| {
+        let report = place.canonical("a").replace(&provider.base_url(), "URL");
+        let lines = report.lines().filter(|line| !line.contains("\"suite_hash\"") && !line.contains("\"plan_hash\""));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(report(&interrupted, &killed), report(&uninterrupted, &whole));
+}
+
+/// TG-13: a plan counts an agent as one call at least and as many as it has turns at most; without limits that is 20.
+#[test]
+fn a_plan_knows_the_turns_of_an_agent() {
+    for (limits, most) in [("", 20), (", limits: { turns: 3 }", 3)] {
+        let agent = format!(r#"user: "{{{{ input }}}}", tools: [get_order]{limits}"#);
+        let place = place(4, &suite("http://127.0.0.1:9", ORDER, &agent));
+        let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+        assert_eq!(plan["models"][0]["calls"], json!([4, 4 * most]), "{plan}");
+    }
 }
 
 /// TG-20: a simulated user speaks after each text; its cost is its own, and its failure has its own code.

@@ -1,4 +1,5 @@
 //! Agents, and tools of prompts.
 
 mod loops;
+mod protocols;
 mod tools;

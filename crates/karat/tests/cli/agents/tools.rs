@@ -123,9 +123,15 @@ fn images_are_known_by_their_bytes() {
 
     (0..2).for_each(|at| put("pics", at, at + 1));
     place.write("data/rows.jsonl", &rows("pics"));
+    let fresh = || {
+        let plan: serde_json::Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+        plan["cells"]["fresh"].clone()
+    };
+    assert_eq!(fresh(), 0, "a plan knows moved images");
     place.fine(&["run", "-q", "--run-id", "b"]);
     assert_eq!(provider.requests(), 2, "moved images cost no call");
     put("pics", 1, 77);
+    assert_eq!(fresh(), 1, "a plan knows a changed image");
     place.fine(&["run", "-q", "--run-id", "c"]);
     assert_eq!(provider.requests(), 3, "a changed image costs one call");
     std::fs::remove_file(place.path().join("data/pics/1.png")).unwrap();
