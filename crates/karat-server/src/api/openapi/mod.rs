@@ -97,7 +97,8 @@ fn describe(operation: &Operation) -> Value {
         "responses": responses,
         "security": match security {
             Security::Nothing => json!([]),
-            Security::Token => json!([{ "token": [] }]),
+            // No token is needed until one was created.
+            Security::Token => json!([{ "token": [] }, {}]),
         },
     });
     if let Some((schema, required)) = body {

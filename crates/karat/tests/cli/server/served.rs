@@ -13,6 +13,13 @@ pub struct Served {
     pub address: String,
 }
 
+impl Drop for Served {
+    /// A test that fails leaves no server behind.
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+    }
+}
+
 impl Served {
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
         Self::spawn(place, arguments, Stdio::inherit())
@@ -63,6 +70,19 @@ impl Served {
     pub fn kill(mut self) {
         self.server.kill().unwrap();
         self.server.wait().unwrap();
+    }
+
+    /// Asks for a run until it has more finished cells, and returns their number.
+    pub fn wait_for_more(&self, run: &str, before: u64) -> u64 {
+        for _ in 0..1_200 {
+            let answer = self.ask(&format!("GET /eval/runs/{run}"), "", "").1;
+            let done = answer.split_once("\"done\":").and_then(|(_, rest)| rest.split(',').next()?.parse().ok());
+            match done {
+                Some(done) if done > before => return done,
+                _ => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+        panic!("run {run} does not go on");
     }
 
     /// Asks for a run until it has a status.
