@@ -23,8 +23,22 @@ const HINT: &str = "write `${NAME}` and set NAME in the environment; a model's k
 
 /// Reports every secret of a suite or registry file, and masks it in all messages about its line.
 pub(crate) fn refuse(node: &Node, problems: &mut Problems) {
+    mask_receivers(node, problems);
     if let Ok(keys) = Redactor::new([Kind::ApiKey], []) {
         Search { keys, problems }.refuse_within(node, false);
+    }
+}
+
+/// Masks addresses and secrets of alerts that are written out, before any message shows their line. They are refused when
+/// they are decoded.
+fn mask_receivers(node: &Node, problems: &mut Problems) {
+    let alerts = node.field("alerts").map(Node::entries).unwrap_or_default();
+    for with in alerts.iter().filter_map(|alert| alert.node.field("with")) {
+        for value in ["url", "secret"].into_iter().filter_map(|key| with.field(key)) {
+            if value.text().is_some_and(|text| !environment::mentions(text)) {
+                problems.mask(&value.place);
+            }
+        }
     }
 }
 

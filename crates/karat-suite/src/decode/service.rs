@@ -184,7 +184,6 @@ impl Decoder<'_> {
     fn environment_only(&mut self, node: &Node, key: &str) -> Option<karat_types::EnvTemplate> {
         let text = node.text()?;
         if env_template::next(text).is_none() {
-            self.problems.mask(&node.place);
             self.problems
                 .error(&node.place, format!("`{key}` of an alert is a secret, and a suite must not contain secrets"))
                 .hint("write `${NAME}` and set NAME in the environment");

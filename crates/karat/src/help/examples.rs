@@ -375,10 +375,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "schedule next",
         &[
             ("karat schedule next karat.yaml nightly", "Show the next due times of a schedule"),
-            (
-                "karat schedule next --cron '30 2 * * *' --zone Europe/Berlin --from 2027-03-27T00:00Z -n 3",
-                "Show those of any expression",
-            ),
+            ("karat schedule next --cron @daily --zone Europe/Berlin -n 3", "Show those of any expression"),
         ],
     ),
     (
