@@ -87,7 +87,9 @@ fn read_message(input: &mut impl BufRead) -> io::Result<Option<Message>> {
 fn answer(app: &App, runs: &Runs, text: &str) -> Option<Value> {
     let message: Value = match serde_json::from_str(text) {
         Ok(message) => message,
-        Err(error) => return Some(failure(Value::Null, RpcError::new(-32700, format!("the message is no JSON: {error}")))),
+        Err(error) => {
+            return Some(failure(Value::Null, RpcError::new(-32700, format!("the message is no JSON: {error}"))));
+        }
     };
     let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
     let Some(method) = message.get("method").and_then(Value::as_str) else {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use karat_app::{App, CallRecording, Execution, Invocation, Stop};
 use karat_types::SilentObserver;
@@ -61,10 +61,14 @@ impl Runs {
     /// # Errors
     /// Runs are not allowed, one is under way, the money is used up, or the suite cannot be run.
     pub fn start(&self, mut invocation: Invocation, wait: Duration) -> Result<String, String> {
-        let limits = self.limits.ok_or("runs are not allowed here: start `karat mcp` with --allow-runs and --budget-usd")?;
+        let limits =
+            self.limits.ok_or("runs are not allowed here: start `karat mcp` with --allow-runs and --budget-usd")?;
         let left = limits.budget_usd - *lock(&self.state.spent_usd);
         if left <= 0.0 {
-            return Err(format!("the budget of ${} for this session is used up; the user can start `karat mcp` again", limits.budget_usd));
+            return Err(format!(
+                "the budget of ${} for this session is used up; the user can start `karat mcp` again",
+                limits.budget_usd
+            ));
         }
         let asked = invocation.overrides.budget_usd.unwrap_or(left);
         invocation.overrides.budget_usd = Some(asked.min(left));
@@ -107,13 +111,10 @@ impl Runs {
     /// # Errors
     /// The run failed, with its message.
     pub fn wait_for(&self, run: &str, wait: Duration) -> Result<(), String> {
-        let until = Instant::now() + wait;
-        let mut active = lock(&self.state.active);
-        while active.run.as_deref() == Some(run) {
-            let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else { break };
-            let waited = self.state.ended.wait_timeout(active, left);
-            active = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let active = lock(&self.state.active);
+        let is_active = |active: &mut Active| active.run.as_deref() == Some(run);
+        let waited = self.state.ended.wait_timeout_while(active, wait, is_active);
+        let (active, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match &active.failure {
             Some((failed, message)) if failed == run => Err(message.clone()),
             _ => Ok(()),

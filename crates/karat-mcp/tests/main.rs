@@ -82,19 +82,29 @@ fn allowed() -> Option<RunLimits> {
 /// MCP: the protocol with a handshake, and a notification that is not answered.
 #[test]
 fn a_client_with_a_handshake_is_served() {
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    let answers = Place::new().session(None, &[
-        request(1, "initialize", hello),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        request(2, "tools/list", json!({})),
-        request(3, "ping", json!({})),
-    ]);
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let answers = Place::new().session(
+        None,
+        &[
+            request(1, "initialize", hello),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            request(2, "tools/list", json!({})),
+            request(3, "ping", json!({})),
+        ],
+    );
     assert_eq!(answers.len(), 3);
     assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answers[0]["result"]["serverInfo"]["name"], "karat");
     let names: Vec<_> = answers[1]["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["list_runs", "report", "compare", "failing_samples", "sample", "plan", "run_status"]);
-    assert!(answers[1]["result"]["tools"].as_array().unwrap().iter().all(|tool| tool["annotations"]["readOnlyHint"] == true));
+    assert!(
+        answers[1]["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|tool| tool["annotations"]["readOnlyHint"] == true)
+    );
     assert_eq!(answers[2]["result"], json!({}));
 }
 
@@ -104,11 +114,14 @@ fn a_client_with_a_handshake_is_served() {
 fn a_client_without_a_handshake_is_served() {
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
     let unknown = json!({ "io.modelcontextprotocol/protocolVersion": "2031-01-01" });
-    let answers = Place::new().session(None, &[
-        request(1, "server/discover", json!({ "_meta": meta })),
-        request(2, "tools/list", json!({ "_meta": meta })),
-        request(3, "tools/list", json!({ "_meta": unknown })),
-    ]);
+    let answers = Place::new().session(
+        None,
+        &[
+            request(1, "server/discover", json!({ "_meta": meta })),
+            request(2, "tools/list", json!({ "_meta": meta })),
+            request(3, "tools/list", json!({ "_meta": unknown })),
+        ],
+    );
     assert_eq!(answers[0]["result"]["supportedVersions"][0], "2026-07-28");
     assert_eq!(answers[0]["result"]["resultType"], "complete");
     assert_eq!(answers[1]["result"]["resultType"], "complete");
@@ -121,16 +134,19 @@ fn a_client_without_a_handshake_is_served() {
 #[test]
 fn an_agent_runs_a_suite_and_reads_what_failed() {
     let place = Place::new();
-    let answers = place.session(allowed(), &[
-        call(1, "plan", json!({ "suite": "./small" })),
-        call(2, "run", json!({ "suite": "./small", "wait_s": 120 })),
-        call(3, "list_runs", json!({})),
-        call(4, "report", json!({ "run": "latest" })),
-        call(5, "failing_samples", json!({ "run": "latest" })),
-        call(6, "sample", json!({ "run": "latest", "sample": "b" })),
-        call(7, "run", json!({ "suite": "small", "samples": ["a"], "wait_s": 120 })),
-        call(8, "run_status", json!({ "run": "latest", "wait_s": 60 })),
-    ]);
+    let answers = place.session(
+        allowed(),
+        &[
+            call(1, "plan", json!({ "suite": "./small" })),
+            call(2, "run", json!({ "suite": "./small", "wait_s": 120 })),
+            call(3, "list_runs", json!({})),
+            call(4, "report", json!({ "run": "latest" })),
+            call(5, "failing_samples", json!({ "run": "latest" })),
+            call(6, "sample", json!({ "run": "latest", "sample": "b" })),
+            call(7, "run", json!({ "suite": "small", "samples": ["a"], "wait_s": 120 })),
+            call(8, "run_status", json!({ "run": "latest", "wait_s": 60 })),
+        ],
+    );
     assert!(text(&answers[0]).contains("\"cells\""), "{}", answers[0]);
     let ran = text(&answers[1]);
     assert!(ran.contains("\"status\": \"completed\"") && ran.contains("\"verdict\": \"fail\""), "{ran}");
@@ -161,10 +177,10 @@ fn programs_and_foreign_files_are_refused() {
     let place = Place::new();
     let command = SUITE.replace("{ prompt: { text: \"{{ input }}\" } }", "{ command: { run: [touch, here] } }");
     std::fs::write(place.folder.path().join("command.yaml"), command).unwrap();
-    let answers = place.session(allowed(), &[
-        call(1, "run", json!({ "suite": "command.yaml" })),
-        call(2, "plan", json!({ "suite": "../../etc/passwd" })),
-    ]);
+    let answers = place.session(
+        allowed(),
+        &[call(1, "run", json!({ "suite": "command.yaml" })), call(2, "plan", json!({ "suite": "../../etc/passwd" }))],
+    );
     for answer in answers {
         assert_eq!(answer["result"]["isError"], true, "{answer}");
     }

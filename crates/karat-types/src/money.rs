@@ -190,6 +190,7 @@ mod tests {
             cache_write_1h: Some(6_000_000_000),
             as_of: None,
             source: None,
+            batch: None,
         };
         let usage = Usage {
             input_tokens: 1_300,

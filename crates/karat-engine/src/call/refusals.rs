@@ -148,7 +148,16 @@ mod tests {
 
     fn target(who: &str) -> Target {
         let who = Arc::from(who);
-        Target { who, model: None, meter: None, timeout: Duration::ZERO, retries: 0, time: None, agent: None, is_live: false }
+        Target {
+            who,
+            model: None,
+            meter: None,
+            timeout: Duration::ZERO,
+            retries: 0,
+            time: None,
+            agent: None,
+            is_live: false,
+        }
     }
 
     fn exchange_of(code: CallErrorCode, refused_by: Option<&str>) -> Exchange {

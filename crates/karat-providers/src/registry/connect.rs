@@ -171,14 +171,7 @@ impl ModelSetup<'_> {
         let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
         let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
         let key_command = KeyCommand::of(&self.spec.api_key_command).map(Arc::new);
-        Ok(Endpoint {
-            codec,
-            request: request_head,
-            address: shown.into(),
-            key_variable,
-            key_command,
-            account,
-        })
+        Ok(Endpoint { codec, request: request_head, address: shown.into(), key_variable, key_command, account })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.

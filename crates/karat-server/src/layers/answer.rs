@@ -1,7 +1,5 @@
 //! The last step of every answer: the id of the request, problems as JSON or as a page, and the headers of safety.
 
-use std::time::Instant;
-
 use axum::body::{Body, to_bytes};
 use axum::extract::{MatchedPath, Request, State as Extracted};
 use axum::middleware::Next;
@@ -11,6 +9,7 @@ use karat_app::Access;
 use karat_page::component::shell::NavLink;
 use karat_page::component::state;
 use karat_page::{Document, Markup, html};
+use tokio::time::Instant;
 
 use crate::pages::assets;
 use crate::problem::{IsAnswer, Problem};

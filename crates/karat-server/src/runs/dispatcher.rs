@@ -5,10 +5,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use karat_app::{App, AppError, CallRecording, ErrorKind, Execution, QueueEnd, QueuedRun, RunEnd, Stop};
 use karat_types::RunStatus;
+use tokio::time::Instant;
 
 use crate::runs::active_runs::ActiveRuns;
 use crate::runs::measure::{self, RunMetrics};

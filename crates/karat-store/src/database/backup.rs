@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_copy_of_a_store_in_use_is_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(&folder.path().join("one"));
+        let url = StoreUrl::in_folder(folder.path().join("one"));
         let store = Store::open(&url).unwrap();
         let add = |at: usize| {
             let run = format!("run-{at}");
@@ -126,13 +126,13 @@ mod tests {
         });
         assert!(store.back_up(&copy).is_err(), "it would replace a copy");
         assert!(Store::restore(&url, &copy).is_err(), "it would replace a store");
-        let other = StoreUrl::in_folder(&folder.path().join("two"));
+        let other = StoreUrl::in_folder(folder.path().join("two"));
         Store::restore(&other, &copy).unwrap();
         let restored = Store::open(&other).unwrap();
         assert!((20..=60).contains(&restored.queue_depth().unwrap().0));
         let text = folder.path().join("text.db");
         fs::write(&text, "no store").unwrap();
-        assert!(Store::restore(&StoreUrl::in_folder(&folder.path().join("three")), &text).is_err());
+        assert!(Store::restore(&StoreUrl::in_folder(folder.path().join("three")), &text).is_err());
         let left = fs::read_dir(folder.path()).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         assert_eq!(left.filter(|name| name.ends_with(".part")).count(), 0);
     }

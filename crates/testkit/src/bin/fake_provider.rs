@@ -42,6 +42,12 @@ struct Arguments {
     /// Batches: the first creation is done and answered with 500.
     #[arg(long)]
     lose_create: bool,
+    /// Answer 404 for the results of a batch.
+    #[arg(long)]
+    lose_results: bool,
+    /// Fail batches of more lines than this with `token_limit_exceeded`.
+    #[arg(long)]
+    queue_lines: Option<usize>,
     /// Batches: file that keeps their state.
     #[arg(long, value_name = "FILE")]
     batch_state: Option<PathBuf>,
@@ -67,6 +73,8 @@ fn main() -> std::io::Result<()> {
         status: arguments.status,
         hang_create: arguments.hang_create,
         lose_create: arguments.lose_create,
+        lose_results: arguments.lose_results,
+        queue_lines: arguments.queue_lines,
         hang_at: None,
         file: arguments.batch_state,
     };

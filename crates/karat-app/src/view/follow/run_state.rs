@@ -49,6 +49,9 @@ pub struct RunState {
     pub problem: Option<String>,
 }
 
+/// Runs with their places in the list, and the place behind which more follow.
+pub type RunStatesPage = (Vec<(RunState, ListPlace)>, Option<ListPlace>);
+
 /// Selects runs.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
@@ -128,7 +131,7 @@ impl App {
         filter: &RunFilter,
         place: Option<ListPlace>,
         limit: usize,
-    ) -> Result<(Vec<(RunState, ListPlace)>, Option<ListPlace>), AppError> {
+    ) -> Result<RunStatesPage, AppError> {
         if let Some(since) = filter.since.as_deref().filter(|since| !is_time(since)) {
             return Err(StoredError::BadDate { flag: "since".to_owned(), date: since.to_owned() }.into());
         }
