@@ -83,9 +83,9 @@ describe("style page", () => {
     await page.reload();
     assert.equal(await shown(), await number("high"));
     await page.locator("[data-filter=all]").click();
-    await page.locator("[data-testid=search]").fill("capped");
+    await page.locator("[data-testid=search]").first().fill("capped");
     assert.equal(await shown(), 3);
-    await page.locator("[data-testid=search]").fill("");
+    await page.locator("[data-testid=search]").first().fill("");
     const values = () => rows.evaluateAll((all) => all.map((row) => Number(row.cells[1].dataset.value ?? NaN)).filter((it) => !Number.isNaN(it)));
     const head = page.locator("[data-testid=series-table] thead button", { hasText: "Composite" });
     await head.click();
@@ -112,7 +112,7 @@ describe("style page", () => {
     assert.equal(await page.locator("[data-testid=keys-help]").isVisible(), false);
     await page.keyboard.press("/");
     await page.keyboard.type("j?");
-    assert.equal(await page.locator("[data-testid=search]").inputValue(), "j?");
+    assert.equal(await page.locator("[data-testid=search]").first().inputValue(), "j?");
     await context.close();
   });
 

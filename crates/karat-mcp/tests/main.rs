@@ -22,7 +22,7 @@ impl Clock for Noon {
 const SUITE: &str = "\
 name: small
 dataset: { rows: [ { id: a, input: one, reference: one }, { id: b, input: two, reference: deux } ] }
-models: [ { id: echo, provider: scripted, script: [ { reply: \"{{ prompt }}\" } ] } ]
+models: [ { id: echo, provider: scripted, with: { reply: echo.j2 } } ]
 variants: { plain: [ { prompt: { text: \"{{ input }}\" } } ] }
 scorers: { right: { metric: exact } }
 gates: [ { metric: right, min: 90% } ]
@@ -37,6 +37,9 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("small")).unwrap();
         std::fs::write(folder.path().join("small/karat.yaml"), SUITE).unwrap();
+        for reply in ["small/echo.j2", "echo.j2"] {
+            std::fs::write(folder.path().join(reply), "{{ prompt }}").unwrap();
+        }
         Self { folder }
     }
 
@@ -183,6 +186,8 @@ fn programs_and_foreign_files_are_refused() {
     );
     for answer in answers {
         assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("safe") || text.contains("outside"), "{text}");
     }
     assert!(!place.folder.path().join("here").exists());
 }

@@ -176,7 +176,7 @@ pub enum Command {
     View(ViewArgs),
     /// Serve the dashboard and the HTTP API
     Serve(ServeArgs),
-    /// Answer coding agents (Model Context Protocol, over stdin and stdout)
+    /// Answer coding agents, by the Model Context Protocol
     Mcp(McpArgs),
     /// Ask a server whether it works
     Health(HealthArgs),

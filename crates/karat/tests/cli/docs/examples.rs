@@ -26,8 +26,15 @@ const RUBRIC: [(&str, &str); 4] = [
     ("dimensions", "dimensions: { accuracy: { scale: [0, 10] }, novelty: { scale: [0, 10] } }"),
 ];
 /// Errors that an example has only because the rest of its suite is missing.
-const INCOMPLETE: [&str; 6] =
-    ["there is no file", "cannot be listed", "has no labels", "the rubric has no", "has no column", "has no parameter"];
+const INCOMPLETE: [&str; 7] = [
+    "there is no file",
+    "there are no traces",
+    "cannot be listed",
+    "has no labels",
+    "the rubric has no",
+    "has no column",
+    "has no parameter",
+];
 
 struct Example {
     place: String,
