@@ -4,8 +4,8 @@ use karat_types::Moment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::event::AlertEvent;
 use crate::incident::{Incident, Notice};
-use crate::spec::AlertEvent;
 
 /// Longest message, in bytes of JSON.
 pub const MAX_MESSAGE_BYTES: usize = 20_000;

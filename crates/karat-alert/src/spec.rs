@@ -1,45 +1,10 @@
 //! An alert as a suite declares it.
 
 use karat_types::EnvTemplate;
-use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
+use crate::event::AlertEvent;
 use crate::incident::IncidentRule;
-
-/// An event that an alert is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AlertEvent {
-    /// A gate is not met.
-    GateFailed,
-    /// A gate cannot be decided.
-    Undecided,
-    /// Recent scores are worse than those before.
-    Drift,
-    /// A run failed.
-    RunFailed,
-    /// A run was stopped or refused by its budget.
-    BudgetStopped,
-    /// A due time was skipped.
-    ScheduleMissed,
-    /// A message of another alert could not be delivered.
-    DeliveryFailed,
-}
-
-impl AlertEvent {
-    /// Its name in suites and messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::GateFailed => "gate_failed",
-            Self::Undecided => "undecided",
-            Self::Drift => "drift",
-            Self::RunFailed => "run_failed",
-            Self::BudgetStopped => "budget_stopped",
-            Self::ScheduleMissed => "schedule_missed",
-            Self::DeliveryFailed => "delivery_failed",
-        }
-    }
-}
 
 /// An alert of a suite. Secrets stay references to the environment.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-//! What an agent passes to a tool. An unknown name or another kind of value is an error that says what is wanted.
+//! The arguments that an agent passes to a tool. An unknown name or another kind of value is an error that says what is wanted.
 
 use serde_json::{Map, Value};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use karat_app::{App, CallRecording, Execution, Invocation, Stop};
 use karat_types::SilentObserver;
 
-/// What runs of agents may do.
+/// The limits of runs that agents start.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
     /// US dollars that all runs of one session may spend together.
@@ -28,7 +28,7 @@ pub(crate) struct Runs {
 
 #[derive(Default)]
 struct State {
-    /// What was spent by runs that have ended.
+    /// US dollars spent by runs that have ended.
     spent_usd: Mutex<f64>,
     /// The run that is under way, and how the last one failed.
     active: Mutex<Active>,

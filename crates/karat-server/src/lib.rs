@@ -8,7 +8,7 @@
 //! - `serving/`: binds the address and serves until it is stopped; `router` puts the layers around the routes.
 //! - `target`: the addresses of pages.
 //! - `settings`, `state`: the parts that all requests share. `State::read` calls the app on a thread that may block.
-//! - `runs/`: executes the runs of the queue; `background/`: schedules and alerts, beside requests.
+//! - `runs/`: executes the runs of the queue; `runs/background/`: schedules and alerts, beside requests.
 //! - `layers/`: the steps around the routes; `guard/`: the rules of host, origin, token, session and limits.
 //! - `problem`: every refusal and failure as a value. `telemetry/`: figures for Prometheus and the log.
 //! - `live_text`: the progress of a run, as the live page shows it.
@@ -17,7 +17,6 @@
 //! This crate knows no SQL and no engine: everything it shows comes from `karat-app`. Read `serving/server`, then `router`.
 
 mod api;
-mod background;
 mod guard;
 mod layers;
 mod live_text;
@@ -32,7 +31,7 @@ mod target;
 mod telemetry;
 
 pub use api::openapi::openapi;
-pub use background::Background;
+pub use runs::background::Background;
 pub use serving::server::{ServeError, Server};
 pub use settings::{Log, Purpose, QueueLimits, Settings};
 pub use target::Target;

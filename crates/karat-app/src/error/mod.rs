@@ -12,7 +12,6 @@
 //! | `golden` | golden sets |
 //! | `exchange` | imports |
 //! | `file` | reading and writing files |
-//! | `token` | tokens of the server |
 //! | `bug` | what only a bug can cause |
 //! | `kind` | sorts all of them, for callers that answer by kind |
 
@@ -29,7 +28,6 @@ mod run;
 mod service;
 mod stored;
 mod suite;
-mod token;
 
 use karat_analysis::AnalysisError;
 use karat_analysis::compare::CompareError;
@@ -50,10 +48,9 @@ pub use kind::{ErrorKind, ErrorPlace};
 pub use labels::LabelError;
 pub use lists::{CallCount, Lines, Names, Usd};
 pub use run::RunError;
-pub use service::ServiceError;
+pub use service::{ServiceError, TokenError};
 pub use stored::StoredError;
 pub use suite::SuiteError;
-pub use token::TokenError;
 
 /// The error of a use case.
 #[derive(Debug, thiserror::Error)]

@@ -166,7 +166,7 @@ impl Shared {
                 }
                 self.end_of(&queued.run, outcome)
             }
-            Err(_) => Some(failed("the run failed: this is a bug in karat".to_owned())),
+            Err(_) => Some(failure_end("the run failed: this is a bug in karat".to_owned())),
         };
         // If the store cannot be written now, the next server finds the run as one of a killed server.
         if let Some(end) = &end
@@ -186,13 +186,13 @@ impl Shared {
         let end = match outcome {
             Ok(end) => end,
             Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => return None,
-            Err(error) => return Some(failed(error.to_string())),
+            Err(error) => return Some(failure_end(error.to_string())),
         };
         match end.status {
             RunStatus::Finished => Some(QueueEnd { problem: end.overspent, ..QueueEnd::default() }),
             RunStatus::BudgetStopped => Some(QueueEnd { problem: end.stopped, ..QueueEnd::default() }),
             RunStatus::Running | RunStatus::Interrupted => match end.refused {
-                Some(refused) => Some(failed(refused)),
+                Some(refused) => Some(failure_end(refused)),
                 None if self.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
                 None if self.stop.is_set() => {
                     // Otherwise it is found as that of a killed server.
@@ -205,6 +205,6 @@ impl Shared {
     }
 }
 
-fn failed(problem: String) -> QueueEnd {
+fn failure_end(problem: String) -> QueueEnd {
     QueueEnd { status: Some("failed"), problem: Some(problem) }
 }

@@ -2,8 +2,10 @@
 //!
 //! - `dispatcher`: takes runs from the queue of the store, and executes each on a thread of its own.
 //! - `active_runs`: those that it executes now, with their signals to stop.
+//! - `background/`: runs that are due, and alerts, beside requests.
 //! - `measure`: counts what they do, for `/metrics`.
 
 pub(crate) mod active_runs;
+pub(crate) mod background;
 pub(crate) mod dispatcher;
 pub(crate) mod measure;

@@ -82,7 +82,9 @@ impl Metrics {
             let _ = writeln!(text, "# HELP karat_{name} {meaning}.\n# TYPE karat_{name} {kind_name}");
             for (labels, series) in family {
                 let _ = match kind {
-                    Kind::Counter | Kind::Gauge => writeln!(text, "karat_{name}{} {}", braced(labels), series.value),
+                    Kind::Counter | Kind::Gauge => {
+                        writeln!(text, "karat_{name}{} {}", label_block(labels), series.value)
+                    }
                     Kind::Histogram(bounds) => write_histogram(&mut text, name, labels, series, bounds),
                 };
             }
@@ -103,11 +105,11 @@ fn write_histogram(text: &mut String, name: &str, labels: &str, series: &Series,
         writeln!(text, "karat_{name}_bucket{{{labels}{comma}le=\"{bound}\"}} {sum}")?;
     }
     writeln!(text, "karat_{name}_bucket{{{labels}{comma}le=\"+Inf\"}} {}", series.count)?;
-    writeln!(text, "karat_{name}_sum{} {}", braced(labels), series.value)?;
-    writeln!(text, "karat_{name}_count{} {}", braced(labels), series.count)
+    writeln!(text, "karat_{name}_sum{} {}", label_block(labels), series.value)?;
+    writeln!(text, "karat_{name}_count{} {}", label_block(labels), series.count)
 }
 
-fn braced(labels: &str) -> String {
+fn label_block(labels: &str) -> String {
     if labels.is_empty() { String::new() } else { format!("{{{labels}}}") }
 }
 

@@ -1,4 +1,4 @@
-//! What a server says of itself: figures for Prometheus, and lines of a log.
+//! The server's facts about itself: figures for Prometheus, and lines of a log.
 //!
 //! - `metrics`: counters and histograms of this process; `api::metrics` adds what is read at the time of the question.
 //! - `families`: names, kinds and meanings of all figures.

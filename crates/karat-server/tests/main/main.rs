@@ -8,8 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod access;
 mod events;
-mod guards;
 mod live;
 mod measure;
 mod pages;
@@ -20,5 +20,4 @@ mod runs;
 mod series;
 mod starts;
 mod suite;
-mod tokens;
 mod traces;

@@ -1,4 +1,4 @@
-//! What the server keeps: who may ask it, the runs that it was asked for, and its answers to requests that may be repeated.
+//! The state that the server keeps: who may ask it, the runs that it was asked for, and its answers to requests that may be repeated.
 //!
 //! - `tokens`: hashes of secrets.
 //! - `queue`: runs that wait, run or have ended. `recovery`: what goes on after a crash.

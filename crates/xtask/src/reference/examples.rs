@@ -34,7 +34,7 @@ const fn without_score(name: &'static str, scorer: &'static str) -> MetricExampl
 }
 
 #[rustfmt::skip]
-static METRICS: [MetricExample; 38] = [
+static METRICS: [MetricExample; 39] = [
     without_score("assert", "{ metric: assert }"),
     without_score("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
     with_score("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
@@ -68,6 +68,7 @@ static METRICS: [MetricExample; 38] = [
     with_score("regex", r#"{ metric: regex, value: "[A-Z]+-[0-9]+" }"#, r#""Ticket ABC-123 is closed.""#, "", "1"),
     with_score("rouge", "{ metric: rouge, with: { type: rougeL } }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "0.833"),
     with_score("set_f1", "{ metric: set_f1, with: { similar: 0.8 } }", r#"["Sleep helps memory", "Naps help"]"#, r#"["sleep helps memory", "Coffee hurts sleep"]"#, "0.5"),
+    without_score("similarity", r#"{ metric: similarity, with: { model: "openai:text-embedding-3-small" }, min: 0.7 }"#),
     without_score("summary", "{ metric: summary, with: { overlap: type } }"),
     with_score("token_f1", "{ metric: token_f1 }", r#""the city of Paris""#, r#""Paris""#, "0.5"),
     without_score("tokens", "{ metric: tokens, with: { of: output } }"),

@@ -154,7 +154,7 @@ impl App {
                     lines.push(line(alert, notice, seen));
                     outcome.messages.push(message_of(source, alert, &id, &message, now));
                 }
-                outcome.incidents.push(stored(source, alert, seen, id, &body, now));
+                outcome.incidents.push(incident_row(source, alert, seen, id, &body, now));
             }
         }
         match store.add_outcome(key, &outcome, now)? {
@@ -182,7 +182,7 @@ fn observe(
     notice
 }
 
-fn stored(
+fn incident_row(
     source: &AlertSource<'_>,
     alert: &AlertSpec,
     seen: &Observed,

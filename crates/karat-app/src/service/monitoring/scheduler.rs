@@ -69,7 +69,7 @@ impl Scheduler {
     }
 
     /// Suites whose files cannot be used now, each with its reason.
-    pub fn broken(&self) -> Vec<(String, String)> {
+    pub fn broken_suites(&self) -> Vec<(String, String)> {
         self.suites.iter().filter_map(|(path, it)| Some((path.clone(), it.broken.clone()?))).collect()
     }
 
@@ -90,7 +90,7 @@ impl Scheduler {
             for spec in &suite.schedules {
                 let look = ScheduleLook { app: &self.app, path, suite, spec, now };
                 if is_first {
-                    due.runs.extend(look.unfinished()?);
+                    due.runs.extend(look.claimed_runs()?);
                 }
                 look.take_due(&mut self.waiting, &mut due)?;
             }
@@ -176,7 +176,7 @@ impl ScheduleLook<'_> {
         if let Some(active) = self.active_run()? {
             return self.overlap(&times, &active, waiting, due);
         }
-        for time in self.chosen(from, &times, due)? {
+        for time in self.times_to_run(from, &times, due)? {
             let run = DueRun::new(path, &suite.name, spec, time);
             if app.claim_due_run(&run)? == DueState::New {
                 due.runs.push(run);
@@ -186,7 +186,7 @@ impl ScheduleLook<'_> {
     }
 
     /// The runs that an earlier process claimed and did not end: they go on when a server starts.
-    fn unfinished(&self) -> Result<Vec<DueRun>, AppError> {
+    fn claimed_runs(&self) -> Result<Vec<DueRun>, AppError> {
         let Self { app, path, suite, spec, .. } = *self;
         let store = app.open_store()?;
         let mut unfinished = Vec::new();
@@ -209,7 +209,7 @@ impl ScheduleLook<'_> {
     }
 
     /// The due times that run now: the present one, and those that passed, by the policy.
-    fn chosen(&self, from: Moment, times: &[Moment], due: &mut Due) -> Result<Vec<Moment>, AppError> {
+    fn times_to_run(&self, from: Moment, times: &[Moment], due: &mut Due) -> Result<Vec<Moment>, AppError> {
         let is_late = |time: &Moment| self.now.0.saturating_sub(time.0) > LATE_MS;
         let (late, present): (Vec<Moment>, Vec<Moment>) = times.iter().copied().partition(is_late);
         let mut chosen: Vec<Moment> = match self.spec.missed {

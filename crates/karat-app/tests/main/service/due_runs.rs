@@ -147,11 +147,11 @@ fn a_broken_edit_keeps_the_last_good_version() {
     assert_eq!(scheduler.tick().unwrap().notes.len(), 1);
     world.advance(61_000);
     assert_eq!(scheduler.tick().unwrap().notes.len(), 0);
-    assert_eq!(scheduler.broken().len(), 1);
+    assert_eq!(scheduler.broken_suites().len(), 1);
     world.set_time("2027-03-02T01:30:00Z");
     assert_eq!(claimed(&mut scheduler), ["support-nightly-20270302T0130Z"]);
     fs::write(world.suite(), good).unwrap();
     world.advance(61_000);
     scheduler.tick().unwrap();
-    assert!(scheduler.broken().is_empty());
+    assert!(scheduler.broken_suites().is_empty());
 }

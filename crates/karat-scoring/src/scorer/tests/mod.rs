@@ -197,7 +197,8 @@ fn every_metric_scores_within_its_range() {
     }
     let missing: Vec<_> =
         catalog.keys().filter(|name| !cases.iter().any(|(scorer, ..)| scorer["metric"] == **name)).collect();
-    let missing: Vec<_> = missing.into_iter().filter(|name| !["command", "http"].contains(*name)).collect();
+    let missing: Vec<_> =
+        missing.into_iter().filter(|name| !["command", "http", "similarity"].contains(*name)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
@@ -239,7 +240,7 @@ fn options_are_declared() {
     for (name, entry) in catalog() {
         let validator = jsonschema::validator_for(&entry.options).unwrap();
         assert!(!validator.is_valid(&json!({"no_such_option": 1})), "{name}");
-        let has_required = ["json_schema", "combine", "command", "http"].contains(&name);
+        let has_required = ["json_schema", "combine", "command", "http", "similarity"].contains(&name);
         assert!(has_required || validator.is_valid(&json!({})), "{name}");
     }
     assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");

@@ -31,7 +31,7 @@ pub(super) struct Answer {
     pub schema: &'static str,
 }
 
-/// Who may ask.
+/// The role that may ask.
 #[derive(Clone, Copy)]
 pub(super) enum Security {
     Nothing,

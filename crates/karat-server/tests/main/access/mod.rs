@@ -1,0 +1,4 @@
+//! Who may ask the server.
+
+mod guards;
+mod tokens;
