@@ -1,4 +1,4 @@
-//! Who may ask the server.
+//! Hosts, origins and tokens.
 
 mod guards;
 mod tokens;
