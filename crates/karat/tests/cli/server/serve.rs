@@ -52,7 +52,7 @@ fn other_machines_need_a_token_first() {
     assert!(refused.stderr.contains("karat token create"), "{}", refused.all());
 }
 
-/// SV-02, SV-10: a suite below the root runs over HTTP; the state stays in the folder of the command.
+/// RG-12, SV-02, SV-10: a suite below the root runs over HTTP; the state stays in the folder of the command.
 #[test]
 fn a_suite_below_the_root_runs() {
     let place = Place::new();
