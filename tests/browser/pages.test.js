@@ -144,7 +144,7 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     assert.ok(await page.locator("#input mark .tag", { hasText: "found" }).count() > 0);
     await page.goto(`${server.url}/runs/rag/cells?metric=NumericExact&gt=0.5`);
     await page.locator("[data-testid=cell-row] th a").first().click();
-    assert.ok(await page.locator("[data-testid=answer] details[open] li").first().isVisible());
+    await page.locator("[data-testid=answer] details[open] li").first().waitFor();
     assert.match(await page.locator("[data-testid=answer] mark").first().innerText(), /Numeric/);
     await context.close();
   });
