@@ -121,7 +121,7 @@ describe("a running run", { skip: binary ? false : "KARAT_TEST_BINARY is not set
     assert.equal(verdicts[0], verdicts[1]);
     assert.match(await one.page.locator("[data-testid=failure-group]").first().innerText(), /15/);
     const run = await (await fetch(`${url}/eval/runs/r`)).json();
-    assert.deepEqual([run.status, run.cells.done, run.cells.errors], ["completed", 150, 15]);
+    assert.deepEqual([run.status, run.cells.done, run.cells.errors], ["failed", 150, 15]);
     assert.deepEqual([...one.problems, ...other.problems], []);
     await Promise.all([one.context.close(), other.context.close()]);
     server.kill();
