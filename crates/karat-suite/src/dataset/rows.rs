@@ -120,7 +120,8 @@ impl Rows {
         let own = dataset.own_id(&value, &at);
         match self.complete(&mut value, &at) {
             Ok(true) => dataset.sample(value, own.as_deref(), &at).and_then(|sample| {
-                dataset.turns.iter().try_for_each(|turns| turns.check(&sample, &at, &*dataset.files))?;
+                let mut turns = dataset.turns.iter();
+                turns.try_for_each(|turns| turns.check(&sample, &at, &*dataset.files, &mut self.contents))?;
                 Ok(Some(KeptRow { sample, at, number: self.ordinal }))
             }),
             Ok(false) => Ok(None),

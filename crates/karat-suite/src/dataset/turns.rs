@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::DatasetError;
 use super::source::raw::RowPlace;
 use crate::conversation::{Conversation, value_name};
-use crate::files::{Files, MediaKind, RowMedia, check_media};
+use crate::files::{Files, MediaKind, RowMedia, digest_media};
 
 /// The turns of one prompt that read nothing but the row.
 pub(crate) struct TurnsCheck(Vec<CheckedTurn>);
@@ -44,8 +44,15 @@ impl TurnsCheck {
         turns.iter().map(check).collect::<Option<_>>().map(Self)
     }
 
-    /// Reads the turns of a row. A row that lacks a column is reported elsewhere.
-    pub fn check(&self, sample: &Sample, at: &RowPlace, files: &dyn Files) -> Result<(), DatasetError> {
+    /// Reads the turns of a row, and adds the bytes of its images and files to the digest of the dataset's contents. A
+    /// row that lacks a column is reported elsewhere.
+    pub fn check(
+        &self,
+        sample: &Sample,
+        at: &RowPlace,
+        files: &dyn Files,
+        contents: &mut blake3::Hasher,
+    ) -> Result<(), DatasetError> {
         let row = Value::Object(sample.columns.clone());
         let context =
             Context::new().with("sample", &row).with("input", &sample.input).with("reference", &sample.reference);
@@ -59,7 +66,7 @@ impl TurnsCheck {
                     checked = media.iter().try_for_each(|(kind, media)| {
                         // A template that reads what the row lacks fails its cell with its own message.
                         let Ok(media) = media.render(&context) else { return Ok(()) };
-                        check_media(files, &media, *kind)
+                        digest_media(files, &media, *kind, contents)
                     });
                 }
                 CheckedTurn::Spliced { of, folder } => {
@@ -76,8 +83,8 @@ impl TurnsCheck {
             let parts = messages.into_iter().flat_map(|message| message.content.into_parts());
             parts.into_iter().try_for_each(|part| match part {
                 Part::Text(_) => Ok(()),
-                Part::Image(media) => check_media(files, &media, MediaKind::Image),
-                Part::File(media) => check_media(files, &media, MediaKind::File),
+                Part::Image(media) => digest_media(files, &media, MediaKind::Image, contents),
+                Part::File(media) => digest_media(files, &media, MediaKind::File, contents),
             })
         });
         checked.map_err(|problem| at.problem(column, format!("row `{}`: {problem}", sample.id)))

@@ -23,7 +23,7 @@ pub use row_media::{MediaKind, RowMedia, read_media};
 pub use row_path::RowPath;
 
 pub(crate) use paths::matches;
-pub(crate) use row_media::check_media;
+pub(crate) use row_media::digest_media;
 
 /// Read access to files by resolved path.
 ///

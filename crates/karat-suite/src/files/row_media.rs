@@ -83,14 +83,20 @@ pub fn read_media(files: &dyn Files, media: &Media, kind: MediaKind) -> Result<M
     Ok(Media { source: MediaSource::Blob(blob), media_type: Some(media_type), ..media.clone() })
 }
 
-/// Checks what can be told of an image or file without reading all of it.
+/// Adds the bytes of an image or file to a digest. An address adds nothing: its text stands in the row.
 ///
 /// # Errors
 /// As [`read_media`].
-pub(crate) fn check_media(files: &dyn Files, media: &Media, kind: MediaKind) -> Result<(), String> {
+pub(crate) fn digest_media(
+    files: &dyn Files,
+    media: &Media,
+    kind: MediaKind,
+    digest: &mut blake3::Hasher,
+) -> Result<(), String> {
     let MediaSource::Path(path) = &media.source else { return Ok(()) };
-    let beginning = open_file(files, path, 64)?;
-    known_type(&beginning, media.media_type.as_deref(), &path.path, kind).map(drop)
+    let bytes = read_file(files, path, MAX_MEDIA_BYTES)?;
+    digest.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
+    known_type(&bytes, media.media_type.as_deref(), &path.path, kind).map(drop)
 }
 
 fn known_type(bytes: &[u8], declared: Option<&str>, name: &str, kind: MediaKind) -> Result<String, String> {
@@ -164,7 +170,7 @@ mod tests {
         let read = |path: &str| {
             let media = rendered(&format!("{root}/{{{{ sample.p }}}}"), &json!({ "p": path })).unwrap();
             assert_eq!(
-                check_media(&DiskFiles, &media, MediaKind::Image).err(),
+                digest_media(&DiskFiles, &media, MediaKind::Image, &mut blake3::Hasher::new()).err(),
                 read_media(&DiskFiles, &media, MediaKind::Image).err()
             );
             read_media(&DiskFiles, &media, MediaKind::Image)

@@ -146,3 +146,15 @@ fn limits_of_models_and_addresses_are_told() {
     let plan = with("{ image: logo.png }", "gpt-5").plan(&Overrides::default());
     assert!(plan.notes.iter().any(|note| note.contains("gpt-5: an image is estimated at 16000 tokens")));
 }
+
+/// TG-04: the bytes of a row's image are part of the dataset's identity, so a run does not resume with another image.
+#[test]
+fn the_dataset_hash_holds_images() {
+    let suite = SUITE.replace("content: \"{{ input }}\"", "content: [ { image: \"{{ sample.photo }}\" } ]");
+    let hash = |world: &World| world.plan(&Overrides::default()).header.dataset.hash.clone();
+    let base = world(&suite, TURNS);
+    let changed = world(&suite, TURNS).with_bytes("data/img/1.png", &[PNG, b"pixel"].concat());
+    let beside = world(&suite, TURNS).with_bytes("data/img/2.png", PNG);
+    assert_ne!(hash(&changed), hash(&base));
+    assert_eq!(hash(&beside), hash(&base));
+}
