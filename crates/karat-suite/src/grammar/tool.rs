@@ -16,7 +16,7 @@ pub(super) static TOOL: Object = Object::new(
         may(
             "result",
             Shape::Template,
-            "Template of the result. It reads `arguments` and `sample`.",
+            "Template of the result. It reads `arguments`, `sample` and `calls`, the earlier calls of the conversation.",
             r#""Order {{ arguments.id }} ships Monday.""#,
         ),
         may(

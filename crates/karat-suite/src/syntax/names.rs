@@ -22,7 +22,7 @@ pub(crate) const CHUNKED_OUTSIDE: &[&str] =
 /// Names of a recorded step: there is no output and no model yet.
 pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
 /// Names of a tool's result.
-pub(crate) const TOOL: &[&str] = &["arguments", "sample"];
+pub(crate) const TOOL: &[&str] = &["arguments", "sample", "calls"];
 /// Names of a dataset's own templates and conditions.
 pub(crate) const DATASET: &[&str] = &["sample"];
 /// Names of a row and its roles.

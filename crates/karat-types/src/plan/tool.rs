@@ -37,7 +37,7 @@ impl ToolSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolExecutor {
-    /// A template over `arguments` and `sample`.
+    /// A template over `arguments`, `sample` and `calls`, the earlier calls of the conversation.
     Result(String),
     /// Written replies; the first that fits answers.
     Replies(Arc<Vec<ToolReply>>),

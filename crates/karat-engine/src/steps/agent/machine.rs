@@ -261,7 +261,11 @@ impl AgentMachine {
         if let (true, Some(run)) = (begin, program) {
             self.begun.push(run.clone());
         }
-        tool.call(arguments, &CallContext { input: &self.input, begin })
+        let calls = match tool.reads_calls() {
+            true => self.calls.iter().map(MadeCall::to_value).collect(),
+            false => Value::Null,
+        };
+        tool.call(arguments, &CallContext { input: &self.input, begin, calls })
     }
 
     fn broken_template(&self, tool: &CompiledTool, problem: &str) -> CellError {

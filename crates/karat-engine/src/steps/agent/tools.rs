@@ -63,6 +63,8 @@ pub(super) struct CallContext<'a> {
     pub input: &'a StepInput,
     /// True if the program has not been asked in this conversation.
     pub begin: bool,
+    /// The earlier calls of the conversation, for templates that read them.
+    pub calls: Value,
 }
 
 impl ToolResult {
@@ -138,6 +140,11 @@ impl CompiledTool {
         }
     }
 
+    /// Returns whether its result depends on earlier calls.
+    pub fn reads_calls(&self) -> bool {
+        matches!(&self.executor, Some(Executor::Result(template)) if template.reads().iter().any(|name| name == "calls" || name.starts_with("calls.")))
+    }
+
     /// Checks the arguments of a call. The error is what the model is told.
     pub fn check(&self, call: &ToolCall) -> Result<(), ToolResult> {
         let complaint =
@@ -159,7 +166,7 @@ impl CompiledTool {
 
     /// Answers a call with valid arguments, or returns the request that does.
     pub fn call(&self, arguments: &Value, context: &CallContext<'_>) -> CallPath {
-        let CallContext { input, begin } = context;
+        let CallContext { input, begin, calls } = context;
         let body = || {
             json!({
                 "conversation": &*input.conversation,
@@ -171,7 +178,8 @@ impl CompiledTool {
         match &self.executor {
             None => CallPath::Unanswered,
             Some(Executor::Result(template)) => {
-                match template.value(&input.context.child().with("arguments", arguments)) {
+                let context = input.context.child().with("arguments", arguments).with("calls", calls);
+                match template.value(&context) {
                     Ok(value) => CallPath::Answered(ToolResult::of(&value)),
                     Err(error) => CallPath::Broken(error.to_string()),
                 }

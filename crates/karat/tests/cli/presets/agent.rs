@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-/// TG-13, TG-20: `karat run agent` needs no network, finds every planted fault in its place, and puts `careful` first.
+/// TG-13, TG-20, TG-30 to TG-32, TG-40: `karat run agent` needs no network, finds every planted fault in its place, and puts `careful` first.
 #[test]
 fn planted_faults_are_found() {
     let place = Place::new();
@@ -17,13 +17,18 @@ fn planted_faults_are_found() {
         let failing = of_model.filter(|cell| cell["scores"][scorer]["value"] != json!(1.0));
         failing.map(|cell| cell["sample"].as_str().unwrap()).collect()
     };
-    for scorer in ["resolved", "looked_up", "known_tools"] {
+    for scorer in ["resolved", "end_state", "right_calls", "valid_calls", "tool_use.need", "tool_use.overall"] {
         assert_eq!(failing("careful", scorer), [""; 0], "{scorer}");
     }
-    // Refunded without looking up, and two of these may not be refunded.
-    assert_eq!(failing("hasty", "looked_up"), ["a02", "a03", "a04", "a06", "a08", "a09"]);
-    assert_eq!(failing("hasty", "known_tools"), ["a03", "a09"]);
-    assert_eq!(failing("hasty", "resolved"), ["a03", "a04", "a07", "a08", "a09"]);
+    // `a02`, `a04`, `a06` and `a08` are refunded without looking up, and `a04` and `a08` may not be refunded.
+    let faulty = ["a02", "a03", "a04", "a06", "a07", "a08", "a09"];
+    assert_eq!(failing("hasty", "right_calls"), faulty);
+    assert_eq!(failing("hasty", "tool_use.need"), faulty);
+    assert_eq!([failing("hasty", "valid_calls"), failing("hasty", "tool_use.tool")], [["a03", "a09"]; 2]);
+    assert_eq!(failing("hasty", "tool_use.results"), ["a07"]);
+    // The end state is judged by what was refunded, not by what the agent says.
+    let unsolved = ["a03", "a04", "a07", "a08", "a09"];
+    assert_eq!([failing("hasty", "resolved"), failing("hasty", "end_state")], [unsolved; 2]);
     assert_eq!(failing("hasty", "ended"), ["a07", "a12"]);
     let reason = |model: &str, sample: &str| {
         let cell = cells.iter().find(|cell| cell["model"] == model && cell["sample"] == sample).unwrap();
