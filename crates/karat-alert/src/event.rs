@@ -12,6 +12,8 @@ pub enum AlertEvent {
     Undecided,
     /// Recent scores are worse than those before.
     Drift,
+    /// A judge no longer grades as it did.
+    JudgeMoved,
     /// A run failed.
     RunFailed,
     /// A run was stopped or refused by its budget.
@@ -29,6 +31,7 @@ impl AlertEvent {
             Self::GateFailed => "gate_failed",
             Self::Undecided => "undecided",
             Self::Drift => "drift",
+            Self::JudgeMoved => "judge_moved",
             Self::RunFailed => "run_failed",
             Self::BudgetStopped => "budget_stopped",
             Self::ScheduleMissed => "schedule_missed",

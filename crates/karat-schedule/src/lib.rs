@@ -14,5 +14,5 @@ mod timetable;
 
 pub use cron::{Cron, CronError};
 pub use missed::{MAX_MADE_UP, Missed, day_of_data, run_id};
-pub use spec::{Overlap, ScheduleSpec};
+pub use spec::{Overlap, ScheduleSpec, Task};
 pub use timetable::{Timetable, TimetableError};

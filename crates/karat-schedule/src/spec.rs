@@ -13,6 +13,16 @@ pub enum Overlap {
     Queue,
 }
 
+/// The task of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Task {
+    /// The suite runs.
+    #[default]
+    Run,
+    /// Judges grade their frozen judgments again.
+    Canary,
+}
+
 /// A schedule of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleSpec {
@@ -24,6 +34,8 @@ pub struct ScheduleSpec {
     pub zone: String,
     /// Days of data that each run looks at; the dataset's own number if absent.
     pub days: Option<u32>,
+    /// Its task.
+    pub task: Task,
     /// The policy for due times that passed while nothing ran.
     pub missed: Missed,
     /// The policy for due times at which a run is not over.

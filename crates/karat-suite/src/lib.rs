@@ -37,6 +37,7 @@ pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
 pub use dataset::{DatasetError, RepresentativeRows};
 pub use decode::dataset::dir::dir_options;
+pub use decode::service::CanarySpec;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use files::{

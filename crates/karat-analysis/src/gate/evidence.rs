@@ -158,11 +158,27 @@ impl GateContext<'_> {
         if case.gate.human_anchor {
             return self.anchored_evidence(case);
         }
-        match case.target {
-            Target::Finding(name) => self.finding_evidence(case, name),
-            Target::Metric(metric) if case.bound.is_change() => self.change_evidence(case, metric),
-            Target::Metric(metric) => self.figure_evidence(case, metric),
-        }
+        let (evidence, moved) = match case.target {
+            Target::Finding(name) => (self.finding_evidence(case, name), None),
+            Target::Metric(metric) if case.bound.is_change() => {
+                (self.change_evidence(case, metric), self.moved_judge(metric))
+            }
+            Target::Metric(metric) => (self.figure_evidence(case, metric), self.moved_judge(metric)),
+        };
+        let instrument_change = evidence.instrument_change.or(moved);
+        Evidence { instrument_change, ..evidence }
+    }
+
+    /// The reason why the judge of a metric, or of a check that `pass` counts, no longer grades as it did.
+    fn moved_judge(&self, metric: usize) -> Option<String> {
+        let plan = &self.findings.plan;
+        let own = plan.metrics.get(metric)?.scorer;
+        let scorers: Vec<usize> = match plan.scorers.get(own) {
+            Some(_) => vec![own],
+            None => plan.checks().map(|check| check.scorer).collect(),
+        };
+        let moved = |scorer: usize| self.references.moved_judges.get(&plan.scorers.get(scorer)?.id);
+        scorers.into_iter().find_map(moved).cloned()
     }
 
     /// The cells of a case, as (sample, system).

@@ -49,6 +49,8 @@ pub struct References {
     pub previous: Option<Pinned>,
     /// Stored runs, by the name used in gates.
     pub runs: BTreeMap<String, Pinned>,
+    /// Scorers whose judge no longer grades as it did, each with how that was found. Their figures decide nothing.
+    pub moved_judges: BTreeMap<String, String>,
 }
 
 /// Applies gates to a run. Gates with `where` or a `per` column read the run's rows a second time.

@@ -219,6 +219,7 @@ fn run_canary<'a>(
     golden: impl Iterator<Item = &'a Golden>,
     cells: &[GradedCell],
     started_at: karat_types::Moment,
+    alpha: f64,
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     let mut is_other_judge = false;
@@ -234,8 +235,20 @@ fn run_canary<'a>(
             }
         }
     }
-    let canary = Canary::of(&pairs, canary::ALPHA)?;
+    let canary = Canary::of(&pairs, alpha)?;
     Some(if is_other_judge { canary.by_other_judge() } else { canary })
+}
+
+/// Tests whether the judge of pinned samples shifted, using the cells judged since `started_at`. Samples whose document
+/// or output is another one now are left out. `None` without any.
+pub fn check_judge(
+    golden: &[Golden],
+    cells: &[GradedCell],
+    started_at: karat_types::Moment,
+    alpha: f64,
+) -> Option<Canary> {
+    let same = golden.iter().filter(|pinned| changed_parts(pinned, cells, true).is_empty());
+    run_canary(same, cells, started_at, alpha)
 }
 
 /// Compares the cells of a run that began at `started_at` with a golden set. `missing` gives the reason why a pinned
@@ -273,7 +286,7 @@ pub fn check_golden(
         problems: cards.iter().filter(|card| card.problem.is_some()).count(),
         warnings: setup_warnings(golden, cells).into_iter().chain(changed_documents_warning(&cards)).collect(),
         max_drop,
-        canary: if is_frozen { run_canary(same, cells, started_at) } else { None },
+        canary: if is_frozen { run_canary(same, cells, started_at, canary::ALPHA) } else { None },
         cards,
     }
 }

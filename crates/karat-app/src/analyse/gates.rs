@@ -182,7 +182,10 @@ impl App {
             return Ok(Verdicts::default());
         }
         let mut notes = Vec::new();
-        let references = self.references(stored, rules, &mut notes)?;
+        let mut references = self.references(stored, rules, &mut notes)?;
+        let (moved_judges, canary_notes) = self.moved_judges(stored.header())?;
+        references.moved_judges = moved_judges;
+        notes.extend(canary_notes);
         let mut verdicts = decide(findings, stored, rules, &references)?;
         verdicts.notes.splice(0..0, notes);
         Ok(verdicts)

@@ -142,6 +142,7 @@ impl App {
             for (path, _) in &stale {
                 fs::remove_file(path).map_err(|error| write_error(path, error))?;
             }
+            self.accept_judges(&store, &plan)?;
         }
         files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
         Ok(GoldenPin { folder, files, warnings: history.warnings() })
@@ -237,7 +238,8 @@ impl App {
 
     /// The folder of a suite's golden set. Golden sets of presets lie in the state folder.
     pub(crate) fn golden_folder(&self, plan: &Plan) -> Result<PathBuf, AppError> {
-        let Some(path) = plan.rules.baseline.as_deref() else {
+        let canary = plan.canaries.first().map(|canary| canary.folder.as_str());
+        let Some(path) = plan.rules.baseline.as_deref().or(canary) else {
             return Err(GoldenError::NoFolder { suite: plan.header.suite.clone() }.into());
         };
         let place = self.golden_place(path, &plan.header.suite);
@@ -298,7 +300,7 @@ fn filter_chosen(pinned: Vec<Golden>, overrides: &Overrides) -> Vec<Golden> {
 
 /// Limits the invocation to the pinned systems, if every sample names one that the suite still has and the command line
 /// chooses no others.
-fn limit_to_pinned_systems(mut invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
+pub(crate) fn limit_to_pinned_systems(mut invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
     let Overrides { variants, models, tier, .. } = &invocation.overrides;
     let chooses = !variants.is_empty() || !models.is_empty() || tier.is_some();
     let named = |id: &str| plan.systems.iter().enumerate().find(|(at, _)| system_id(plan, *at) == id).map(|(_, it)| it);
@@ -314,14 +316,14 @@ fn limit_to_pinned_systems(mut invocation: Invocation, golden: &[Golden], plan: 
 }
 
 /// The same invocation for these samples alone; all samples if there are none.
-fn with_samples(invocation: &Invocation, samples: Vec<String>) -> Invocation {
+pub(crate) fn with_samples(invocation: &Invocation, samples: Vec<String>) -> Invocation {
     let mut chosen = invocation.clone();
     chosen.overrides.samples = samples;
     chosen.overrides.limit = None;
     chosen
 }
 
-fn sample_ids(plan: &Plan) -> BTreeSet<String> {
+pub(crate) fn sample_ids(plan: &Plan) -> BTreeSet<String> {
     let id = |row: Result<karat_types::Sample, karat_suite::DatasetError>| match row {
         Ok(sample) => Some(sample.id.to_string()),
         Err(error) => error.id.as_deref().map(str::to_owned),

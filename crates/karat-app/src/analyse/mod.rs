@@ -7,6 +7,7 @@
 
 pub(crate) mod agree;
 pub(crate) mod baseline;
+pub(crate) mod canary;
 pub(crate) mod compare;
 pub(crate) mod digest;
 pub(crate) mod drift;

@@ -20,6 +20,9 @@ errors! {
         SeveralSystems { count: usize, systems: Names } =>
             "the rows are of {count} systems ({systems}), but a golden set holds only one"
             hint "select it with `--system`; `karat baseline pin RUN` pins all of a run";
+        OtherScorer { folder: String, metric: String, scorer: String } =>
+            "the judgments in {folder} are of `{metric}`, and the canary is of the scorer `{scorer}`"
+            hint "name the folder in the scorer that `karat golden pin` pins, the suite's first judged one";
         BadFile { path: String, problem: String } => "reading the golden file {path}: {problem}"
             hint "remove it, then `karat golden pin` writes it again";
         Twice { one: String, other: String, sample: String } =>

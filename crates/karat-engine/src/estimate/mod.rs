@@ -28,7 +28,7 @@ use crate::cell::step_outcome::Reason;
 use crate::estimate::usage_history::UsageHistory;
 use crate::plan::systems::Systems;
 use crate::reuse::history::EarlierRun;
-use crate::reuse::resolver::Resolver;
+use crate::reuse::resolver::{Resolver, reuse_view};
 use crate::run::remaining::Remaining;
 
 /// The estimate of a run.
@@ -216,7 +216,7 @@ impl<'a> Estimator<'a> {
                 plan: plan.header.clone(),
                 systems: systems.clone(),
                 recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
-                reuse: store.reuse_view(run.unwrap_or_default(), given.oldest)?,
+                reuse: reuse_view(store, run.unwrap_or_default(), given.oldest, &plan.header)?,
                 given: given.outputs.map(EarlierRun::new),
                 own,
                 remaining,

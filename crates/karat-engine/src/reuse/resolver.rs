@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use karat_store::{ReuseView, StoreError, StoredRecord};
+use karat_store::{ReuseView, Store, StoreError, StoredRecord};
 use karat_types::{
-    Ask, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Note, PlanHeader, StepRecord, Turn, output_key,
+    Ask, CachePolicy, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Note, PlanHeader, StepRecord,
+    Turn, output_key,
 };
 use serde_json::Value;
 
@@ -36,6 +37,20 @@ pub(crate) struct Resolver {
     pub own: Option<EarlierRun>,
     /// The work that earlier parts of the run have left; `None` before the first part.
     pub remaining: Option<Remaining>,
+}
+
+/// The stored results that a run of this plan may reuse: its own, and those of other runs that started at `oldest` or
+/// later.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) fn reuse_view(
+    store: &Store,
+    run: &str,
+    oldest: Option<Moment>,
+    plan: &PlanHeader,
+) -> Result<ReuseView, StoreError> {
+    Ok(store.reuse_view(run, oldest)?.judging_again(plan.run.cache == CachePolicy::Outputs))
 }
 
 /// An output read from a file or column.

@@ -17,7 +17,7 @@ use crate::plan::ready::{ReadyJudge, ReadySystem};
 use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierCell, History};
 use crate::reuse::identity_parts::Change;
-use crate::reuse::resolver::{Resolver, first_asks};
+use crate::reuse::resolver::{Resolver, first_asks, reuse_view};
 
 /// The reuse status of a cell's output or of a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -184,7 +184,7 @@ pub fn explain_reuse(
             plan: plan.header.clone(),
             systems: systems.clone(),
             recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
-            reuse: store.reuse_view("", oldest)?,
+            reuse: reuse_view(store, "", oldest, &plan.header)?,
             given: None,
             own: None,
             remaining: None,
@@ -350,6 +350,8 @@ impl ReuseReporter<'_> {
     fn ignored_result(&self, run: String, made_at: Moment) -> ReuseStatus {
         match self.plan.header.run.cache {
             CachePolicy::Off => ReuseStatus::CacheOff { run, made_at },
+            // Of outputs that are reused at any age, only judgments are ignored.
+            CachePolicy::Outputs => ReuseStatus::CacheOff { run, made_at },
             CachePolicy::Reuse | CachePolicy::MaxAge(_) => ReuseStatus::TooOld { run, made_at },
         }
     }

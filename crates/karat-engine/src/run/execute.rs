@@ -5,7 +5,7 @@ use std::sync::Arc;
 use karat_providers::{Providers, Services};
 use karat_store::{Ledger, LedgerError, Reservation, Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
+use karat_types::{CachePolicy, Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
 
 use crate::EngineError;
 use crate::budget::limits::Budget;
@@ -23,7 +23,7 @@ use crate::plan::systems::Systems;
 use crate::reuse::history::EarlierRun;
 use crate::reuse::peer_runs;
 use crate::reuse::peer_runs::PeerRuns;
-use crate::reuse::resolver::Resolver;
+use crate::reuse::resolver::{Resolver, reuse_view};
 use crate::run::progress::Progress;
 use crate::run::remaining::Remaining;
 use crate::run::scheduler::dispatch;
@@ -123,7 +123,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     };
     let total = plan.cells();
     // Other runs never wait for results that are not stored or not reused.
-    let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
+    let is_shared = job.oldest.is_some() && plan.run.cache != CachePolicy::Outputs && systems.privacy.keeps_content();
     let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {
         store_lease.inspect_err(|error| job.observer.on_event(&Event::Warning(&error.to_string()))).ok()
     });
@@ -141,10 +141,10 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         peers: PeerRuns::new(store_lease, call),
         stop: job.stop.clone(),
         resolver: Resolver {
+            reuse: reuse_view(&job.store, &job.run, job.oldest, &plan)?,
             plan,
             systems,
             recorded_files,
-            reuse: job.store.reuse_view(&job.run, job.oldest)?,
             given: job.outputs.map(EarlierRun::new),
             own: job.retry.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
             remaining: Some(remaining),

@@ -26,6 +26,8 @@ pub(crate) const OWN_LISTS: &str =
 pub struct ReuseView {
     store: Store,
     oldest: Option<Moment>,
+    /// True if judgments of other runs are not reused, whatever their age.
+    judges_again: bool,
     /// The run's number, once it has started.
     own: Option<i64>,
     hidden: Mutex<Hidden>,
@@ -48,11 +50,17 @@ impl Store {
     /// The runs cannot be read.
     pub fn reuse_view(&self, run: &str, oldest: Option<Moment>) -> Result<ReuseView, StoreError> {
         let own = self.read("a run", |connection| Ok(find_run_number(connection, run)?))?;
-        Ok(ReuseView { store: self.clone(), oldest, own, hidden: Mutex::default() })
+        Ok(ReuseView { store: self.clone(), oldest, judges_again: false, own, hidden: Mutex::default() })
     }
 }
 
 impl ReuseView {
+    /// The same view without judgments of other runs, if `again`.
+    #[must_use]
+    pub fn judging_again(self, again: bool) -> Self {
+        Self { judges_again: again, ..self }
+    }
+
     /// Returns whether the vector of a text is known; that of any run is reused.
     ///
     /// # Errors
@@ -95,20 +103,21 @@ impl ReuseView {
 
     fn place(&self, what: &'static str, key: ReuseKey) -> Result<Option<EntryPlace>, StoreError> {
         let Some(latest) = self.store.place(what, key)? else { return Ok(None) };
+        let oldest = self.oldest.filter(|_| what != JUDGMENT || !self.judges_again);
         // Usually results of every run and age are allowed, and the owner does not matter.
-        if self.oldest == Some(Moment(i64::MIN)) {
+        if oldest == Some(Moment(i64::MIN)) {
             return Ok(Some(latest));
         }
-        self.store.read(what, |connection| match self.admits(connection, latest)? {
+        self.store.read(what, |connection| match self.admits(connection, latest, oldest)? {
             true => Ok(Some(latest)),
             false => self.own_place(connection, key, latest),
         })
     }
 
-    fn admits(&self, connection: &Connection, place: EntryPlace) -> Result<bool, ReadFailure> {
+    fn admits(&self, connection: &Connection, place: EntryPlace, oldest: Option<Moment>) -> Result<bool, ReadFailure> {
         let maker = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, Moment(row.get(1)?)));
         let (run, started_at) = connection.prepare_cached(MAKER)?.query_row(params![place.block], maker)?;
-        Ok(self.own == Some(run) || self.oldest.is_some_and(|oldest| started_at >= oldest))
+        Ok(self.own == Some(run) || oldest.is_some_and(|oldest| started_at >= oldest))
     }
 
     /// Returns the run's own result that another run has repeated. A place later than the index's was invalidated.

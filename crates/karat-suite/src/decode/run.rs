@@ -31,7 +31,11 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         cell_line: node.and_then(|node| node.text_of("cell_line")).map(str::to_owned),
         capture: node.and_then(|node| word_at(node, "capture")).unwrap_or_default(),
         prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),
-        cache: if overrides.no_cache { CachePolicy::Off } else { cache(node) },
+        cache: match () {
+            () if overrides.no_cache => CachePolicy::Off,
+            () if overrides.judge_again => CachePolicy::Outputs,
+            () => cache(node),
+        },
         measures_judges: overrides.golden_check,
         layout: node.and_then(|node| word_at(node, "layout")).unwrap_or_default(),
         seed: large("seed").unwrap_or(1),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use karat_alert::{AlertEvent, AlertSpec, Channel, IncidentRule};
-use karat_schedule::{Missed, Overlap, ScheduleSpec, Timetable, TimetableError};
+use karat_schedule::{Missed, Overlap, ScheduleSpec, Task, Timetable, TimetableError};
 use karat_text::env_template;
 
 use super::{Decoder, integer_at, word_at};
@@ -14,17 +14,43 @@ use crate::syntax::node::{Entry, Node};
 /// Milliseconds between reminders unless an alert says otherwise.
 const QUIET_MS: u64 = 86_400_000;
 
+/// The accepted probability that a canary takes an unchanged judge for a changed one, unless a scorer says otherwise.
+const CANARY_ALPHA: f64 = 0.005;
+
 /// Cells in a message unless an alert says otherwise.
 const EXAMPLES: usize = 3;
 
 /// Options of a channel.
 const OPTIONS: &[&str] = &["url", "secret"];
 
+/// Frozen judgments of a scorer, one file a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CanarySpec {
+    /// The scorer.
+    pub scorer: String,
+    /// The folder.
+    pub folder: String,
+    /// The accepted probability that an unchanged judge is taken for a changed one.
+    pub alpha: f64,
+}
+
 impl Decoder<'_> {
     /// The schedules of the suite, in its order, without those that cannot be read.
-    pub fn schedules(&mut self, node: Option<&Node>) -> Vec<ScheduleSpec> {
+    pub fn schedules(&mut self, node: Option<&Node>, has_canary: bool) -> Vec<ScheduleSpec> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| self.schedule(entry)).collect()
+        entries.iter().filter_map(|entry| self.schedule(entry, has_canary)).collect()
+    }
+
+    /// The frozen judgments of scorers.
+    pub fn canaries(&mut self, scorers: Option<&Node>) -> Vec<CanarySpec> {
+        let entries = scorers.map(Node::entries).unwrap_or_default();
+        let canary = |entry: &Entry| {
+            let canary = entry.node.field("canary")?;
+            let folder = self.path(canary.field("source")?)?;
+            let alpha = canary.field("alpha").and_then(Node::number).unwrap_or(CANARY_ALPHA);
+            Some(CanarySpec { scorer: entry.key.clone(), folder, alpha })
+        };
+        entries.iter().filter_map(canary).collect()
     }
 
     /// The alerts of the suite, in its order, without those that cannot be read.
@@ -33,11 +59,16 @@ impl Decoder<'_> {
         entries.iter().filter_map(|entry| self.alert(entry)).collect()
     }
 
-    fn schedule(&mut self, entry: &Entry) -> Option<ScheduleSpec> {
+    fn schedule(&mut self, entry: &Entry, has_canary: bool) -> Option<ScheduleSpec> {
         let node = &entry.node;
         self.check_id(entry, "schedule")?;
-        if node.text_of("task") == Some("canary") {
-            self.refuse(node.field("task")?, "`task: canary`", "freeze documents with `karat golden pin` instead");
+        let task = if node.text_of("task") == Some("canary") { Task::Canary } else { Task::Run };
+        if let (Task::Canary, false, Some(at)) = (task, has_canary, node.field("task")) {
+            self.problems
+                .error(&at.place, "`task: canary` grades frozen judgments again, and no scorer of the suite has any")
+                .hint(
+                    "add `canary: { source: golden }` to a scorer with a rubric, and fill it with `karat golden pin`",
+                );
         }
         if let Some(budget) = node.field("budget_month_usd") {
             self.refuse(budget, "`budget_month_usd`", "set `budget_usd`, which limits each run");
@@ -49,6 +80,7 @@ impl Decoder<'_> {
             id: entry.key.clone(),
             timetable,
             zone: zone.text()?.to_owned(),
+            task,
             days: integer_at(node, "days"),
             missed: word_at(node, "missed").unwrap_or(Missed::Once),
             overlap: if node.text_of("overlap") == Some("queue") { Overlap::Queue } else { Overlap::Skip },
@@ -196,15 +228,9 @@ impl Decoder<'_> {
         let mut events = BTreeSet::new();
         for item in node.map(Node::items).unwrap_or_default() {
             let Some(text) = item.text() else { continue };
-            match serde_json::from_value(serde_json::Value::from(text)) {
-                Ok(event) => {
-                    events.insert(event);
-                }
-                Err(_) if text == "judge_moved" => {
-                    self.problems.warn(&item.place, "`judge_moved` is not implemented in this version");
-                }
-                // The grammar has reported it.
-                Err(_) => {}
+            // The grammar has reported any other text.
+            if let Ok(event) = serde_json::from_value(serde_json::Value::from(text)) {
+                events.insert(event);
             }
         }
         events.into_iter().collect()

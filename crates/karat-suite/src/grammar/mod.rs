@@ -89,8 +89,6 @@ pub(crate) enum Kind {
 pub(crate) struct Object {
     /// Name in messages and in the JSON Schema.
     pub name: &'static str,
-    /// A remark on the whole object for the published schema and the reference; mostly empty.
-    pub about: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
     /// Keys of which exactly one must be present.
@@ -122,16 +120,11 @@ impl Key {
 
 impl Object {
     pub const fn new(name: &'static str, keys: &'static [Key]) -> Self {
-        Self { name, about: "", keys, one_of: &[], foreign: &[], is_overlay: false }
+        Self { name, keys, one_of: &[], foreign: &[], is_overlay: false }
     }
 
     pub const fn overlay(mut self) -> Self {
         self.is_overlay = true;
-        self
-    }
-
-    pub const fn about(mut self, remark: &'static str) -> Self {
-        self.about = remark;
         self
     }
 

@@ -119,9 +119,6 @@ impl Writer<'_> {
         }
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
-        if !object.about.is_empty() {
-            schema.insert("description".to_owned(), object.about.into());
-        }
         schema.insert("properties".to_owned(), Value::Object(properties));
         if !required.is_empty() {
             schema.insert("required".to_owned(), json!(required));

@@ -27,7 +27,7 @@ pub(super) static SCORER: Object = Object::new(
         may("versus", Shape::Text, "System to compare outputs with: `variant:ID` or `model:ID`.", "variant:short"),
         may("consensus", Shape::Object(&CONSENSUS), "How the scores of several judges become one.", "{ method: median }"),
         may("labels", Shape::File, "File with scores by people, to calibrate the judges.", "data/labels.jsonl"),
-        may("canary", Shape::Object(&CANARY), "Accepted with a warning; this version does not act on it. Frozen judgments that are repeated in each run, to notice a judge that changed.", "{ source: canary.jsonl }"),
+        may("canary", Shape::Object(&CANARY), "Frozen judgments that a schedule with `task: canary` repeats, to notice a judge that changed.", "{ source: golden }"),
         may("parameters", Shape::Open(&PARAMETERS), "Call settings of the judges.", "{ temperature: 0 }"),
         may("timeout", Shape::Duration, "Time limit for one attempt of a judge's call.", "60s"),
     ],
@@ -57,8 +57,17 @@ static CONSENSUS: Object = Object::new(
 static CANARY: Object = Object::new(
     "canary",
     &[
-        super::must("source", Shape::File, "File with the frozen judgments.", "canary.jsonl"),
-        may("alpha", Shape::Number(0.0, 1.0), "Significance level of the test.", "0.01"),
+        super::must(
+            "source",
+            Shape::File,
+            "Folder with the frozen judgments, as `karat golden pin` writes it.",
+            "golden",
+        ),
+        may(
+            "alpha",
+            Shape::Number(0.0, 1.0),
+            "Accepted probability that a check takes an unchanged judge for a changed one.",
+            "0.005",
+        ),
     ],
-)
-.about(super::unimplemented::NOTICE);
+);

@@ -320,7 +320,12 @@ static SCHEDULE: Object = Object::new(
             "What happens with a time at which the run before is not over: it is skipped, or waits.",
             "skip",
         ),
-        may("task", Shape::Words(&["run", "canary"]), "What is done: only `run` in this version.", "run"),
+        may(
+            "task",
+            Shape::Words(&["run", "canary"]),
+            "What is done: the suite runs, or its judges grade their `canary` again.",
+            "run",
+        ),
         may(
             "keep",
             Shape::Duration,
@@ -366,7 +371,7 @@ static ALERT: Object = Object::new(
     ],
 );
 
-/// Events of alerts. This version warns of `judge_moved`, which nothing causes yet.
+/// Events of alerts.
 const EVENTS: &[&str] = &[
     "gate_failed",
     "undecided",

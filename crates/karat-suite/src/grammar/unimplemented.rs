@@ -2,13 +2,11 @@
 
 /// Address (`*` matches a name that the author invents, or a position in a list) and name of each. Without these a
 /// suite does less than it asks for, but nothing different: they are warnings.
-const NOT_YET: &[(&str, &str)] =
-    &[("schedules.*.keep", "`keep`"), ("run.stop_early", "`stop_early`"), ("scorers.*.canary", CANARY)];
+const NOT_YET: &[(&str, &str)] = &[("schedules.*.keep", "`keep`"), ("run.stop_early", "`stop_early`")];
 
 /// The beginning of the description of each key of [`NOT_YET`], and the remark on the objects that they hold.
-pub(super) const NOTICE: &str = "Accepted with a warning; this version does not act on it.";
-
-const CANARY: &str = "`canary` (use a golden set instead: `karat golden pin` freezes the documents, `karat golden check` tests whether the judge changed)";
+#[cfg(test)]
+const NOTICE: &str = "Accepted with a warning; this version does not act on it.";
 
 /// Formats of datasets that the language has and this version cannot read.
 const FORMATS: &[&str] = &["parquet"];

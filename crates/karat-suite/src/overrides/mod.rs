@@ -64,6 +64,8 @@ pub struct Overrides {
     pub max_chunks: Option<u32>,
     /// `--no-cache`: no results of earlier runs are reused.
     pub no_cache: bool,
+    /// True if outputs of earlier runs are reused, and judges judge again.
+    pub judge_again: bool,
     /// True if the run measures the judges, not the systems (`karat golden check`).
     #[serde(rename = "of_ruler")]
     pub golden_check: bool,

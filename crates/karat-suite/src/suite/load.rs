@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::decode::service::CanarySpec;
 use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::redact::Redactor;
@@ -176,6 +177,7 @@ struct Assessment {
     /// Variants and models that gates may name although this run leaves them out.
     left_out: Vec<GateReference>,
     privacy: PrivacySpec,
+    canaries: Vec<CanarySpec>,
     schedules: Vec<ScheduleSpec>,
     alerts: Vec<AlertSpec>,
     /// Notes on analyses that are left out.
@@ -215,9 +217,10 @@ fn decode_assessment(
     }
     decoder.reducible(scorers, run::decode(node.field("run"), overrides).1);
     let baseline = node.field("baseline").and_then(|baseline| decoder.path(baseline));
-    let schedules = decoder.schedules(node.field("schedules"));
+    let canaries = decoder.canaries(scorers);
+    let schedules = decoder.schedules(node.field("schedules"), !canaries.is_empty());
     let alerts = decoder.alerts(node.field("alerts"));
-    Assessment { analyses, gates, baseline, left_out, privacy, schedules, alerts, notes }
+    Assessment { analyses, gates, baseline, left_out, privacy, canaries, schedules, alerts, notes }
 }
 
 /// A dataset after the pass over its rows.
@@ -366,6 +369,7 @@ impl Assembly<'_> {
             privacy: assessment.privacy,
             statistics: run::statistics(node.field("statistics")),
             rules,
+            canaries: assessment.canaries,
             schedules: assessment.schedules,
             alerts: assessment.alerts,
             warnings,

@@ -20,6 +20,7 @@ pub(crate) mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::decode::service::CanarySpec;
 use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_types::{
@@ -73,6 +74,7 @@ pub struct Suite {
     pub(crate) privacy: karat_types::PrivacySpec,
     pub(crate) statistics: karat_types::StatisticsSpec,
     rules: GateRules,
+    pub(crate) canaries: Vec<CanarySpec>,
     pub(crate) schedules: Vec<ScheduleSpec>,
     pub(crate) alerts: Vec<AlertSpec>,
     warnings: Diagnostics,

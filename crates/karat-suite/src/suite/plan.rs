@@ -13,6 +13,7 @@ use karat_types::{
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
+use crate::decode::service::CanarySpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::suite::Suite;
@@ -25,6 +26,8 @@ pub struct Plan {
     pub header: Arc<PlanHeader>,
     /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
     pub rules: GateRules,
+    /// Frozen judgments that show whether a judge changed. No part of the plan's identity.
+    pub canaries: Vec<CanarySpec>,
     /// Times at which the suite runs. No part of the plan's identity.
     pub schedules: Vec<ScheduleSpec>,
     /// Messages about its runs. No part of the plan's identity.
@@ -84,7 +87,7 @@ impl Suite {
             let mut problem = Diagnostic::of_file(
                 Severity::Error,
                 &self.path,
-                "no cell is left to run: every combination is excluded: every combination is excluded",
+                "no cell is left to run: every combination is excluded",
             );
             problem.hint(if notes.is_empty() { "name a model and a variant".to_owned() } else { notes.join("; ") });
             return Err(problem.into());
@@ -119,6 +122,7 @@ impl Suite {
         Ok(Plan {
             header: Arc::new(header),
             rules: self.rules().clone(),
+            canaries: self.canaries.clone(),
             schedules: self.schedules.clone(),
             alerts: self.alerts.clone(),
             key_variables: self.registry.key_variables(),

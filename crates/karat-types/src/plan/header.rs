@@ -439,6 +439,8 @@ pub enum CachePolicy {
     Reuse,
     /// Those that are at most so many milliseconds older than the run.
     MaxAge(u64),
+    /// Outputs only: judges judge again, so that a changed judge shows.
+    Outputs,
     /// None: only what the run made itself.
     Off,
 }
@@ -448,7 +450,7 @@ impl CachePolicy {
     /// when the run that asks began. What it made itself it always finds.
     pub fn oldest(self, start: Moment) -> Option<Moment> {
         match self {
-            Self::Reuse => Some(Moment(i64::MIN)),
+            Self::Reuse | Self::Outputs => Some(Moment(i64::MIN)),
             Self::MaxAge(age) => Some(Moment(start.0.saturating_sub_unsigned(age))),
             Self::Off => None,
         }

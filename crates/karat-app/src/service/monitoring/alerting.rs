@@ -8,9 +8,10 @@ use karat_types::{Moment, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
+use crate::analyse::canary::CanaryFinding;
 use crate::analyse::gates::failures;
 use crate::run::stored_invocation::read_stored_invocation;
-use crate::service::monitoring::observations::{Observed, drift_request, of_drift, of_gates};
+use crate::service::monitoring::observations::{Observed, drift_request, of_canary, of_drift, of_gates};
 use crate::{App, AppError, Invocation};
 
 pub(crate) use crate::service::monitoring::observations::RunFate;
@@ -58,20 +59,42 @@ impl App {
         invocation: &Invocation,
         fate: &RunFate,
     ) -> Result<AlertedRun, AppError> {
-        let store = self.open_store()?;
-        if store.has_outcome(run)? {
+        if self.open_store()?.has_outcome(run)? {
             return Ok(AlertedRun::default());
         }
+        let mut problems = Vec::new();
+        let observed = self.observe_run(run, invocation, fate, &mut problems)?;
+        let alerted = self.alert_of(run, invocation, observed)?;
+        Ok(AlertedRun { problems: [problems, alerted.problems].concat(), ..alerted })
+    }
+
+    /// Stores incidents and messages of a canary that has ended, once.
+    ///
+    /// # Errors
+    /// As [`App::alert_of_run`].
+    pub(crate) fn alert_of_canary(
+        &self,
+        run: &str,
+        invocation: &Invocation,
+        canaries: &[CanaryFinding],
+        fate: &RunFate,
+    ) -> Result<AlertedRun, AppError> {
+        if self.open_store()?.has_outcome(run)? {
+            return Ok(AlertedRun::default());
+        }
+        let own = fate.observations(&invocation.trigger);
+        self.alert_of(run, invocation, canaries.iter().map(of_canary).chain(own).collect())
+    }
+
+    fn alert_of(&self, run: &str, invocation: &Invocation, observed: Vec<Observed>) -> Result<AlertedRun, AppError> {
         let Ok(loaded) = self.load(&Invocation::of(&invocation.suite)) else {
             return Ok(AlertedRun { problems: vec!["the suite cannot be loaded".to_owned()], ..AlertedRun::default() });
         };
         let plan = loaded.plan;
-        let mut problems = Vec::new();
-        let observed = self.observe_run(run, invocation, fate, &mut problems)?;
         let source =
             AlertSource { path: stored_path(&invocation.suite), suite: &plan.header.suite, alerts: &plan.alerts };
         let messages = self.add_observations(run, &source, observed, Some(run))?;
-        Ok(AlertedRun { messages, problems })
+        Ok(AlertedRun { messages, problems: Vec::new() })
     }
 
     fn observe_run(

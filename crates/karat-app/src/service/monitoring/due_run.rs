@@ -1,7 +1,7 @@
 //! The run of a due time: named after it, and stored once.
 
 use jiff::{SignedDuration, Timestamp};
-use karat_schedule::{ScheduleSpec, Timetable, day_of_data};
+use karat_schedule::{ScheduleSpec, Task, Timetable, day_of_data};
 use karat_store::{StoreError, StoredFiring};
 use karat_types::{Exit, Moment, RunStatus};
 
@@ -26,6 +26,7 @@ pub struct DueRun {
     pub due: Moment,
     invocation: Invocation,
     formats: Vec<Format>,
+    task: Task,
 }
 
 /// The state of a due time before it runs.
@@ -75,6 +76,7 @@ impl DueRun {
             due,
             invocation,
             formats: formats(&spec.report),
+            task: spec.task,
         }
     }
 }
@@ -167,10 +169,16 @@ impl App {
     /// The store cannot be written. A run that fails is no error here: it is in the result, and causes alerts.
     pub fn run_due(&self, due: &DueRun, execution: Execution) -> Result<DueRunEnd, AppError> {
         let execution = Execution { run_id: Some(due.run.clone()), resume: true, ..execution };
-        let outcome = self.load(&due.invocation).and_then(|loaded| self.run(loaded.plan, &due.invocation, execution));
-        let (end, failure) = match outcome {
-            Ok(end) => (Some(end), None),
-            Err(error) => (None, Some(error)),
+        let outcome = match due.task {
+            Task::Run => self
+                .load(&due.invocation)
+                .and_then(|loaded| self.run(loaded.plan, &due.invocation, execution))
+                .map(|end| (Vec::new(), end)),
+            Task::Canary => self.run_canary(&due.invocation, execution),
+        };
+        let (canaries, end, failure) = match outcome {
+            Ok((canaries, end)) => (canaries, Some(end), None),
+            Err(error) => (Vec::new(), None, Some(error)),
         };
         if let Some(error) = failure.as_ref().filter(|error| error.kind() == ErrorKind::RunInUse) {
             // Another process makes it, and alerts.
@@ -201,6 +209,7 @@ impl App {
         // An interrupted run goes on later, and alerts then.
         let alerted = match end.as_ref().map(|end| end.status) {
             Some(RunStatus::Interrupted | RunStatus::Running) => AlertedRun::default(),
+            _ if due.task == Task::Canary => self.alert_of_canary(&due.run, &due.invocation, &canaries, &fate)?,
             _ => self.alert_of_run(&due.run, &due.invocation, &fate)?,
         };
         Ok(DueRunEnd { end, summary, failure, alerted, exit })

@@ -8,6 +8,7 @@ use karat_analysis::{Decision, Verdict, Verdicts};
 use karat_report::count_noun;
 use karat_types::Exit;
 
+use crate::analyse::canary::CanaryFinding;
 use crate::error::AppError;
 use crate::{DriftRequest, RunEnd};
 
@@ -129,6 +130,17 @@ pub(crate) fn of_drift(analysis: &str, drift: &Drift) -> Observed {
         ..Facts::default()
     };
     Observed { event: AlertEvent::Drift, observation, facts, metric: Some(drift.metric.clone()) }
+}
+
+/// The observation of a scorer's judge.
+pub(crate) fn of_canary(finding: &CanaryFinding) -> Observed {
+    let summary = format!("{}: {}", finding.scorer, finding.summary);
+    let is_moved = finding.moved == Some(true);
+    let mut observed = Observed::new(AlertEvent::JudgeMoved, is_moved, &finding.scorer, summary);
+    if finding.moved.is_none() {
+        observed.observation = Observation::Unknown;
+    }
+    observed
 }
 
 /// The request for the drift of a suite's analysis on a day.

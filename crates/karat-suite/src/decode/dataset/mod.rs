@@ -297,7 +297,8 @@ impl Decoder<'_> {
             },
             None => overrides.context.now.and_then(|now| yesterday(now, &roles.zone)),
         };
-        let days = node.field("days")?;
+        // Frozen judgments may be of any day.
+        let days = node.field("days").filter(|_| !overrides.judge_again)?;
         if roles.date.is_none() {
             self.problems
                 .error(&days.place, "`days` needs `date`")
