@@ -51,7 +51,7 @@ pub use crate::inspect::doctor::{Finding, Health};
 pub use crate::inspect::figures::{Headline, RunFigures};
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
-pub use crate::inspect::messages::{Message, reply_text, request_messages};
+pub use crate::inspect::messages::{Message, reply_text, request_blobs, request_messages};
 pub use crate::inspect::runs::{RunLine, rfc3339};
 pub use crate::inspect::store_check::CheckedStore;
 pub use crate::inspect::suite_cells::SuiteCell;

@@ -12,6 +12,7 @@
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
 
 mod batches;
+mod blobs;
 mod block;
 mod database;
 mod error;
@@ -29,6 +30,7 @@ mod tests;
 pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
+pub use crate::blobs::StoredBlob;
 pub use crate::block::call_log::Reservation;
 pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};

@@ -174,6 +174,14 @@ impl Store {
         self.0.url.path()
     }
 
+    /// Returns whether there is a table. A store of an older version that is open for reading lacks the later ones.
+    pub(crate) fn has_table(&self, name: &str) -> bool {
+        let query = "select count(*) from sqlite_schema where type = 'table' and name = ?1";
+        let count =
+            self.read("the tables", |connection| Ok(connection.query_row(query, [name], |row| row.get::<_, i64>(0))?));
+        count.is_ok_and(|count| count > 0)
+    }
+
     /// Reads with a connection from the pool. `what` names the subject in an error.
     pub(crate) fn read<T>(
         &self,

@@ -11,6 +11,8 @@ errors! {
             hint "`karat run` makes one; `--store` names another place";
         PruneOnFullDisk { source: StoreError, mib: u64, path: String, name: String } => "{source}"
             hint "pruning needs 4 MiB of free space, and up to {mib} MiB to make the file smaller as well; or copy {path} and the files `{name}-*` beside it to another disk, prune the copy with `--store sqlite:COPY`, and move it back";
+        NoBlob { digest: String } => "the image or file {digest} is not stored"
+            hint "it was removed by `karat cache prune --traces`, or the run kept no requests (`run.capture`)";
         NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
         CellNotNamed { run: String, cell: String } => "`karat trace` needs a cell"

@@ -41,6 +41,33 @@ pub fn request_messages(body: &str) -> (Vec<Message>, String) {
     (messages, settings(&request))
 }
 
+/// The digests of images and files in a stored request, in order, each once.
+pub fn request_blobs(body: &str) -> Vec<String> {
+    let found = serde_json::from_str::<Value>(body).map(|request| blobs(&request)).unwrap_or_default();
+    let mut digests: Vec<String> = Vec::new();
+    for (digest, _) in found {
+        if !digests.contains(&digest) {
+            digests.push(digest);
+        }
+    }
+    digests
+}
+
+/// The digests and sizes of all `{"$blob": …, "bytes": …}` in a value.
+fn blobs(value: &Value) -> Vec<(String, u64)> {
+    match value {
+        Value::Object(map) => match map.get("$blob").and_then(Value::as_str) {
+            Some(digest) => {
+                let bytes = map.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+                vec![(digest.to_owned(), bytes)]
+            }
+            None => map.values().flat_map(blobs).collect(),
+        },
+        Value::Array(items) => items.iter().flat_map(blobs).collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn turn(turn: &Value) -> Message {
     let role = turn.get("role").or_else(|| turn.get("type")).and_then(Value::as_str).unwrap_or("user");
     let mut text = turn.get("content").or_else(|| turn.get("parts")).map_or_else(|| pretty(turn), content);
@@ -62,6 +89,9 @@ fn content(value: &Value) -> String {
 }
 
 fn part(part: &Value) -> String {
+    if let Some((_, bytes)) = blobs(part).first() {
+        return format!("[image or file, {bytes} bytes]");
+    }
     let text = part.get("text").or_else(|| part.get("thinking")).or_else(|| part.get("refusal"));
     match text.and_then(Value::as_str) {
         Some(text) => text.to_owned(),
@@ -141,6 +171,21 @@ mod tests {
         assert_eq!(texts(&json!({"instructions": "be brief", "input": "hi\nyou"})), wanted);
         assert_eq!(request_messages("plain").0, [Message::new("request", "plain".to_owned())]);
         assert_eq!(texts(&json!({"url": "http://x"})), pairs(&[("request", "{\n  \"url\": \"http://x\"\n}")]));
+    }
+
+    /// TG-04: images stand in a message with their size, and are found by their digests in every protocol.
+    #[test]
+    fn images_are_found_by_their_digests() {
+        let blob = json!({"$blob": "blake3:ab", "bytes": 9});
+        let chat = json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "see"},
+            {"type": "image_url", "image_url": {"url": blob}}]}]});
+        assert_eq!(texts(&chat), pairs(&[("user", "see\n[image or file, 9 bytes]")]));
+        let gemini = json!({"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": blob}},
+            {"inlineData": {"mimeType": "image/png", "data": blob}}]}]});
+        for body in [chat, gemini] {
+            assert_eq!(request_blobs(&body.to_string()), ["blake3:ab"]);
+        }
+        assert_eq!(request_blobs("plain"), Vec::<String>::new());
     }
 
     /// CL-04, field test C: so is the text of replies; what is unknown stays.

@@ -1,15 +1,18 @@
 //! The page of a cell (DB-14): its calls with their bytes, its output, scores and judgments, read by its ordinal alone.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_analysis::{resolve_checks, system_id};
+use karat_store::StoredBlob;
 use karat_types::{CellStatus, Moment, RunRows, SampleText, Score, Usage};
 use serde_json::Value;
 
 use crate::error::StoredError;
 use crate::inspect::address;
-use crate::inspect::calls::{CellCall, CellKeys};
+use crate::inspect::calls::{CellCall, CellKeys, Contents};
 use crate::inspect::cells::scores;
+use crate::inspect::messages::request_blobs;
 use crate::view::index::cost;
 use crate::view::query::CellQuery;
 use crate::view::run_view::RunView;
@@ -64,6 +67,33 @@ pub struct CellView {
 }
 
 impl App {
+    /// The images and files of the requests of a cell that are stored, with their media types, by digest.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sent_blobs(&self, cell: &CellView) -> Result<BTreeMap<String, String>, AppError> {
+        let store = self.existing_store()?;
+        let mut types = BTreeMap::new();
+        for call in &cell.calls {
+            let Contents::Kept(call) = &call.contents else { continue };
+            for digest in request_blobs(&call.request) {
+                if let Some(media_type) = store.blob_type(&digest)? {
+                    types.insert(digest, media_type);
+                }
+            }
+        }
+        Ok(types)
+    }
+
+    /// An image or file that was sent to a model, by the digest in stored requests.
+    ///
+    /// # Errors
+    /// It is not stored, or the store cannot be read.
+    pub fn sent_blob(&self, digest: &str) -> Result<StoredBlob, AppError> {
+        let blob = self.existing_store()?.blob(digest)?;
+        blob.ok_or_else(|| StoredError::NoBlob { digest: digest.to_owned() }.into())
+    }
+
     /// A cell of a run by its ordinal.
     ///
     /// # Errors

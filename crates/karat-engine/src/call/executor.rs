@@ -16,8 +16,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, Store, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, ModelSpec, Money, Observer, Pricing,
-    Record, Request, Score, Turn,
+    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, MediaSource, ModelSpec, Moment, Money,
+    Observer, Pricing, Record, Request, Score, Turn,
 };
 
 use crate::budget::claim::{Charge, Claim, Funds};
@@ -60,6 +60,7 @@ pub(crate) struct CallExecutor {
     requests: AtomicU64,
     spent: AtomicU64,
     service_costs: ServiceCosts,
+    began_at: Moment,
     /// Calls whose cost is unknown.
     unpriced: AtomicU64,
     /// The recipients that refuse every call.
@@ -80,6 +81,8 @@ pub(crate) struct CallExecutorInit {
     pub call_log: Option<Arc<dyn CallLog>>,
     pub batches: Option<BatchDesk>,
     pub concurrency: usize,
+    /// When this process began its part of the run.
+    pub began_at: Moment,
 }
 
 impl CallExecutor {
@@ -101,6 +104,7 @@ impl CallExecutor {
             privacy: init.privacy,
             call_log: init.call_log,
             batches: init.batches,
+            began_at: init.began_at,
             pool,
             made: AtomicU64::new(0),
             requests: AtomicU64::new(0),
@@ -178,6 +182,20 @@ impl CallExecutor {
         };
         let made = self.make_call((owner, key), request, target, &keep).boxed().await;
         made.outcome.map(|reply| reply.vectors.clone())
+    }
+
+    /// Stores the images and files of a request, where its text is stored too. Stored requests name them by digest.
+    fn keep_media(&self, request: &Request) {
+        let Request::Chat(chat) = request else { return };
+        if !self.privacy.keeps_requests() {
+            return;
+        }
+        for media in chat.messages.iter().flat_map(|message| message.content.media()) {
+            let MediaSource::Blob(blob) = &media.source else { continue };
+            let media_type = media.media_type.as_deref().unwrap_or_default();
+            // A store that cannot be written stops the run when the call's record is written.
+            self.store().keep_blob(&blob.digest, media_type, &blob.content, self.began_at).unwrap_or_default();
+        }
     }
 
     /// The store of the run.
@@ -299,7 +317,10 @@ impl CallExecutor {
             // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
             _ => match self.recorded_files.with_media(request) {
                 Ok(None) => Some(self.make_call((owner, key), request, target, &|_| {}).boxed().await),
-                Ok(Some(whole)) => Some(self.make_call((owner, key), &whole, target, &|_| {}).boxed().await),
+                Ok(Some(whole)) => {
+                    self.keep_media(&whole);
+                    Some(self.make_call((owner, key), &whole, target, &|_| {}).boxed().await)
+                }
                 Err(problem) => {
                     let message = format!("{}: {problem}", target.who);
                     Some(SettledCall::refusal(key, CallErrorCode::NotFound, message))

@@ -1,9 +1,13 @@
 //! A cell (DB-14): what was sent, and what came back?
 
+use std::collections::BTreeMap;
+
 use axum::Router;
 use axum::extract::{Path, RawQuery};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use karat_app::{CellCall, CellView, Contents, TracedCall, ViewState, reply_text, request_messages};
+use http::header;
+use karat_app::{CellCall, CellView, Contents, TracedCall, ViewState, reply_text, request_blobs, request_messages};
 use karat_page::block::Message;
 use karat_page::component::browse::filters;
 use karat_page::component::browse::pager;
@@ -26,7 +30,26 @@ const NAMES: [&str; 2] = ["n", "view"];
 
 /// The routes of a cell.
 pub(super) fn router() -> Router<State> {
-    Router::new().route("/runs/{run}/cell", get(cell))
+    Router::new().route("/runs/{run}/cell", get(cell)).route("/blobs/{digest}", get(blob))
+}
+
+/// Media types that a page may show; anything else is only saved.
+const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// An image or file that was sent.
+async fn blob(state: State, Path(digest): Path<String>) -> Result<Response, Problem> {
+    let blob = state.read(move |app| app.sent_blob(&digest).map_err(Problem::from)).await?;
+    let shown = SHOWN.contains(&blob.media_type.as_str());
+    let (kind, place) = match shown {
+        true => (blob.media_type.as_str(), "inline"),
+        false => ("application/octet-stream", "attachment"),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, place),
+        (header::CACHE_CONTROL, "private, max-age=31536000, immutable"),
+    ];
+    Ok((headers, blob.content).into_response())
 }
 
 async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
@@ -48,12 +71,18 @@ async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) ->
             ViewState::Building { .. } => (None, None),
         };
         let view = query.value("view", "`raw`", |view| (view == "raw").then_some(TextView::Raw)).unwrap_or_default();
-        Ok::<_, Problem>(document(&cell, &query, view, around))
+        let sent = app.sent_blobs(&cell)?;
+        Ok::<_, Problem>(document(&cell, &sent, &query, (view, around)))
     });
     Ok(document.await?.into())
 }
 
-fn document(cell: &CellView, query: &Query, view: TextView, (before, after): (Option<u64>, Option<u64>)) -> Document {
+fn document(
+    cell: &CellView,
+    sent: &BTreeMap<String, String>,
+    query: &Query,
+    (view, (before, after)): (TextView, (Option<u64>, Option<u64>)),
+) -> Document {
     let (run, list) = (&cell.run, query.only(&LIST));
     let to = |ordinal: u64| address::cell(run, ordinal, &list);
     let body = html! {
@@ -63,7 +92,7 @@ fn document(cell: &CellView, query: &Query, view: TextView, (before, after): (Op
             (pager::neighbours(before.map(to).as_deref(), after.map(to).as_deref(), "Previous", "Next"))
         }
         (summary(cell))
-        (section("calls", "Calls", Some("In order: steps first, then judges."), &calls(cell, query, view)))
+        (section("calls", "Calls", Some("In order: steps first, then judges."), &calls(cell, sent, query, view)))
         (section("output", "Output", None, &output(cell, view)))
         @if !cell.judgments.is_empty() {
             (section("judgments", "Judgments", None, &outputs::judgments(&cell.judgments, false)))
@@ -119,7 +148,7 @@ fn origin(cell: &CellView) -> Markup {
     }
 }
 
-fn calls(cell: &CellView, query: &Query, view: TextView) -> Markup {
+fn calls(cell: &CellView, sent: &BTreeMap<String, String>, query: &Query, view: TextView) -> Markup {
     if cell.calls.is_empty() {
         let reason = if cell.reused_from.is_some() {
             "The output was reused and names no call."
@@ -140,12 +169,12 @@ fn calls(cell: &CellView, query: &Query, view: TextView) -> Markup {
             }
         }
         @if !cell.keeps_content { p.notices { "Prompts and replies were not kept: the suite says `privacy.keep_content: false`." } }
-        (steps::render(&call_steps(cell), view))
+        (steps::render(&call_steps(cell, sent), view))
     }
 }
 
 /// The calls as steps; those of one cell are made one after the other, so their times add up.
-fn call_steps(cell: &CellView) -> Vec<Step> {
+fn call_steps(cell: &CellView, sent: &BTreeMap<String, String>) -> Vec<Step> {
     let time = |call: &CellCall| match &call.contents {
         Contents::Kept(call) => call.latency_ms.max(0.0),
         Contents::Pruned | Contents::Missing => 0.0,
@@ -157,12 +186,12 @@ fn call_steps(cell: &CellView) -> Vec<Step> {
         let length = time(call);
         let bar = (total > 0.0 && length > 0.0).then(|| (start / total, length / total));
         start += length;
-        steps.push(step(call, bar));
+        steps.push(step(call, bar, sent));
     }
     steps
 }
 
-fn step(call: &CellCall, bar: Option<(f64, f64)>) -> Step {
+fn step(call: &CellCall, bar: Option<(f64, f64)>, sent: &BTreeMap<String, String>) -> Step {
     let kind = call.judge_of.as_ref().map_or_else(String::new, |scorer| format!(", judge of {scorer}"));
     let place = if call.place.is_empty() { String::new() } else { format!(", {}", call.place) };
     let empty = Step { is_judge: call.judge_of.is_some(), bar, ..Step::default() };
@@ -185,6 +214,8 @@ fn step(call: &CellCall, bar: Option<(f64, f64)>) -> Step {
                 title: format!("{}{kind}{place}", kept.model),
                 facts: facts(kept),
                 messages: messages.into_iter().map(content).collect(),
+                images: blob_addresses(&kept.request, sent, &|media_type| SHOWN.contains(&media_type)),
+                files: blob_addresses(&kept.request, sent, &|media_type| !SHOWN.contains(&media_type)),
                 settings,
                 reply: if kept.response.is_empty() { String::new() } else { reply_text(&kept.response) },
                 request: pretty(&kept.request, &kept.request_hex),
@@ -194,6 +225,12 @@ fn step(call: &CellCall, bar: Option<(f64, f64)>) -> Step {
             }
         }
     }
+}
+
+/// Addresses of the images or files of a request that are stored.
+fn blob_addresses(request: &str, sent: &BTreeMap<String, String>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let wanted = |digest: &String| sent.get(digest).is_some_and(|media_type| is_wanted(media_type));
+    request_blobs(request).iter().filter(|digest| wanted(digest)).map(|digest| format!("/blobs/{digest}")).collect()
 }
 
 fn facts(call: &TracedCall) -> Vec<(String, String)> {

@@ -15,6 +15,7 @@
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
 //! vectors    embeddings of texts, by hash of model and text: see [`crate::reuse::vectors`]
+//! blobs      images and files that were sent, by digest: see [`crate::blobs`]
 //! firings, schedules
 //!            due times, each of which runs once, and pauses; incidents and outbox: open alerts and their messages;
 //!            outcomes: runs whose alerts are stored
@@ -260,6 +261,14 @@ const MIGRATIONS: &[&str] = &[
         at integer not null
     ) strict, without rowid;
     create index idempotency_by_time on idempotency (at);
+",
+    "
+    create table blobs (
+        digest text primary key,
+        media_type text not null,
+        at integer not null,
+        content blob not null
+    ) strict;
 ",
 ];
 

@@ -4,6 +4,7 @@ use karat_types::{Key, Moment, RunStatus};
 use rusqlite::{Connection, Transaction, params};
 use rustc_hash::FxHashMap;
 
+use crate::blobs;
 use crate::block::section_cache::SectionKind;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
@@ -62,7 +63,10 @@ impl Store {
         let mut pruned = (|| {
             index_writer::index_all(&transaction)?;
             let results = remove_results(&transaction, before)?;
-            let trace_bytes = if traces { trace_bytes(&transaction, before)? } else { 0 };
+            let trace_bytes = match traces {
+                true => trace_bytes(&transaction, before)? + blobs::bytes_before(&transaction, before)?,
+                false => 0,
+            };
             Ok(PruneResult { results, trace_bytes, ..PruneResult::default() })
         })()
         .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
@@ -71,6 +75,7 @@ impl Store {
             self.0.known_keys.discard();
             if traces {
                 remove_traces(&connection, before, attempt)?;
+                blobs::remove_before(&connection, before).map_err(|error| attempt.error(error))?;
             }
             match shrink(&connection).map_err(|error| attempt.error(error)) {
                 Ok(freed) => pruned.freed = freed,

@@ -21,17 +21,10 @@ impl Store {
         });
         let bytes = match bytes {
             // An older store, opened for reading, has no vectors.
-            Err(_) if !self.has_vectors() => return Ok(None),
+            Err(_) if !self.has_table("vectors") => return Ok(None),
             bytes => bytes?,
         };
         Ok(bytes.map(|bytes| bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()))
-    }
-
-    fn has_vectors(&self) -> bool {
-        let query = "select count(*) from sqlite_schema where name = 'vectors'";
-        let count =
-            self.read("the tables", |connection| Ok(connection.query_row(query, [], |row| row.get::<_, i64>(0))?));
-        count.is_ok_and(|count| count > 0)
     }
 
     /// Keeps the vectors of texts. One that is known already stays as it is.

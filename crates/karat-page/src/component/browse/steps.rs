@@ -35,6 +35,10 @@ pub struct Step {
     pub bar: Option<(f64, f64)>,
     /// The messages of the request.
     pub messages: Vec<Message>,
+    /// Addresses of the images of the request.
+    pub images: Vec<String>,
+    /// Addresses of its other files.
+    pub files: Vec<String>,
     /// Settings of the request beside its messages.
     pub settings: String,
     /// The text of the reply.
@@ -89,6 +93,10 @@ fn contents(step: &Step, view: TextView) -> Markup {
                             }
                         }
                     }
+                    @for (at, image) in step.images.iter().enumerate() {
+                        a href=(image) { img.sent src=(image) alt=(format!("Image {} of the request", at + 1)) width="320" height="240"; }
+                    }
+                    @for (at, file) in step.files.iter().enumerate() { p { a href=(file) { "File " (at + 1) " of the request" } } }
                     @if !step.settings.is_empty() { p.soft.small { (lines(&step.settings)) } }
                 }
                 div.column {

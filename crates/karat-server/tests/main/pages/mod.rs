@@ -3,6 +3,7 @@
 mod cells;
 mod compare;
 mod hostile;
+mod images;
 mod run;
 mod runs;
 mod sample;

@@ -1,0 +1,105 @@
+//! Images and files that were sent to models, each once, by the digest that stored requests name.
+
+use karat_types::Moment;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::error::Attempt;
+use crate::write::writer;
+use crate::{Store, StoreError};
+
+const TOUCH: &str = "update blobs set at = ?2 where digest = ?1";
+const INSERT: &str = "insert or ignore into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4)";
+const BYTES: &str = "select coalesce(sum(length(content)), 0) from blobs where at < ?1";
+const REMOVE: &str = "delete from blobs where at < ?1";
+
+/// A stored image or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBlob {
+    /// Its media type, such as `image/png`.
+    pub media_type: String,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+impl Store {
+    /// Returns the image or file with a digest, such as `blake3:…`; `None` if it is not stored.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn blob(&self, digest: &str) -> Result<Option<StoredBlob>, StoreError> {
+        if !self.has_table("blobs") {
+            return Ok(None);
+        }
+        self.read("an image", |connection| {
+            let mut statement = connection.prepare_cached("select media_type, content from blobs where digest = ?1")?;
+            let blob = |row: &rusqlite::Row<'_>| Ok(StoredBlob { media_type: row.get(0)?, content: row.get(1)? });
+            Ok(statement.query_row([digest], blob).optional()?)
+        })
+    }
+
+    /// Returns the media type of an image or file; `None` if it is not stored.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn blob_type(&self, digest: &str) -> Result<Option<String>, StoreError> {
+        if !self.has_table("blobs") {
+            return Ok(None);
+        }
+        self.read("an image", |connection| {
+            let mut statement = connection.prepare_cached("select media_type from blobs where digest = ?1")?;
+            Ok(statement.query_row([digest], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// Keeps an image or file, once however often it is sent, and notes when it was sent last.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn keep_blob(&self, digest: &str, media_type: &str, content: &[u8], at: Moment) -> Result<(), StoreError> {
+        let attempt = Attempt { path: self.path(), doing: "writing an image" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        (|| {
+            if transaction.prepare_cached(TOUCH)?.execute(params![digest, at.0])? == 0 {
+                transaction.prepare_cached(INSERT)?.execute(params![digest, media_type, at.0, content])?;
+            }
+            Ok(())
+        })()
+        .and_then(|()| transaction.commit())
+        .map_err(|error| attempt.error(error))
+    }
+}
+
+/// The size of the images and files that were last sent before a moment, in bytes.
+pub(crate) fn bytes_before(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
+    let bytes: i64 = connection.query_row(BYTES, [before.0], |row| row.get(0))?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// Removes the images and files that were last sent before a moment.
+pub(crate) fn remove_before(connection: &Connection, before: Moment) -> rusqlite::Result<()> {
+    connection.execute(REMOVE, [before.0]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// TG-04: an image is stored once, and pruned with the requests of its time; one that was sent later stays.
+    #[test]
+    fn an_image_is_stored_once_and_pruned() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&crate::StoreUrl::in_folder(folder.path())).unwrap();
+        store.keep_blob("blake3:aa", "image/png", b"\x89PNG", Moment(10)).unwrap();
+        store.keep_blob("blake3:bb", "image/png", b"\x89PNG2", Moment(10)).unwrap();
+        store.keep_blob("blake3:aa", "image/gif", b"other", Moment(30)).unwrap();
+        let first = StoredBlob { media_type: "image/png".to_owned(), content: b"\x89PNG".to_vec() };
+        assert_eq!(store.blob("blake3:aa").unwrap(), Some(first.clone()));
+        assert_eq!(store.blob("blake3:cc").unwrap(), None);
+        assert_eq!(store.prune(Moment(20), true, false).unwrap().trace_bytes, 5);
+        store.prune(Moment(20), false, true).unwrap();
+        assert!(store.blob("blake3:bb").unwrap().is_some(), "requests stay, and so do their images");
+        store.prune(Moment(20), true, true).unwrap();
+        assert_eq!((store.blob("blake3:bb").unwrap(), store.blob("blake3:aa").unwrap()), (None, Some(first)));
+    }
+}
