@@ -36,8 +36,8 @@ pub(crate) struct ScriptedOptions {
     /// The value of `vars` in the template.
     pub vars: Map<String, Value>,
     /// Rows `{match, turn, reply, tool_calls}` as JSON Lines, a JSON array, or inline. The first row whose `match` occurs
-    /// in the request, and whose `turn` (1 = the model's first reply in the conversation) is the current one, answers.
-    /// A row has `match`, `turn` or both, and `reply`, `tool_calls` (a list of `{name, arguments}`) or both.
+    /// in the request, and whose `turn` (1 = the first message of the model's side in the conversation) is the current
+    /// one, answers. A row has `match`, `turn` or both, and `reply`, `tool_calls` (a list of `{name, arguments}`) or both.
     #[schemars(schema_with = "text_or_list")]
     pub replies: Option<Replies>,
     /// Name of a prompt section: `match` must equal its whole content, so that recorded replies are found by an id.

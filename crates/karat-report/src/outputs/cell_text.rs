@@ -1,6 +1,7 @@
 //! The texts of one cell, cut to what a reader can take in.
 
 use karat_analysis::{CellScores, system_id};
+use karat_text::template::conversation_text;
 use karat_types::{CellRow, CellStatus, MetricSpec, SampleRecord, SampleText, Score};
 
 use super::select::Thresholds;
@@ -196,10 +197,10 @@ fn judge_texts(report: Report<'_>, row: &CellRow<'_>) -> Vec<JudgeText> {
     row.judgments.iter().filter_map(text).collect()
 }
 
-/// Returns an output as text: a string as it is, everything else as indented JSON.
+/// Returns an output as text: a string as it is, a conversation as its transcript, everything else as indented JSON.
 pub(crate) fn text_of(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+        other => conversation_text(other).unwrap_or_else(|| serde_json::to_string_pretty(other).unwrap_or_default()),
     }
 }

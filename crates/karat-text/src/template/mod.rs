@@ -48,6 +48,7 @@ pub use context::{Context, Source};
 use engine::TextTemplate;
 pub use error::TemplateError;
 use fences::Fences;
+pub use filters::conversation_text;
 use inserting::PlainInsertion;
 use instrument::Insertions;
 pub use json::text;

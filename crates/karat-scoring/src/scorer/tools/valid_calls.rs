@@ -15,8 +15,8 @@ use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ValidCalls {
-    /// The tools that were offered: the JSON Schema of each one's arguments, by name. Without it the counts that an
-    /// agent's output holds are used.
+    /// The tools that were offered: the JSON Schema of each one's arguments, by name. Without it those of the
+    /// suite that the step offered; of an agent's output, the counts that it holds.
     tools: BTreeMap<String, Value>,
     /// The tools of the suite, which it adds itself: used for outputs that hold no counts.
     #[schemars(skip)]

@@ -71,6 +71,21 @@ fn parse_json(value: &Value) -> Result<Value, Error> {
     }
 }
 
+/// The text of an output that is a conversation, an object with `messages`: the lines of `{{ output | transcript }}`, then
+/// what else it holds, such as `stop_reason: done`. `None` for any other output.
+pub fn conversation_text(output: &serde_json::Value) -> Option<String> {
+    let members = output.as_object()?;
+    members.get("messages").filter(|messages| messages.is_array())?;
+    let mut text = transcript::write(output);
+    // These stand in the messages.
+    let beside = members.iter().filter(|(name, _)| !["messages", "tool_calls", "text"].contains(&name.as_str()));
+    for (name, value) in beside {
+        let value = value.as_str().map_or_else(|| value.to_string(), |text| text.replace('\n', "\n  "));
+        text.push_str(&format!("\n{name}: {value}"));
+    }
+    Some(text)
+}
+
 /// `{{ output | transcript }}`: the messages, calls and results of a conversation, one a line.
 fn write_transcript(value: &Value) -> Result<String, Error> {
     let value = json::value(value).map_err(|problem| Error::new(ErrorKind::BadSerialization, problem))?;
@@ -104,6 +119,16 @@ mod tests {
         assert_eq!(read("{{ sample.nothing | fromjson }}").unwrap(), json!(null));
         let error = read("{{ sample.broken | fromjson }}").unwrap_err().message;
         assert!(error.contains("`fromjson` needs JSON, but \"[{\" is none"), "{error}");
+    }
+
+    /// TG-13, TG-35: a conversation is read as lines, with what stands beside it; any other output is no conversation.
+    #[test]
+    fn a_conversation_is_lines_and_what_stands_beside_them() {
+        let output = json!({"text": "Done.", "messages": [{"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "Done.\nBye."}], "tool_calls": [], "turns": 1, "stop_reason": "done"});
+        let text = crate::template::conversation_text(&output).unwrap();
+        assert_eq!(text, "[1] user: hi\n[1] assistant: Done.\n    Bye.\n\nturns: 1\nstop_reason: done");
+        assert_eq!(crate::template::conversation_text(&json!({"text": "a"})), None);
     }
 
     /// CL-12: what stands in a prompt cannot close its fence.

@@ -36,10 +36,12 @@ fn list(context: &CommandContext<'_>, as_json: bool) -> Result<(), Failure> {
     context.printer.text(&table(context, &["rubric", "version", "needs", "measures"], rows))
 }
 
-/// Writes a new file; one that exists may hold somebody's work.
+/// Writes a new file, in a new folder if need be; one that exists may hold somebody's work.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let written = OpenOptions::new().write(true).create_new(true).open(file);
-    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    let opened = made.and_then(|()| OpenOptions::new().write(true).create_new(true).open(file));
+    opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::AlreadyExists => "the file exists. Name another with `-o`".to_owned(),
             _ => format!("{error}. Name another file with `-o`"),
