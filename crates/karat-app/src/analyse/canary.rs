@@ -49,6 +49,11 @@ impl CanaryFinding {
         let summary = canary.map_or_else(|| "nothing could be compared".to_owned(), in_words);
         Self { scorer: scorer.to_owned(), run: run.to_owned(), moved, summary }
     }
+
+    /// The finding as a line for a terminal.
+    pub fn line(&self) -> String {
+        format!("canary of `{}` in run {}: {}", self.scorer, self.run, self.summary)
+    }
 }
 
 /// The largest shift in words, such as `quality.overall +0.52 (99.5 % CI +0.31 to +0.73, 40 items)`.
@@ -141,10 +146,13 @@ impl App {
             let CanaryFinding { run, summary, .. } = &finding;
             match finding.moved {
                 Some(true) => {
-                    let reason = format!(
-                        "the canary of `{scorer}` found in run {run} that {summary}; `karat golden pin` accepts the judge as it is now"
+                    notes.push(format!(
+                        "the canary of `{scorer}` in run {run}: {summary}; `karat golden pin` accepts the judge as it is now"
+                    ));
+                    moved.insert(
+                        scorer.clone(),
+                        format!("the canary of `{scorer}` found in run {run} that the judge moved"),
                     );
-                    moved.insert(scorer, reason);
                 }
                 None => notes.push(format!("the canary of `{scorer}` could not tell in run {run}: {summary}")),
                 Some(false) if end.0 - at.0 > MAX_AGE_DAYS * DAY_MS => notes.push(format!(

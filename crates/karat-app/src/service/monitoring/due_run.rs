@@ -5,6 +5,7 @@ use karat_schedule::{ScheduleSpec, Task, Timetable, day_of_data};
 use karat_store::{StoreError, StoredFiring};
 use karat_types::{Exit, Moment, RunStatus};
 
+use crate::analyse::canary::CanaryFinding;
 use crate::error::ServiceError;
 use crate::service::monitoring::alerting::{AlertedRun, RunFate};
 use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};
@@ -108,6 +109,16 @@ fn last_due(timetable: &Timetable, now: Timestamp) -> Option<Timestamp> {
     SEARCHED_DAYS.iter().filter_map(since).find_map(|since| timetable.last_between(since, now))
 }
 
+fn lines(canaries: &[CanaryFinding]) -> String {
+    canaries.iter().map(CanaryFinding::line).collect::<Vec<_>>().join("\n")
+}
+
+/// A judge that moved makes gates undecided.
+fn exit_of_canaries(canaries: &[CanaryFinding]) -> Exit {
+    let has_moved = canaries.iter().any(|canary| canary.moved == Some(true));
+    if has_moved { Exit::Undecided } else { Exit::Pass }
+}
+
 impl App {
     /// The run of a due time; without `due`, of the last one up to now. `due` must be one of the schedule's times.
     ///
@@ -193,8 +204,13 @@ impl App {
                 let to =
                     ReportTo { folder: None, layout: None, formats: due.formats.clone(), outputs: Outputs::default() };
                 let written = self.report_into(&due.run, &to, false)?;
-                exit = exit.worst(written.exit);
-                summary = Some(written.summary);
+                let (said, verdict) = match due.task {
+                    Task::Run => (written.summary, written.exit),
+                    // The suite's gates are about its systems.
+                    Task::Canary => (lines(&canaries), exit_of_canaries(&canaries)),
+                };
+                exit = exit.worst(verdict);
+                summary = Some(said);
             }
         }
         let fate = match (&end, &failure) {

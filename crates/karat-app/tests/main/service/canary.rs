@@ -89,13 +89,17 @@ fn gate(world: &World) -> (String, String) {
 fn a_moved_judge_makes_its_gates_undecided() {
     let world = world();
     let still = canary(&world);
-    assert_eq!(still.end.unwrap().calls, 20, "only the judge was asked, and only of what is frozen");
+    assert_eq!(still.end.as_ref().unwrap().calls, 20, "only the judge was asked, and only of what is frozen");
     assert!(world.app().incidents(Some("open")).unwrap().is_empty());
     assert_eq!(gate(&world).0, "pass");
 
     world.advance(DAY_MS);
     shift_judge(&world, 0.5);
-    canary(&world);
+    let moved = canary(&world);
+    assert_eq!((still.exit, moved.exit), (Exit::Pass, Exit::Undecided));
+    assert!(
+        moved.summary.unwrap().starts_with("canary of `quality` in run support-judges-20270303T0100Z: the judge moved")
+    );
     let open = world.app().incidents(Some("open")).unwrap();
     assert_eq!(open.len(), 1, "{open:?}");
     assert!(open[0].summary.contains("the judge moved: quality."), "{}", open[0].summary);

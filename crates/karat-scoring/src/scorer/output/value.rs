@@ -71,8 +71,8 @@ impl Metric for JsonField {
         if json::equal(given.output, given.reference) {
             return test(true);
         }
-        let shown: String = given.output.to_string().chars().take(80).collect();
-        Score::value_because(0.0, format!("it is {shown}"))
+        let shown = |value: &Value| value.to_string().chars().take(80).collect::<String>();
+        Score::value_because(0.0, format!("it is {}, not {}", shown(given.output), shown(given.reference)))
     }
 }
 

@@ -34,8 +34,8 @@ fn planted_faults_are_found() {
         let cell = cells.iter().find(|cell| cell["model"] == model && cell["sample"] == sample).unwrap();
         cell["scores"]["ended"]["reason"].as_str().unwrap()
     };
-    assert_eq!(reason("hasty", "a07"), "it is \"turns\"");
-    assert_eq!([reason("hasty", "a12"), reason("careful", "a12")], ["it is \"user\""; 2]);
+    assert_eq!(reason("hasty", "a07"), "it is \"turns\", not \"done\"");
+    assert_eq!([reason("hasty", "a12"), reason("careful", "a12")], ["it is \"user\", not \"done\""; 2]);
     assert!(
         report["notes"].to_string().contains("did not end the conversation")
             || report.to_string().contains("did not end the conversation")
