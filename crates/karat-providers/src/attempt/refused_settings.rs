@@ -33,7 +33,14 @@ const SETTINGS: [Setting; 7] = [
     },
     Setting {
         name: "response_format",
-        members: &["response_format", "responseJsonSchema", "responseMimeType", "output_config", "outputConfig"],
+        members: &[
+            "response_format",
+            "responseJsonSchema",
+            "responseMimeType",
+            "output_config",
+            "outputConfig",
+            "format",
+        ],
     },
     Setting { name: "effort", members: &["reasoning_effort", "effort", "thinkingLevel"] },
 ];
@@ -42,7 +49,7 @@ const MAX_TOKENS: &str = "max_tokens";
 const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 
 /// Members of bodies that hold settings.
-const CONTAINERS: [&str; 7] = [
+const CONTAINERS: [&str; 8] = [
     "generationConfig",
     "inferenceConfig",
     "thinkingConfig",
@@ -50,6 +57,7 @@ const CONTAINERS: [&str; 7] = [
     "output_config",
     "outputConfig",
     "reasoning",
+    "text",
 ];
 
 /// Words by which an answer says that a setting as such is refused.

@@ -7,6 +7,7 @@ use crate::codec::anthropic::Anthropic;
 use crate::codec::azure::Azure;
 use crate::codec::gemini::Gemini;
 use crate::codec::openai::embeddings::Embeddings;
+use crate::codec::openai::responses::Responses;
 use crate::codec::openai::{MISTRAL, OPENAI};
 use crate::codec::protocol::Codec;
 use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
@@ -49,8 +50,9 @@ impl Host {
 }
 
 #[rustfmt::skip]
-pub(crate) static HOSTS: [Host; 14] = [
+pub(crate) static HOSTS: [Host; 15] = [
     Host::new("openai",     &OPENAI,    "https://api.openai.com/v1",      Some("OPENAI_BASE_URL"),    &["OPENAI_API_KEY"]),
+    Host::new("openai-responses", &Responses, "https://api.openai.com/v1", Some("OPENAI_BASE_URL"), &["OPENAI_API_KEY"]),
     Host::new("anthropic",  &Anthropic, "https://api.anthropic.com",      Some("ANTHROPIC_BASE_URL"), &["ANTHROPIC_API_KEY"]),
     Host::new("gemini",     &Gemini,    "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_BASE_URL"), &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     Host::new("openrouter", &OPENAI,    "https://openrouter.ai/api/v1",   None, &["OPENROUTER_API_KEY"]),
@@ -92,7 +94,8 @@ pub(crate) fn host(name: &str) -> Option<&'static Host> {
 impl Host {
     /// Its protocol for vectors of texts; `None` if Karat knows none.
     pub fn embeddings(&self) -> Option<&'static dyn Codec> {
-        (!["anthropic", "gemini", "azure"].contains(&self.name)).then_some(&Embeddings as &dyn Codec)
+        (!["anthropic", "gemini", "azure", "openai-responses"].contains(&self.name))
+            .then_some(&Embeddings as &dyn Codec)
     }
 }
 

@@ -87,6 +87,7 @@ const PROVIDERS: &[&str] = &[
     "ollama",
     "vllm",
     "openai-compatible",
+    "openai-responses",
     "command",
     "stub",
     "scripted",

@@ -78,7 +78,14 @@ impl Registry {
     /// The model of a provider, written `PROVIDER:NAME`, that needs no entry.
     fn find_named(&self, reference: &str) -> Option<ModelSpec> {
         let (provider, name) = named::split(reference)?;
-        named::model(provider, name, *self.providers.get(provider)?)
+        let named = named::model(provider, name, *self.providers.get(provider)?)?;
+        let same = named::other_protocol(provider).and_then(|provider| {
+            self.models.iter().find(|model| model.provider == provider && (model.id == name || model.model == name))
+        });
+        Some(match same {
+            Some(known) => ModelSpec { id: named.id, provider: named.provider, ..known.clone() },
+            None => named,
+        })
     }
 
     /// The models of a provider that need no entry.

@@ -13,6 +13,11 @@ pub(super) fn provider(spelling: &str) -> &str {
     if spelling == "google" { "gemini" } else { spelling }
 }
 
+/// The provider that serves the same models in another protocol: what is known of a model there holds.
+pub(super) fn other_protocol(provider: &str) -> Option<&'static str> {
+    (provider == "openai-responses").then_some("openai")
+}
+
 /// The provider and the name of a reference; `None` if one of them is missing.
 pub(super) fn split(reference: &str) -> Option<(&str, &str)> {
     let (spelling, name) = reference.split_once(':')?;

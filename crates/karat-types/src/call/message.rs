@@ -283,9 +283,9 @@ impl ToolCall {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawTurn {
-    /// The protocol that it was written in: `chat`, `anthropic`, `gemini`. Other protocols ignore it.
+    /// The protocol that it was written in: `chat`, `responses`, `anthropic`, `gemini`. Other protocols ignore it.
     pub protocol: Arc<str>,
-    /// The message in chat completions, the list of content blocks of Anthropic, the content of Gemini.
+    /// The message in chat completions, the items of Responses, the content blocks of Anthropic, the content of Gemini.
     pub json: Arc<RawValue>,
 }
 

@@ -96,8 +96,9 @@ static ANALYSES: [(&str, &str); 13] = [
 const OPENAI_LIKE: &str = "Speaks OpenAI's protocol.";
 
 #[rustfmt::skip]
-static PROVIDERS: [ProviderExample; 17] = [
+static PROVIDERS: [ProviderExample; 18] = [
     ProviderExample { name: "openai", about: "OpenAI, and every server with its protocol: set `base_url` for vLLM, Ollama, llama.cpp or LiteLLM.", entry: r#"{ id: local, provider: openai, model: llama3.2, base_url: "http://localhost:11434/v1" }"# },
+    ProviderExample { name: "openai-responses", about: "OpenAI's Responses API: reasoning stays with the conversation over turns with tools. Nothing is stored at OpenAI. No `seed`, no `stop`.", entry: "{ id: thinker, provider: openai-responses, model: gpt-5-mini, price: { input: 0.25, output: 2.0 } }" },
     ProviderExample { name: "anthropic", about: "Anthropic's Messages API.", entry: "{ id: sonnet, provider: anthropic, model: claude-sonnet-4, price: { input: 3.0, output: 15.0 } }" },
     ProviderExample { name: "gemini", about: "Google's Gemini API.", entry: "{ id: flash, provider: gemini, model: gemini-2.5-flash, price: { input: 0.3, output: 2.5 } }" },
     ProviderExample { name: "openrouter", about: OPENAI_LIKE, entry: "{ id: qwen, provider: openrouter, model: qwen/qwen3-235b-a22b, price: { input: 0.2, output: 0.6 } }" },

@@ -1,9 +1,12 @@
 //! OpenAI's chat completions, which most other providers and every local server speak, too.
 //!
-//! `chat_turns` writes turns and tools of requests; `embeddings` is the protocol for vectors of texts.
+//! `chat_turns` writes turns and tools of requests; `embeddings` is the protocol for vectors of texts; `responses` is OpenAI's
+//! newer protocol, with its items in `response_items`.
 
 pub(crate) mod chat_turns;
 pub(crate) mod embeddings;
+pub(crate) mod response_items;
+pub(crate) mod responses;
 
 use std::fmt;
 

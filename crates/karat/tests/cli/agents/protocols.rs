@@ -60,6 +60,30 @@ fn chat_completions_loop() {
     }
 }
 
+/// TG-03, TG-11, TG-13: OpenAI's Responses: reasoning goes back encrypted, calls and results are items of their own.
+#[test]
+fn responses_loop() {
+    let items = json!([
+        { "type": "reasoning", "id": "rs_1", "encrypted_content": "c2lnbmVk" },
+        { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_order", "arguments": "{\"id\":\"A1\"}" },
+    ]);
+    let first = json!({ "status": "completed", "output": items, "usage": { "input_tokens": 50, "output_tokens": 9 } });
+    let said =
+        json!([{ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Monday." }] }]);
+    let second = json!({ "status": "completed", "output": said, "usage": { "input_tokens": 80, "output_tokens": 8 } });
+    let ([asked, answered], paths, output) = run_loop("openai-responses", first, second);
+    assert!(paths.iter().all(|path| path == "/v1/responses"), "{paths:?}");
+    assert_eq!((&asked["instructions"], &asked["store"]), (&json!("Be brief."), &json!(false)));
+    let question = json!({ "role": "user", "content": [{ "type": "input_text", "text": QUESTION }] });
+    assert_eq!(asked["input"], json!([question]));
+    let tool = json!({ "type": "function", "name": "get_order", "description": "Looks an order up.",
+        "parameters": schema(), "strict": false });
+    assert_eq!((&asked["tools"], &answered["tools"]), (&json!([tool]), &json!([tool])));
+    let result = json!({ "type": "function_call_output", "call_id": "call_1", "output": ANSWER });
+    assert_eq!(answered["input"], json!([question, items[0], items[1], result]));
+    assert_output(&output, "Monday.");
+}
+
 /// TG-11, TG-13: Anthropic's messages: the turn goes back with its signature, and the result stands in a turn of the user.
 #[test]
 fn anthropic_loop() {
