@@ -106,6 +106,52 @@ impl Store {
         })
     }
 
+    /// The time from which a schedule is followed, if it ever was.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn known_since(&self, suite: &str, schedule: &str) -> Result<Option<Moment>, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(None);
+            }
+            let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
+            let since = connection.query_row(select, params![suite, schedule], |row| row.get::<_, Option<i64>>(0));
+            Ok(since.optional()?.flatten().map(Moment))
+        })
+    }
+
+    /// The number of due times of a schedule in a state.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn count_firings(&self, suite: &str, schedule: &str, state: &str) -> Result<u64, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(0);
+            }
+            let select = "select count(*) from firings where suite = ?1 and schedule = ?2 and state = ?3";
+            let count: i64 = connection.query_row(select, params![suite, schedule, state], |row| row.get(0))?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        })
+    }
+
+    /// The last due time of a schedule that ran to its end.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn last_done(&self, suite: &str, schedule: &str) -> Result<Option<StoredFiring>, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(None);
+            }
+            let select = format!(
+                "select {COLUMNS} from firings where suite = ?1 and schedule = ?2 and state = 'done' order by due desc limit 1"
+            );
+            Ok(connection.query_row(&select, params![suite, schedule], read_firing).optional()?)
+        })
+    }
+
     /// The time since which a schedule is paused.
     ///
     /// # Errors

@@ -130,6 +130,51 @@ impl Store {
         })
     }
 
+    /// The incidents that were ever open, in pages: the newest first, those before an id; with a state, only those in it.
+    /// Ids grow with time, so a page stays while incidents change.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn incidents_before(
+        &self,
+        state: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredIncident>, StoreError> {
+        self.read("the incidents", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from incidents where state <> 'watching' and (?1 is null or state = ?1) \
+                 and (?2 is null or id < ?2) order by id desc limit ?3"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![state, before, limit], read_incident)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The number of incidents by suite and event that are open or acknowledged.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn count_open_incidents(&self) -> Result<Vec<(String, String, u64)>, StoreError> {
+        self.read("the incidents", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = "select suite, coalesce(json_extract(body, '$.event'), ''), count(*) from incidents \
+                          where state in ('open', 'acknowledged') group by 1, 2";
+            let mut statement = connection.prepare_cached(select)?;
+            let rows = statement.query_map([], |row| {
+                Ok((row.get(0)?, row.get(1)?, u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0)))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// An incident by its id.
     ///
     /// # Errors
@@ -176,6 +221,25 @@ mod tests {
 
     fn message(id: &str) -> StoredMessage {
         StoredMessage { id: id.to_owned(), next_at: Some(Moment(1)), ..StoredMessage::default() }
+    }
+
+    /// SV-02: pages of incidents neither repeat nor miss one while others change.
+    #[test]
+    fn pages_of_incidents_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let numbered = |at: i64| StoredIncident { key: at.to_string(), ..incident(&format!("inc_{at}"), "open") };
+        let outcome = RunOutcome { incidents: (1..=5).map(numbered).collect(), ..RunOutcome::default() };
+        store.add_outcome("run", &outcome, Moment(1)).unwrap();
+        let ids = |state, before| {
+            let page = store.incidents_before(state, before, 2).unwrap();
+            page.into_iter().map(|it| it.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(None, None), ["inc_5", "inc_4"]);
+        store.change_incident("inc_3", "closed", r#"{"event":"drift"}"#, Moment(9)).unwrap();
+        assert_eq!(ids(None, Some("inc_4")), ["inc_3", "inc_2"]);
+        assert_eq!(ids(Some("closed"), None), ["inc_3"]);
+        assert_eq!(store.count_open_incidents().unwrap(), [("support".to_owned(), String::new(), 4)]);
     }
 
     /// SV-15: the changes of a run are stored together, and once; a subject has one incident that is not closed.

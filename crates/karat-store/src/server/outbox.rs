@@ -108,6 +108,45 @@ impl Store {
         })
     }
 
+    /// The messages in pages: the newest first, those before an id; with a state, only those in it. Ids grow with time.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn messages_before(
+        &self,
+        state: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        self.read("the outbox", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from outbox where (?1 is null or state = ?1) and (?2 is null or id < ?2) \
+                 order by id desc limit ?3"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![state, before, limit], read_message)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// A message by its id.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn message(&self, id: &str) -> Result<Option<StoredMessage>, StoreError> {
+        self.read("the outbox", |connection| {
+            if !has_table(connection)? {
+                return Ok(None);
+            }
+            let select = format!("select {COLUMNS} from outbox where id = ?1");
+            Ok(connection.query_row(&select, params![id], read_message).optional()?)
+        })
+    }
+
     /// The number of messages in a state.
     ///
     /// # Errors
