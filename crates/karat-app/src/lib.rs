@@ -19,7 +19,7 @@ mod view;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use karat_providers::LimiterPool;
 use karat_store::{Store, StoreError};
@@ -69,7 +69,8 @@ pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
 pub use crate::service::monitoring::delivery::Delivered;
 pub use crate::service::monitoring::due_run::{DueRun, DueRunEnd, DueState};
-pub use crate::service::monitoring::incidents::{IncidentLine, MessageLine};
+pub use crate::service::monitoring::followed_suites::FollowedSuites;
+pub use crate::service::monitoring::incidents::{AlertCounts, IncidentLine, MessageLine};
 pub use crate::service::monitoring::scheduler::{Due, Scheduler};
 pub use crate::service::monitoring::schedules::{DueTime, FiringLine, ScheduleLine, due_times, parse_time};
 pub use crate::service::order::{OrderAction, QueueOrder};
@@ -184,6 +185,8 @@ struct SessionState {
     run_pages: Mutex<KeptPages>,
     /// The writer of traces, and the rules of what is kept.
     traces: TraceState,
+    /// The address under which people open the server, for links in messages.
+    public_url: OnceLock<String>,
 }
 
 impl Session {
@@ -197,6 +200,16 @@ impl Session {
             true => Ok(Self(Arc::new(SessionState { root: Some(root), ..SessionState::default() }))),
             false => Err(io::ErrorKind::NotADirectory.into()),
         }
+    }
+
+    /// Sets the address under which people open the server, once.
+    pub fn set_public_url(&self, url: &str) {
+        let _ = self.0.public_url.set(url.trim_end_matches('/').to_owned());
+    }
+
+    /// The address of a run's page, if the server has one that people know.
+    fn run_link(&self, run: &str) -> Option<String> {
+        self.0.public_url.get().map(|url| format!("{url}/runs/{run}"))
     }
 
     /// The folder that suites and their files must lie below.

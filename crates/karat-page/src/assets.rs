@@ -15,8 +15,12 @@ const STYLES: &[&str] = &[
 ];
 
 /// The script's files in the order in which they are joined.
-const SCRIPTS: &[&str] =
-    &[include_str!("../assets/linked.js"), include_str!("../assets/page.js"), include_str!("../assets/live.js")];
+const SCRIPTS: &[&str] = &[
+    include_str!("../assets/linked.js"),
+    include_str!("../assets/page.js"),
+    include_str!("../assets/live.js"),
+    include_str!("../assets/post.js"),
+];
 
 /// Inter, variable, Latin; its licence is `assets/inter-OFL.txt`.
 const FONT: &[u8] = include_bytes!("../assets/inter-latin.woff2");

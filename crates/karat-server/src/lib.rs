@@ -31,7 +31,6 @@ mod target;
 mod telemetry;
 
 pub use api::openapi::openapi;
-pub use runs::background::Background;
 pub use serving::server::{ServeError, Server};
 pub use settings::{Log, Purpose, QueueLimits, Settings};
 pub use target::Target;

@@ -17,6 +17,13 @@ pub struct Settings {
     pub queue: QueueLimits,
     /// Gets a JSON object for each request and each change of a run, if they are wanted.
     pub log: Option<Log>,
+    /// Gets a line for the operator when a scheduled run starts or ends, is skipped, or a message cannot be sent. With `log`,
+    /// the lines are part of it.
+    pub notes: Option<Log>,
+    /// Suites whose schedules are followed; without any, `karat.yaml` of the root and of the folders in it.
+    pub schedules: Vec<String>,
+    /// The address under which people open the server, for links in messages.
+    pub public_url: Option<String>,
     /// True if `/metrics` needs no token.
     pub metrics_open: bool,
 }

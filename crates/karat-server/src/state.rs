@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use karat_app::{App, Stop};
+use karat_app::{App, FollowedSuites, Stop};
 use karat_types::Moment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -14,7 +14,9 @@ use crate::guard::Guard;
 use crate::guard::keys::KeysUnderWay;
 use crate::guard::limits::RequestLimits;
 use crate::runs::active_runs::ActiveRuns;
+use crate::runs::background::BackgroundParts;
 use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
+use crate::runs::due_queue::DueQueue;
 
 use crate::problem::Problem;
 use crate::settings::{Purpose, Settings};
@@ -37,6 +39,10 @@ struct Shared {
     settings: Settings,
     guard: Guard,
     runs: ActiveRuns,
+    /// Due runs that wait for a place.
+    due: DueQueue,
+    /// The suites whose schedules are followed.
+    suites: FollowedSuites,
     wake: Wake,
     keys: KeysUnderWay,
     limits: RequestLimits,
@@ -62,13 +68,20 @@ impl State {
         let streams = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
         let (runs, wake, keys) = (ActiveRuns::default(), Wake::default(), KeysUnderWay::default());
         let limits = RequestLimits::default();
-        let log = ServerLog { out: settings.log.clone(), clock: app.clock.clone() };
+        let log = ServerLog { out: settings.log.clone(), notes: settings.notes.clone(), clock: app.clock.clone() };
+        let is_safe = !matches!(settings.purpose, Purpose::Serve { allow_commands: true });
+        let suites = FollowedSuites::new(app.clone(), settings.schedules.clone(), is_safe);
+        if let Some(url) = &settings.public_url {
+            app.opened.set_public_url(url);
+        }
         let (telemetry, pulse) = (Telemetry { metrics: Metrics::default(), log }, OnceLock::new());
         Ok(Self(Arc::new(Shared {
             app,
             settings,
             guard,
             runs,
+            due: DueQueue::default(),
+            suites,
             wake,
             keys,
             limits,
@@ -90,6 +103,28 @@ impl State {
         &self.0.runs
     }
 
+    /// The due runs that wait for a place.
+    pub fn due(&self) -> &DueQueue {
+        &self.0.due
+    }
+
+    /// The suites whose schedules are followed.
+    pub fn suites(&self) -> &FollowedSuites {
+        &self.0.suites
+    }
+
+    /// The parts that the background of this server shares.
+    pub fn background_parts(&self) -> BackgroundParts {
+        BackgroundParts {
+            app: self.0.app.clone(),
+            suites: self.0.suites.clone(),
+            stop: self.0.stop.clone(),
+            due: self.0.due.clone(),
+            wake: self.0.wake.clone(),
+            telemetry: self.0.telemetry.clone(),
+        }
+    }
+
     /// The parts that the dispatcher of this server shares.
     pub fn dispatcher_parts(&self, allow_commands: bool) -> DispatcherParts {
         DispatcherParts {
@@ -97,6 +132,7 @@ impl State {
             allow_commands,
             most: self.0.settings.queue.max_runs.max(1),
             runs: self.0.runs.clone(),
+            due: self.0.due.clone(),
             stop: self.0.stop.clone(),
             wake: self.0.wake.clone(),
             telemetry: self.0.telemetry.clone(),
@@ -200,5 +236,36 @@ impl FromRequestParts<Self> for State {
 
     async fn from_request_parts(_: &mut Parts, state: &Self) -> Result<Self, Infallible> {
         Ok(state.clone())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::settings::QueueLimits;
+
+    /// The state of a server that was never asked anything.
+    pub(crate) fn idle() -> State {
+        let folder = std::path::PathBuf::from("/nonexistent");
+        let app = App {
+            store: karat_app::StoreUrl::in_folder(&folder),
+            home: folder,
+            lookup: Arc::new(|_| None),
+            clock: Arc::new(karat_types::FixedClock(Moment(0))),
+            own_program: None,
+            opened: karat_app::Session::default(),
+        };
+        let settings = Settings {
+            listen: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
+            hosts: Vec::new(),
+            purpose: Purpose::View { style: false },
+            queue: QueueLimits::default(),
+            log: None,
+            notes: None,
+            schedules: Vec::new(),
+            public_url: None,
+            metrics_open: false,
+        };
+        State::new(app, settings).unwrap()
     }
 }

@@ -31,7 +31,19 @@ impl Target {
 }
 
 /// The first parts of the API's addresses: what is not a page.
-const API: [&str; 8] = ["eval", "openapi.json", "suites", "livez", "healthz", "metrics", "traces", "v1"];
+const API: [&str; 11] = [
+    "eval",
+    "openapi.json",
+    "suites",
+    "schedules",
+    "incidents",
+    "outbox",
+    "livez",
+    "healthz",
+    "metrics",
+    "traces",
+    "v1",
+];
 
 /// Returns whether an address belongs to the API.
 pub(crate) fn is_api_path(path: &str) -> bool {

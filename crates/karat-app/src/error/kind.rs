@@ -25,6 +25,8 @@ pub enum ErrorKind {
     RunInUse,
     /// Nothing is left to do in the run.
     RunFinished,
+    /// A message was sent, and cannot be tried again.
+    AlreadySent,
     /// The run has to be finished first.
     NotFinished,
     /// The store cannot be opened, read or written now.
@@ -62,11 +64,13 @@ impl AppError {
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
             Self::Service(
-                ServiceError::NoSchedule { .. }
+                ServiceError::NotFollowed { .. }
+                | ServiceError::NoSchedule { .. }
                 | ServiceError::NoAlert { .. }
                 | ServiceError::NoIncident { .. }
                 | ServiceError::NoMessage { .. },
             ) => ErrorKind::NotFound,
+            Self::Service(ServiceError::MessageSent { .. }) => ErrorKind::AlreadySent,
             Self::Service(ServiceError::NoClient { .. }) => ErrorKind::Internal,
             Self::Service(_) => ErrorKind::BadRequest,
             Self::Store(error) => store_kind(error),

@@ -8,6 +8,8 @@ errors! {
     enum ServiceError {
         Timetable { problem: String } => "{problem}";
         BadTime { flag: String, text: String } => "`{flag} {text}` is no time" hint "write it as `2027-03-28T01:00Z`";
+        NotFollowed { suite: String, known: Names } =>
+            "no suite `{suite}` with schedules is followed here" hint "suites: {known}";
         NoSchedule { suite: String, schedule: String, known: Names } =>
             "the suite {suite} has no schedule `{schedule}`" hint "schedules: {known}";
         NoAlert { suite: String, alert: String, known: Names } =>
@@ -19,6 +21,7 @@ errors! {
             "there is no incident `{id}` that is not closed" hint "`karat alert ls` lists them";
         NoMessage { id: String } =>
             "there is no message `{id}` that was not sent" hint "`karat alert ls --outbox` lists them";
+        MessageSent { id: String } => "the message `{id}` was sent" hint "only messages that were not are sent again";
         NoClient { problem: String } => "sending alerts: {problem}" hint "check HTTPS_PROXY, and the system's certificates";
     }
 }

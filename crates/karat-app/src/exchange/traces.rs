@@ -16,7 +16,6 @@ use karat_types::Moment;
 use serde_json::{Value, json};
 
 use crate::error::FileError;
-use crate::suite::preset::SuiteFiles;
 use crate::suite::root::RootFiles;
 use crate::{App, AppError};
 
@@ -137,8 +136,11 @@ impl App {
     /// Reads the rules of the suites. Where two suites speak of one dataset, the first counts, unless only the other one
     /// keeps no content.
     fn trace_rules(&self, known: &mut BTreeMap<String, Arc<RowRule>>) {
-        let paths = self.followed_suites().into_iter();
-        let read = paths.filter_map(|path| trace_rules(Arc::new(SuiteFiles), &path).ok()).flatten();
+        // Without a root nothing takes traces.
+        let Some(root) = self.opened.root() else { return };
+        let files: Arc<RootFiles> = Arc::new(RootFiles::new(root.to_owned()));
+        let paths = self.found_suites().into_iter();
+        let read = paths.filter_map(|path| trace_rules(files.clone(), &path).ok()).flatten();
         let mut rules: BTreeMap<String, Arc<RowRule>> = BTreeMap::new();
         for (name, rule) in read {
             let rule = Arc::new(RowRule::of(&rule));
@@ -148,16 +150,6 @@ impl App {
             }
         }
         known.extend(rules);
-    }
-
-    /// The suites that a server follows: `karat.yaml` of its root, and of the folders in it.
-    fn followed_suites(&self) -> Vec<String> {
-        let Some(root) = self.opened.root() else { return Vec::new() };
-        let folders = std::fs::read_dir(root).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
-        let mut paths: Vec<_> = std::iter::once(root.to_owned()).chain(folders).collect();
-        paths.sort();
-        let suites = paths.into_iter().map(|folder| folder.join("karat.yaml")).filter(|path| path.is_file());
-        suites.filter_map(|path| path.to_str().map(str::to_owned)).collect()
     }
 
     /// Removes days that are older than a rule allows. What cannot be removed now is tried again in a minute.

@@ -1,7 +1,5 @@
 //! The health of the store, and the suites that a server may run.
 
-use std::path::Path;
-
 use karat_providers::{Settings, probe_address};
 use serde::Serialize;
 
@@ -77,22 +75,13 @@ impl App {
 
     /// The suites that can be run: those of the root and of its folders, by name, then the presets.
     pub fn suites(&self) -> Vec<SuiteLine> {
-        let root = self.opened.root().unwrap_or(Path::new("."));
-        let mut suites = Vec::new();
-        if root.join(FILE).is_file() {
-            suites.push(SuiteLine { suite: FILE.to_owned(), kind: "file", path: Some(FILE.to_owned()) });
-        }
-        let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
-        let mut names: Vec<String> = folders
-            .filter(|folder| folder.path().join(FILE).is_file())
-            .filter_map(|folder| folder.file_name().into_string().ok())
+        let found = self.found_suites().into_iter().take(MOST_SUITES);
+        let mut suites: Vec<SuiteLine> = found
+            .map(|path| {
+                let folder = path.strip_suffix(&format!("/{FILE}")).unwrap_or(&path);
+                SuiteLine { suite: folder.to_owned(), kind: "file", path: Some(path) }
+            })
             .collect();
-        names.sort();
-        names.truncate(MOST_SUITES);
-        suites.extend(names.into_iter().map(|name| {
-            let path = Some(format!("{name}/{FILE}"));
-            SuiteLine { suite: name, kind: "file", path }
-        }));
         let presets = preset_names().into_iter();
         suites.extend(presets.map(|name| SuiteLine { suite: name.to_string(), kind: "preset", path: None }));
         suites

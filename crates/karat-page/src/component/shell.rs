@@ -130,6 +130,8 @@ impl Document {
                                 a data-go="go-runs" href="/" { "Runs" }
                                 " · "
                                 a data-go="go-compare" href="/compare" { "Compare" }
+                                " · "
+                                a href="/service" { "Service" }
                             }
                         }
                         p { (line(self.foot.as_deref().unwrap_or("Made by karat."))) }

@@ -7,6 +7,14 @@ use serde_json::{Map, Value};
 use crate::api::query::check_name;
 use crate::problem::Problem;
 
+/// Reads a body that has no fields.
+///
+/// # Errors
+/// It is no JSON object, or has a field.
+pub(crate) fn read_nothing(body: &Bytes) -> Result<(), Problem> {
+    read::<Map<String, Value>>(body, &[]).map(drop)
+}
+
 /// Reads a body that may have these fields.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::{StatusCode, Uri};
-use karat_app::Access;
+use karat_app::{Access, App, FollowedSuites};
 use serde_json::json;
 
 use crate::api::query::Query;
@@ -14,6 +14,28 @@ use crate::state::State;
 
 /// Free bytes of the disk below which a server is down.
 const LEAST_FREE: u64 = 256 << 20;
+
+/// The state of schedules and alerts. A store that cannot be read says so by itself.
+struct Service {
+    late: usize,
+    dead: u64,
+    broken: Vec<String>,
+}
+
+impl Service {
+    fn look(app: &App, suites: &FollowedSuites) -> Self {
+        let schedules = suites.schedules().unwrap_or_default();
+        Self {
+            late: schedules.iter().filter(|line| line.late_since.is_some()).count(),
+            dead: app.alert_counts().unwrap_or_default().dead,
+            broken: suites.broken_suites().into_iter().map(|(path, _)| path).collect(),
+        }
+    }
+
+    fn is_degraded(&self) -> bool {
+        self.late > 0 || self.dead > 0 || !self.broken.is_empty()
+    }
+}
 
 /// The process answers.
 pub(super) async fn livez(uri: Uri) -> Result<&'static str, Problem> {
@@ -25,12 +47,18 @@ pub(super) async fn livez(uri: Uri) -> Result<&'static str, Problem> {
 pub(super) async fn healthz(state: State, access: Option<Extension<Access>>, uri: Uri) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     let store = state.look_up(|app| Ok::<_, Problem>(app.store_health())).await?;
+    let suites = state.suites().clone();
+    let service = state.look_up(move |app| Ok::<_, Problem>(Service::look(app, &suites))).await?;
     let tick_s = state.pulse().map(|pulse| pulse.age().as_secs());
     let is_stopping = state.stop().is_set();
     let is_hung = tick_s.is_some_and(|age| age > HUNG.as_secs());
     let is_full = store.disk_free_bytes.is_some_and(|free| free < LEAST_FREE);
     let is_down = !store.is_writable || is_full || is_hung || is_stopping;
-    let status = if is_down { "down" } else { "ok" };
+    let status = match () {
+        () if is_down => "down",
+        () if service.is_degraded() => "degraded",
+        () => "ok",
+    };
     let mut health = json!({ "status": status });
     if access.is_some() {
         health["checks"] = json!({
@@ -40,6 +68,9 @@ pub(super) async fn healthz(state: State, access: Option<Extension<Access>>, uri
             "tick_s": tick_s,
             "stopping": is_stopping,
             "runs_active": state.runs().count(),
+            "schedules_late": service.late,
+            "outbox_dead": service.dead,
+            "suites_broken": service.broken,
         });
         health["last_run"] = store.last_run.map_or_else(
             || json!({}),

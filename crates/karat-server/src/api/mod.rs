@@ -5,7 +5,7 @@
 //! - `start`: plans, starts and continues runs.
 //! - `suites`: the suites that can be run. `health`: whether the server works.
 //! - `metrics`: figures for Prometheus. `openapi/`: the description of the API.
-//! - `traces`: calls of models that applications report.
+//! - `service/`: schedules, incidents and messages. `traces`: calls of models that applications report.
 //! - `report`: reports in every format. `events`: what happens in a run, as it happens.
 
 mod body;
@@ -17,32 +17,43 @@ mod query;
 mod report;
 mod run_list;
 mod run_object;
+mod service;
 mod start;
 mod suites;
 pub(crate) mod traces;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 pub(crate) use run_object::RunObject;
 
 use crate::state::State;
 
-/// The routes of the API.
+/// Paths and their handlers, so that a test can hold the description to them.
+pub(crate) type Routes = Vec<(&'static str, MethodRouter<State>)>;
+
+/// The routes of the API, without those of traces.
 pub(crate) fn router() -> Router<State> {
-    Router::new()
-        .route("/metrics", get(metrics::metrics))
-        .route("/openapi.json", get(openapi::document))
-        .route("/livez", get(health::livez))
-        .route("/healthz", get(health::healthz))
-        .route("/suites", get(suites::suites))
-        .route("/eval/plan", post(start::plan))
-        .route("/eval/run", post(start::run))
-        .route("/eval/runs", get(run_list::list))
-        .route("/eval/runs/{run}", get(run_object::one))
-        .route("/eval/runs/{run}/events", get(events::events))
-        .route("/eval/runs/{run}/report", get(report::report))
-        .route("/eval/runs/{run}/cancel", post(run_object::cancel))
-        .route("/eval/runs/{run}/resume", post(start::resume))
-        .route("/eval/runs/{run}/retry", post(start::retry))
+    routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods))
+}
+
+fn routes() -> Routes {
+    let mut routes = vec![
+        ("/metrics", get(metrics::metrics)),
+        ("/openapi.json", get(openapi::document)),
+        ("/livez", get(health::livez)),
+        ("/healthz", get(health::healthz)),
+        ("/suites", get(suites::suites)),
+        ("/eval/plan", post(start::plan)),
+        ("/eval/run", post(start::run)),
+        ("/eval/runs", get(run_list::list)),
+        ("/eval/runs/{run}", get(run_object::one)),
+        ("/eval/runs/{run}/events", get(events::events)),
+        ("/eval/runs/{run}/report", get(report::report)),
+        ("/eval/runs/{run}/cancel", post(run_object::cancel)),
+        ("/eval/runs/{run}/resume", post(start::resume)),
+        ("/eval/runs/{run}/retry", post(start::retry)),
+    ];
+    routes.extend(service::routes());
+    routes
 }

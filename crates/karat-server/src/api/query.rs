@@ -46,6 +46,18 @@ impl Query {
         value.parse().map(Some).map_err(|_| Problem::bad_request(format!("`{name}` must be {form}")))
     }
 
+    /// The rows of a page: `limit`, from 1 to 200, 50 without it.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn page_limit(&self) -> Result<usize, Problem> {
+        let limit = self.parse::<usize>("limit", "a number from 1 to 200")?.unwrap_or(50);
+        match limit {
+            1..=200 => Ok(limit),
+            _ => Err(Problem::bad_request("`limit` must be a number from 1 to 200")),
+        }
+    }
+
     /// The choice among values by their names; the first is the default.
     ///
     /// # Errors

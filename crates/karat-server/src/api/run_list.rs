@@ -40,10 +40,7 @@ struct RunPage {
 
 pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     let query = Query::read(&uri, &NAMES)?;
-    let limit = query.parse::<usize>("limit", "a number from 1 to 200")?.unwrap_or(50);
-    if !(1..=200).contains(&limit) {
-        return Err(Problem::bad_request("`limit` must be a number from 1 to 200"));
-    }
+    let limit = query.page_limit()?;
     let status = query.choose("status", &STATUSES)?;
     let text = |name: &str| query.get(name).map(str::to_owned);
     let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: text("since") };

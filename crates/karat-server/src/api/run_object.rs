@@ -80,6 +80,10 @@ pub(super) async fn cancel(state: State, Path(run): Path<String>, uri: Uri) -> R
         return Ok(RunObject::read(&state, run.state.run_id).await?.accept());
     }
     let id = run.state.run_id.clone();
+    if state.due().remove(&id) {
+        let due = id.clone();
+        state.read(move |app| app.cancel_due_run(&due)).await?;
+    }
     if state.read(move |app| app.cancel_queued(&id)).await? {
         return Ok(Json(RunObject::read(&state, run.state.run_id).await?).into_response());
     }

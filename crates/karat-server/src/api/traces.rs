@@ -19,6 +19,7 @@ use serde::Serialize;
 use tower_http::decompression::RequestDecompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::api::Routes;
 use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::settings::Purpose;
@@ -41,13 +42,16 @@ const FUTURE: &str = "the call begins in the future: check the clock of the send
 
 /// The routes, whose bodies may be larger than those of others.
 pub(crate) fn router() -> Router<State> {
-    Router::new()
-        .route("/traces", post(add_lines))
-        .route("/v1/traces", post(add_spans))
+    let routes = routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    routes
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(RequestDecompressionLayer::new())
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
-        .route("/traces", get(list))
+}
+
+/// Paths and their handlers.
+pub(super) fn routes() -> Routes {
+    vec![("/traces", get(list).post(add_lines)), ("/v1/traces", post(add_spans))]
 }
 
 /// The answer to lines of rows.
@@ -158,8 +162,21 @@ async fn add(state: &State, dataset: String, rows: Vec<Row>) -> Result<karat_app
     if matches!(state.settings().purpose, Purpose::View { .. }) {
         return Err(Problem::forbidden("`karat view` takes no traces").with_hint("`karat serve` does"));
     }
-    let adding = move |app: &karat_app::App| app.add_traces(&dataset, rows).map_err(TracesProblem);
-    state.look_up(adding).await
+    let name = dataset.clone();
+    let adding = move |app: &karat_app::App| app.add_traces(&name, rows).map_err(TracesProblem);
+    let traces = state.look_up(adding).await?;
+    let added = &traces.added;
+    let counts = [
+        ("accepted", added.new),
+        ("duplicate", added.replaced),
+        ("sampled_out", added.sampled_out),
+        ("rejected", traces.in_the_future.len() as u64),
+    ];
+    for (outcome, rows) in counts.into_iter().filter(|(_, rows)| *rows > 0) {
+        let labels = [("dataset", dataset.as_str()), ("outcome", outcome)];
+        state.telemetry().metrics.add("traces_total", &labels, rows as f64);
+    }
+    Ok(traces)
 }
 
 /// The problem of rows that were not written.

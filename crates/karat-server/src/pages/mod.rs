@@ -9,6 +9,7 @@
 //! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
 //! | `series` | `/series/SUITE`: is a dated suite slipping? |
+//! | `service` | `/service`: what runs by itself, what is wrong, was everybody told? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
 //! `assets` serves style, script and font. `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
@@ -26,6 +27,7 @@ mod run;
 mod runs;
 mod sample;
 mod series;
+mod service;
 mod style;
 mod trace;
 
@@ -46,7 +48,8 @@ pub(crate) fn router(state: &State) -> Router<State> {
         .merge(cells::router())
         .merge(sample::router())
         .merge(trace::router())
-        .merge(series::router());
+        .merge(series::router())
+        .merge(service::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } | Purpose::Serve { .. } => pages,

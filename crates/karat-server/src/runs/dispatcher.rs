@@ -7,11 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use karat_app::{App, AppError, CallRecording, ErrorKind, Execution, QueueEnd, QueuedRun, RunEnd, Stop};
+use karat_app::{
+    AlertedRun, App, AppError, CallRecording, DueRun, ErrorKind, Execution, QueueEnd, QueuedRun, RunEnd, Stop,
+};
 use karat_types::RunStatus;
 use tokio::time::Instant;
 
 use crate::runs::active_runs::ActiveRuns;
+use crate::runs::due_queue::DueQueue;
 use crate::runs::measure::{self, RunMetrics};
 use crate::telemetry::Telemetry;
 
@@ -34,6 +37,7 @@ struct Shared {
     allow_commands: bool,
     most: usize,
     runs: ActiveRuns,
+    due: DueQueue,
     stop: Stop,
     wake: Wake,
     telemetry: Telemetry,
@@ -64,6 +68,8 @@ pub(crate) struct DispatcherParts {
     /// Runs at one time.
     pub most: usize,
     pub runs: ActiveRuns,
+    /// Due runs that wait.
+    pub due: DueQueue,
     /// Set when the server stops.
     pub stop: Stop,
     pub wake: Wake,
@@ -76,10 +82,10 @@ impl Dispatcher {
     /// # Errors
     /// The system refuses a thread.
     pub fn start(parts: DispatcherParts) -> std::io::Result<Self> {
-        let DispatcherParts { app, allow_commands, most, runs, stop, wake, telemetry } = parts;
+        let DispatcherParts { app, allow_commands, most, runs, due, stop, wake, telemetry } = parts;
         let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple());
         let looked_at = Mutex::new(Instant::now());
-        let shared = Arc::new(Shared { app, owner, allow_commands, most, runs, stop, wake, telemetry, looked_at });
+        let shared = Arc::new(Shared { app, owner, allow_commands, most, runs, due, stop, wake, telemetry, looked_at });
         let own = Arc::clone(&shared);
         std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || own.run())?;
         Ok(Self(shared))
@@ -128,9 +134,71 @@ impl Shared {
                     self.telemetry.log.run(&run, "interrupted", Some("its server crashed three times while it ran"));
                 }
             }
+            self.start_due();
             self.start_waiting();
             self.wake.wait(TICK);
         }
+    }
+
+    /// Due runs go first: they are few, and a queue may be long.
+    fn start_due(self: &Arc<Self>) {
+        while self.runs.count() < self.most && !self.stop.is_set() {
+            let Some(due) = self.due.pop() else { return };
+            let stop = self.runs.add(&due.run);
+            let (own, run) = (Arc::clone(self), due.run.clone());
+            let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute_due(&due, stop));
+            if let Err(error) = thread {
+                // The run is claimed; it goes on when a server starts again.
+                self.runs.remove(&run);
+                return self.telemetry.log.note(&format!("starting the run {run}: {error}"));
+            }
+        }
+    }
+
+    fn execute_due(&self, due: &DueRun, stop: Stop) {
+        let log = &self.telemetry.log;
+        let run = due.run.as_str();
+        let begun = Instant::now();
+        log.run(run, "running", None);
+        log.note(&format!("run {run} starts"));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.app.run_due(due, self.execution(stop))));
+        let mut has_ended = false;
+        match outcome {
+            Ok(Ok(ended)) => {
+                if let Some(end) = &ended.end {
+                    measure::count_end(&self.telemetry.metrics, end);
+                    has_ended = !matches!(end.status, RunStatus::Running | RunStatus::Interrupted);
+                }
+                if let Some(failure) = &ended.failure {
+                    log.note(&format!("run {run}: {failure}"));
+                }
+                self.note_alerts(&ended.alerted);
+                log.note(&format!("run {run} ended with exit code {}", ended.exit.code()));
+            }
+            Ok(Err(error)) => log.note(&format!("run {run}: {error}")),
+            Err(_) => log.note(&format!("run {run} failed: this is a bug in karat")),
+        }
+        // Otherwise it would go on when the next server starts.
+        if self.runs.is_cancelled(run)
+            && !has_ended
+            && let Err(error) = self.app.cancel_due_run(run)
+        {
+            log.failure("cancelling a run", &error.to_string());
+        }
+        self.runs.remove(run);
+        if has_ended {
+            measure::measure_run(&self.app, &self.telemetry, run, begun.elapsed());
+        }
+        self.wake.wake();
+    }
+
+    fn execution(&self, stop: Stop) -> Execution {
+        let observer = Arc::new(RunMetrics::new(self.telemetry.metrics.clone()));
+        Execution { run_id: None, resume: true, observer, stop, tape: CallRecording::None }
+    }
+
+    fn note_alerts(&self, alerted: &AlertedRun) {
+        alerted.problems.iter().chain(&alerted.messages).for_each(|line| self.telemetry.log.note(line));
     }
 
     fn start_waiting(self: &Arc<Self>) {
@@ -149,13 +217,7 @@ impl Shared {
     }
 
     fn execute(&self, queued: &QueuedRun, stop: Stop) {
-        let execution = Execution {
-            run_id: None,
-            resume: true,
-            observer: Arc::new(RunMetrics::new(self.telemetry.metrics.clone())),
-            stop,
-            tape: CallRecording::None,
-        };
+        let execution = self.execution(stop);
         let begun = Instant::now();
         self.telemetry.log.run(&queued.run, "running", None);
         let execute = || self.app.execute_order(queued, self.allow_commands, execution);
@@ -163,6 +225,13 @@ impl Shared {
             Ok(outcome) => {
                 if let Ok(end) = &outcome {
                     measure::count_end(&self.telemetry.metrics, end);
+                }
+                // Before the queue knows of the end: a server that is killed in between alerts at its next start.
+                if !self.runs.is_cancelled(&queued.run) {
+                    match self.app.alert_of_queued(queued, outcome.as_ref()) {
+                        Ok(alerted) => self.note_alerts(&alerted),
+                        Err(error) => self.telemetry.log.failure("storing alerts", &error.to_string()),
+                    }
                 }
                 self.end_of(&queued.run, outcome)
             }

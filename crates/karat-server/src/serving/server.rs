@@ -8,6 +8,7 @@ use karat_app::{App, Stop};
 use tokio::runtime;
 
 use crate::router;
+use crate::runs::background::Background;
 use crate::runs::dispatcher::Dispatcher;
 use crate::serving::connections;
 use crate::serving::supervisor;
@@ -129,6 +130,11 @@ impl Server {
         let state = self.state.clone();
         let router = self.router();
         let runs = self.state.runs().clone();
+        let background = match self.state.settings().purpose {
+            Purpose::Serve { .. } => Some(Background::start(self.state.background_parts())?),
+            Purpose::View { .. } => None,
+        };
+        let stop_background = self.state.stop().clone();
         let outcome = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let closing = Stop::new();
@@ -154,6 +160,10 @@ impl Server {
         // Reads that are still under way have nobody left to answer.
         runtime.shutdown_timeout(Duration::from_millis(100));
         drop(self.dispatcher);
+        stop_background.set();
+        if let Some(background) = background {
+            background.join();
+        }
         Ok(outcome?)
     }
 }

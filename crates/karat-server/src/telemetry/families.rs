@@ -16,7 +16,7 @@ const REQUESTS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 const RUNS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10_800.0, 43_200.0];
 
 /// All figures: name without `karat_`, kind, meaning.
-pub(crate) const FAMILIES: [(&str, Kind, &str); 18] = [
+pub(crate) const FAMILIES: [(&str, Kind, &str); 26] = [
     ("build_info", Kind::Gauge, "The version of this program"),
     ("runs_total", Kind::Counter, "Runs that this server executed to an end"),
     ("runs_active", Kind::Gauge, "Runs that this server executes now"),
@@ -30,6 +30,14 @@ pub(crate) const FAMILIES: [(&str, Kind, &str); 18] = [
     ("metric_value", Kind::Gauge, "Value of the headline metric in the last completed run of a suite"),
     ("gate_state", Kind::Gauge, "1 for the verdict of a gate in the last completed run of a suite"),
     ("run_last_success_timestamp_seconds", Kind::Gauge, "End of the last completed run of a suite"),
+    ("incidents_open", Kind::Gauge, "Incidents that are not closed"),
+    ("alert_deliveries_total", Kind::Counter, "Attempts to send a message of an alert"),
+    ("outbox_pending", Kind::Gauge, "Messages that are to be sent"),
+    ("outbox_dead", Kind::Gauge, "Messages that were given up"),
+    ("schedule_last_success_timestamp_seconds", Kind::Gauge, "Last due time of a schedule whose run ended"),
+    ("schedule_next_timestamp_seconds", Kind::Gauge, "Next due time of a schedule"),
+    ("schedule_skipped_total", Kind::Counter, "Due times that were skipped"),
+    ("traces_total", Kind::Counter, "Rows of traces that applications have sent"),
     ("http_requests_total", Kind::Counter, "Requests that were answered"),
     ("http_request_duration_seconds", Kind::Histogram(REQUESTS), "Time until the head of an answer"),
     ("event_streams", Kind::Gauge, "Open streams of events"),

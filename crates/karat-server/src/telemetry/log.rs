@@ -11,6 +11,8 @@ use crate::settings::Log;
 #[derive(Clone)]
 pub(crate) struct ServerLog {
     pub out: Option<Log>,
+    /// Lines for the operator, where there is no log.
+    pub notes: Option<Log>,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -44,6 +46,15 @@ impl ServerLog {
     /// Writes the line of a failure of the server.
     pub fn failure(&self, doing: &str, problem: &str) {
         self.write(json!({ "event": "failure", "doing": doing, "problem": problem }));
+    }
+
+    /// Writes a line for the operator.
+    pub fn note(&self, text: &str) {
+        match (&self.out, &self.notes) {
+            (Some(_), _) => self.write(json!({ "event": "note", "text": text })),
+            (None, Some(notes)) => (notes.0)(text),
+            (None, None) => {}
+        }
     }
 
     fn write(&self, mut line: Value) {

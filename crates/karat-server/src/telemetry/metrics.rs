@@ -36,6 +36,11 @@ impl Metrics {
         self.change(name, labels, |series| series.value = value);
     }
 
+    /// Removes all gauges of a family.
+    pub fn clear(&self, name: &'static str) {
+        self.families().remove(name);
+    }
+
     /// Removes the gauges of a family with this label.
     pub fn remove(&self, name: &'static str, label: (&str, &str)) {
         let own = text_of(&[label]);

@@ -18,6 +18,6 @@ mod problems;
 mod queue;
 mod runs;
 mod series;
+mod service;
 mod starts;
 mod suite;
-mod traces;

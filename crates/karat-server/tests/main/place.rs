@@ -153,7 +153,17 @@ impl Place {
 
     fn on(folder: Arc<TempDir>, app: App, purpose: Purpose, queue: QueueLimits) -> Self {
         let listen = "127.0.0.1:0".parse().unwrap();
-        let settings = Settings { listen, hosts: Vec::new(), purpose, queue, log: None, metrics_open: false };
+        let settings = Settings {
+            listen,
+            hosts: Vec::new(),
+            purpose,
+            queue,
+            log: None,
+            notes: None,
+            schedules: Vec::new(),
+            public_url: Some("https://karat.example/".to_owned()),
+            metrics_open: false,
+        };
         let server = Server::bind(app.clone(), settings).unwrap();
         Self { folder, app, server, runtime: runtime() }
     }

@@ -145,6 +145,17 @@ pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics>
     node.text_of("name").map(str::to_owned).ok_or_else(nameless)
 }
 
+/// Returns whether a suite has `schedules` or `alerts`, without checking them or anything else.
+///
+/// # Errors
+/// A file that cannot be read, or that is no YAML.
+pub fn has_service_keys(files: Arc<dyn Files>, path: &str) -> Result<bool, Diagnostics> {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(files, &catalog);
+    let (_, node) = read(path, "suite", &mut decoder)?;
+    Ok(["schedules", "alerts"].iter().any(|key| node.field(key).is_some()))
+}
+
 fn read(path: &str, what: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
     let failed = |message: String| Diagnostics::from(Diagnostic::of_file(Severity::Error, path, message));
     let bytes = decoder.files.read(path).map_err(|error| failed(format!("the {what} cannot be read: {error}")))?;

@@ -22,3 +22,11 @@ pub fn dollars(text: &str) -> Result<f64, String> {
 pub fn number(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "must be a number".to_owned())
 }
+
+/// Parses the address of a website, without a query.
+pub fn web_address(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let is_plain = |rest: &&str| !rest.is_empty() && !rest.contains(['?', '#', ' ', '@']) && !rest.starts_with('/');
+    let address = rest.filter(is_plain).map(|_| text.trim_end_matches('/').to_owned());
+    address.ok_or_else(|| "must be an address such as `https://karat.example`".to_owned())
+}

@@ -66,6 +66,9 @@ pub struct RunArgs {
     /// Answer every call from a recording, without a network; a call that it does not contain is an error
     #[arg(long, value_name = "FILE", help_heading = heading::CACHE)]
     pub replay: Option<PathBuf>,
+    /// Store and send the alerts of the suite when the run ends, as scheduled runs do
+    #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run"], help_heading = heading::EVERYDAY)]
+    pub alert: bool,
     /// Invalidate the cached results of a run and exit, as `karat invalidate RUN` does
     #[arg(long, value_name = "RUN", help_heading = heading::CACHE)]
     pub invalidate_run: Option<String>,

@@ -41,7 +41,10 @@ pub struct ServeArgs {
     /// Suite whose schedules are followed [default: karat.yaml of the root, and of the folders in it]
     #[arg(long, value_name = "SUITE")]
     pub schedule: Vec<String>,
-    /// Runs at one time; others wait
+    /// Address under which people open the server, such as `https://karat.example`: alerts link to it
+    #[arg(long, value_name = "URL", value_parser = parse::web_address)]
+    pub public_url: Option<String>,
+    /// Runs at one time, scheduled ones included; others wait
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = parse::positive)]
     pub max_runs: u32,
     /// Write a line to stderr for each request and each change of a run

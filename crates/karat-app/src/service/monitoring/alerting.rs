@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_alert::{AlertMessage, AlertSpec, Incident, Notice};
-use karat_store::{RunOutcome, StoreError, StoredIncident, StoredMessage};
+use karat_store::{QueuedRun, RunOutcome, StoreError, StoredIncident, StoredMessage};
 use karat_types::{Moment, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,8 @@ use crate::analyse::canary::CanaryFinding;
 use crate::analyse::gates::failures;
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::service::monitoring::observations::{Observed, drift_request, of_canary, of_drift, of_gates};
-use crate::{App, AppError, Invocation};
+use crate::service::order::QueueOrder;
+use crate::{App, AppError, ErrorKind, Invocation, RunEnd};
 
 pub(crate) use crate::service::monitoring::observations::RunFate;
 
@@ -59,12 +60,60 @@ impl App {
         invocation: &Invocation,
         fate: &RunFate,
     ) -> Result<AlertedRun, AppError> {
-        if self.open_store()?.has_outcome(run)? {
+        self.alert_under(run, Some(run), invocation, fate)
+    }
+
+    /// Stores incidents and messages of a run of the queue that has ended: once for each request. A run that goes on later
+    /// alerts then.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn alert_of_queued(
+        &self,
+        queued: &QueuedRun,
+        outcome: Result<&RunEnd, &AppError>,
+    ) -> Result<AlertedRun, AppError> {
+        let Some(fate) = fate_of(outcome) else { return Ok(AlertedRun::default()) };
+        let order = QueueOrder::read(&queued.order)?;
+        let invocation = match self.open_store()?.run(&order.run) {
+            // A request to resume or retry names no suite.
+            Ok(header) => read_stored_invocation(&header)?.invocation,
+            Err(StoreError::NoSuchRun { .. }) => order.invocation,
+            Err(error) => return Err(error.into()),
+        };
+        let invocation = Invocation { trigger: "api".to_owned(), ..invocation };
+        self.alert_under(&format!("{}#{}", order.run, queued.seq), Some(&order.run), &invocation, &fate)
+    }
+
+    /// Stores incidents and messages of a run of the command line that has ended, or could not start.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn alert_of_outcome(
+        &self,
+        invocation: &Invocation,
+        outcome: Result<&RunEnd, &AppError>,
+    ) -> Result<AlertedRun, AppError> {
+        let Some(fate) = fate_of(outcome) else { return Ok(AlertedRun::default()) };
+        match outcome {
+            Ok(end) => self.alert_of_run(&end.run, invocation, &fate),
+            Err(_) => self.alert_under(&new_id("failure"), None, invocation, &fate),
+        }
+    }
+
+    fn alert_under(
+        &self,
+        key: &str,
+        run: Option<&str>,
+        invocation: &Invocation,
+        fate: &RunFate,
+    ) -> Result<AlertedRun, AppError> {
+        if self.open_store()?.has_outcome(key)? {
             return Ok(AlertedRun::default());
         }
         let mut problems = Vec::new();
         let observed = self.observe_run(run, invocation, fate, &mut problems)?;
-        let alerted = self.alert_of(run, invocation, observed)?;
+        let alerted = self.alert_of(key, run, invocation, observed)?;
         Ok(AlertedRun { problems: [problems, alerted.problems].concat(), ..alerted })
     }
 
@@ -83,23 +132,29 @@ impl App {
             return Ok(AlertedRun::default());
         }
         let own = fate.observations(&invocation.trigger);
-        self.alert_of(run, invocation, canaries.iter().map(of_canary).chain(own).collect())
+        self.alert_of(run, Some(run), invocation, canaries.iter().map(of_canary).chain(own).collect())
     }
 
-    fn alert_of(&self, run: &str, invocation: &Invocation, observed: Vec<Observed>) -> Result<AlertedRun, AppError> {
+    fn alert_of(
+        &self,
+        key: &str,
+        run: Option<&str>,
+        invocation: &Invocation,
+        observed: Vec<Observed>,
+    ) -> Result<AlertedRun, AppError> {
         let Ok(loaded) = self.load(&Invocation::of(&invocation.suite)) else {
             return Ok(AlertedRun { problems: vec!["the suite cannot be loaded".to_owned()], ..AlertedRun::default() });
         };
         let plan = loaded.plan;
         let source =
             AlertSource { path: stored_path(&invocation.suite), suite: &plan.header.suite, alerts: &plan.alerts };
-        let messages = self.add_observations(run, &source, observed, Some(run))?;
+        let messages = self.add_observations(key, &source, observed, run)?;
         Ok(AlertedRun { messages, problems: Vec::new() })
     }
 
     fn observe_run(
         &self,
-        run: &str,
+        run: Option<&str>,
         invocation: &Invocation,
         fate: &RunFate,
         problems: &mut Vec<String>,
@@ -107,12 +162,12 @@ impl App {
         let store = self.open_store()?;
         let mut fate = fate.clone();
         let mut observed = Vec::new();
-        let is_finished = match store.run(run) {
-            Ok(header) => header.status == RunStatus::Finished,
-            Err(StoreError::NoSuchRun { .. }) => false,
-            Err(error) => return Err(error.into()),
+        let finished = match run.map(|run| store.run(run)) {
+            Some(Ok(header)) => run.filter(|_| header.status == RunStatus::Finished),
+            None | Some(Err(StoreError::NoSuchRun { .. })) => None,
+            Some(Err(error)) => return Err(error.into()),
         };
-        if is_finished {
+        if let Some(run) = finished {
             let stored = store.rows(run)?;
             let header = stored.header();
             let found = findings(&stored)?;
@@ -154,6 +209,7 @@ impl App {
         for incident in store.live_incidents(source.suite)? {
             live.insert((incident.alert.clone(), incident.key.clone()), incident);
         }
+        let link = run.and_then(|run| self.opened.run_link(run));
         let mut outcome = RunOutcome::default();
         let mut lines = Vec::new();
         for alert in source.alerts {
@@ -172,8 +228,14 @@ impl App {
                 if let Some(notice) = notice {
                     self.add_examples(seen, alert, notice, run);
                     let about = (source.suite, seen.event);
-                    let message =
-                        AlertMessage::new(notice, (&id, &body.incident), about, &seen.facts, (run, None), now);
+                    let message = AlertMessage::new(
+                        notice,
+                        (&id, &body.incident),
+                        about,
+                        &seen.facts,
+                        (run, link.as_deref()),
+                        now,
+                    );
                     lines.push(line(alert, notice, seen));
                     outcome.messages.push(message_of(source, alert, &id, &message, now));
                 }
@@ -184,6 +246,16 @@ impl App {
             true => Ok(lines),
             false => Ok(Vec::new()),
         }
+    }
+}
+
+/// The fate of a run; `None` if it goes on later, or another process makes it and alerts.
+fn fate_of(outcome: Result<&RunEnd, &AppError>) -> Option<RunFate> {
+    match outcome {
+        Ok(end) if matches!(end.status, RunStatus::Running | RunStatus::Interrupted) && end.refused.is_none() => None,
+        Ok(end) => Some(RunFate::of_end(end)),
+        Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => None,
+        Err(error) => Some(RunFate::of_error(error)),
     }
 }
 

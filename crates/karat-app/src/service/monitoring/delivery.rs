@@ -36,6 +36,8 @@ pub struct Delivered {
     pub pending: u64,
     /// Messages that were given up now.
     pub dead: u64,
+    /// Each attempt: the channel, or `unknown` if the suite cannot say it, and `sent`, `failed` or `dead`.
+    pub attempts: Vec<(&'static str, &'static str)>,
 }
 
 /// The alerts of suites, by stored path, loaded when a message needs them.
@@ -62,7 +64,11 @@ impl App {
             }
             let Some((runtime, client)) = &sender else { break };
             let (attempted, error) = runtime.block_on(self.attempt(client, &message, &mut alerts));
-            self.end_attempt(&message, attempted, &error, &mut delivered)?;
+            let known = alerts.get(&message.path).and_then(|known| known.as_ref().ok());
+            let channel = known.and_then(|alerts| alerts.iter().find(|alert| alert.id == message.alert));
+            let channel = channel.map_or("unknown", |alert| alert.send.as_str());
+            let outcome = self.end_attempt(&message, attempted, &error, &mut delivered)?;
+            delivered.attempts.push((channel, outcome));
         }
         delivered.pending = store.count_messages("pending")?;
         Ok(delivered)
@@ -80,6 +86,7 @@ impl App {
             all.sent += round.sent;
             all.dead += round.dead;
             all.failures.extend(round.failures);
+            all.attempts.extend(round.attempts);
             all.pending = round.pending;
             if round.pending == 0 || left <= 0 || !self.is_due_within(left)? {
                 return Ok(all);
@@ -151,24 +158,28 @@ impl App {
         attempted: Attempted,
         error: &str,
         delivered: &mut Delivered,
-    ) -> Result<(), AppError> {
+    ) -> Result<&'static str, AppError> {
         let store = self.open_store()?;
         let now = self.clock.now();
         if attempted == Attempted::Delivered {
             store.end_attempt(&message.id, "sent", None, "")?;
             delivered.sent += 1;
-            return self.observe_delivery(message, None);
+            self.observe_delivery(message, None)?;
+            return Ok("sent");
         }
         delivered.failures.push(format!("alert {} of {}: {error}", message.alert, message.suite));
         match next_attempt(message.attempts, attempted, now, jitter()) {
-            Some(next) => store.end_attempt(&message.id, "pending", Some(next), error)?,
+            Some(next) => {
+                store.end_attempt(&message.id, "pending", Some(next), error)?;
+                Ok("failed")
+            }
             None => {
                 store.end_attempt(&message.id, "dead", None, error)?;
                 delivered.dead += 1;
                 self.observe_delivery(message, Some(error))?;
+                Ok("dead")
             }
         }
-        Ok(())
     }
 
     /// Tells the suite's other alerts that this one cannot be delivered, or can again.

@@ -83,6 +83,31 @@ impl DueRun {
 }
 
 impl DueRun {
+    /// The run of a due time of a schedule; without one, of the last up to now.
+    pub(crate) fn at(
+        path: &str,
+        suite: &str,
+        spec: &ScheduleSpec,
+        due: Option<Moment>,
+        now: Moment,
+    ) -> Result<Self, AppError> {
+        let due = match due {
+            None => last_due(&spec.timetable, timestamp(now)),
+            Some(due) => {
+                let before = timestamp(Moment(due.0.saturating_sub(1)));
+                let next = spec.timetable.next_after(before);
+                if next != Some(timestamp(due)) {
+                    let next = next.map_or_else(|| "never".to_owned(), |next| next.to_string());
+                    let (schedule, due) = (spec.id.clone(), timestamp(due).to_string());
+                    return Err(ServiceError::NotDue { schedule, due, next }.into());
+                }
+                next
+            }
+        };
+        let due = due.ok_or_else(|| ServiceError::NeverDue { schedule: spec.id.clone() })?;
+        Ok(Self::new(path, suite, spec, Moment(due.as_millisecond())))
+    }
+
     /// Refuses steps that run programs, or not.
     pub(crate) fn refuse_commands(&mut self, safe: bool) {
         self.invocation.overrides.safe = safe;
@@ -127,21 +152,7 @@ impl App {
     pub fn due_run(&self, suite: &str, schedule: &str, due: Option<Moment>) -> Result<DueRun, AppError> {
         let plan = self.load(&Invocation::of(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
-        let due = match due {
-            None => last_due(&spec.timetable, timestamp(self.clock.now())),
-            Some(due) => {
-                let before = timestamp(Moment(due.0.saturating_sub(1)));
-                let next = spec.timetable.next_after(before);
-                if next != Some(timestamp(due)) {
-                    let next = next.map_or_else(|| "never".to_owned(), |next| next.to_string());
-                    let due = timestamp(due).to_string();
-                    return Err(ServiceError::NotDue { schedule: schedule.to_owned(), due, next }.into());
-                }
-                next
-            }
-        };
-        let due = due.ok_or_else(|| ServiceError::NeverDue { schedule: schedule.to_owned() })?;
-        Ok(DueRun::new(suite, &plan.header.suite, spec, Moment(due.as_millisecond())))
+        DueRun::at(suite, &plan.header.suite, spec, due, self.clock.now())
     }
 
     /// Stores a due time, so that no other process runs it. What is stored already is not changed.
@@ -171,6 +182,14 @@ impl App {
             Ok(_) | Err(StoreError::NoSuchRun { .. }) => Ok(DueState::Unfinished),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Stores that a due run was cancelled, so that no server takes it up again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn cancel_due_run(&self, run: &str) -> Result<(), AppError> {
+        Ok(self.open_store()?.set_firing(run, "failed", "it was cancelled")?)
     }
 
     /// Runs a due time that was claimed, or resumes it; writes its report; stores incidents and messages. A run that is

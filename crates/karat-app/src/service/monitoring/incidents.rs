@@ -62,6 +62,17 @@ pub struct MessageLine {
     pub created_at: String,
 }
 
+/// The numbers of a service that its page and figures show.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AlertCounts {
+    /// Open and acknowledged incidents: suite, event, number.
+    pub open_incidents: Vec<(String, String, u64)>,
+    /// Messages that are to be sent.
+    pub pending: u64,
+    /// Messages that were given up.
+    pub dead: u64,
+}
+
 impl App {
     /// The incidents in a state, or all that were ever open; the newest change first.
     ///
@@ -71,24 +82,24 @@ impl App {
         if !self.store.exists() {
             return Ok(Vec::new());
         }
-        let line = |stored: karat_store::StoredIncident| {
-            let body: IncidentBody = serde_json::from_str(&stored.body).unwrap_or_default();
-            IncidentLine {
-                id: stored.id,
-                suite: stored.suite,
-                alert: stored.alert,
-                state: stored.state,
-                event: body.event,
-                system: body.system,
-                subject: body.subject,
-                summary: body.summary,
-                run: body.run,
-                occurrences: body.incident.occurrences,
-                opened_at: body.incident.opened_at.map(rfc3339),
-                closed_at: body.incident.closed_at.map(rfc3339),
-            }
-        };
-        Ok(self.store_to_read()?.incidents(state, LISTED)?.into_iter().map(line).collect())
+        Ok(self.store_to_read()?.incidents(state, LISTED)?.into_iter().map(incident_line).collect())
+    }
+
+    /// A page of the incidents in a state, or of all: the newest first, those before an id.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn incident_page(
+        &self,
+        state: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IncidentLine>, AppError> {
+        if !self.store.exists() {
+            return Ok(Vec::new());
+        }
+        let page = self.store_to_read()?.incidents_before(state, before, limit)?;
+        Ok(page.into_iter().map(incident_line).collect())
     }
 
     /// The messages in a state, or all; the newest first.
@@ -96,58 +107,126 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn outbox(&self, state: Option<&str>) -> Result<Vec<MessageLine>, AppError> {
+        self.outbox_page(state, None, LISTED)
+    }
+
+    /// A page of the messages in a state, or of all: the newest first, those before an id.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn outbox_page(
+        &self,
+        state: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<MessageLine>, AppError> {
         if !self.store.exists() {
             return Ok(Vec::new());
         }
-        let line = |stored: karat_store::StoredMessage| MessageLine {
-            id: stored.id,
-            suite: stored.suite,
-            alert: stored.alert,
-            incident: stored.incident,
-            state: stored.state,
-            attempts: stored.attempts,
-            next_at: stored.next_at.map(rfc3339),
-            error: stored.error,
-            created_at: rfc3339(stored.at),
-        };
-        Ok(self.store_to_read()?.messages(state, LISTED)?.into_iter().map(line).collect())
+        let page = self.store_to_read()?.messages_before(state, before, limit)?;
+        Ok(page.into_iter().map(message_line).collect())
     }
 
-    /// Ends the reminders of an incident that is open.
+    /// The numbers of incidents and messages.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn alert_counts(&self) -> Result<AlertCounts, AppError> {
+        if !self.store.exists() {
+            return Ok(AlertCounts::default());
+        }
+        let store = self.store_to_read()?;
+        Ok(AlertCounts {
+            open_incidents: store.count_open_incidents()?,
+            pending: store.count_messages("pending")?,
+            dead: store.count_messages("dead")?,
+        })
+    }
+
+    /// Ends the reminders of an incident. One that is closed stays as it is.
     ///
     /// # Errors
     /// There is none with this id, or the store cannot be written.
-    pub fn ack_incident(&self, id: &str) -> Result<(), AppError> {
+    pub fn ack_incident(&self, id: &str) -> Result<IncidentLine, AppError> {
         self.change(id, "acknowledged", |body, now| body.incident.acked_at = Some(now))
     }
 
-    /// Closes an incident by hand: no message is sent, and the next bad run opens a new one.
+    /// Closes an incident by hand: no message is sent, and the next bad run opens a new one. One that is closed stays as it is.
     ///
     /// # Errors
     /// There is none with this id, or the store cannot be written.
-    pub fn close_alert_incident(&self, id: &str) -> Result<(), AppError> {
+    pub fn close_alert_incident(&self, id: &str) -> Result<IncidentLine, AppError> {
         self.change(id, "closed", |body, now| body.incident.closed_at = Some(now))
     }
 
     /// Makes a message that was not sent due now.
     ///
     /// # Errors
-    /// There is none with this id, or the store cannot be written.
-    pub fn retry_message(&self, id: &str) -> Result<(), AppError> {
-        match self.existing_store()?.retry_message(id, self.clock.now())? {
-            true => Ok(()),
-            false => Err(ServiceError::NoMessage { id: id.to_owned() }.into()),
+    /// There is none with this id, it was sent, or the store cannot be written.
+    pub fn retry_message(&self, id: &str) -> Result<MessageLine, AppError> {
+        let missing = || ServiceError::NoMessage { id: id.to_owned() };
+        if !self.store.exists() {
+            return Err(missing().into());
         }
+        let store = self.open_store()?;
+        if !store.retry_message(id, self.clock.now())? {
+            store.message(id)?.ok_or_else(missing)?;
+            return Err(ServiceError::MessageSent { id: id.to_owned() }.into());
+        }
+        Ok(message_line(store.message(id)?.ok_or_else(missing)?))
     }
 
-    fn change(&self, id: &str, state: &str, change: impl FnOnce(&mut IncidentBody, Moment)) -> Result<(), AppError> {
-        let store = self.existing_store()?;
+    fn change(
+        &self,
+        id: &str,
+        state: &str,
+        change: impl FnOnce(&mut IncidentBody, Moment),
+    ) -> Result<IncidentLine, AppError> {
         let missing = || ServiceError::NoIncident { id: id.to_owned() };
-        let known = store.incident(id)?.filter(|known| known.state != "watching").ok_or_else(missing)?;
+        if !self.store.exists() {
+            return Err(missing().into());
+        }
+        let store = self.open_store()?;
+        let read = || Ok::<_, AppError>(store.incident(id)?.filter(|it| it.state != "watching").ok_or_else(missing)?);
+        let known = read()?;
         let mut body: IncidentBody = serde_json::from_str(&known.body).unwrap_or_default();
         let now = self.clock.now();
         change(&mut body, now);
         let text = serde_json::to_string(&body).unwrap_or_default();
-        if store.change_incident(id, state, &text, now)? { Ok(()) } else { Err(missing().into()) }
+        // The store changes nothing that is closed.
+        store.change_incident(id, state, &text, now)?;
+        Ok(incident_line(read()?))
+    }
+}
+
+fn incident_line(stored: karat_store::StoredIncident) -> IncidentLine {
+    let body: IncidentBody = serde_json::from_str(&stored.body).unwrap_or_default();
+    IncidentLine {
+        id: stored.id,
+        suite: stored.suite,
+        alert: stored.alert,
+        state: stored.state,
+        event: body.event,
+        system: body.system,
+        subject: body.subject,
+        summary: body.summary,
+        run: body.run,
+        occurrences: body.incident.occurrences,
+        opened_at: body.incident.opened_at.map(rfc3339),
+        closed_at: body.incident.closed_at.map(rfc3339),
+    }
+}
+
+fn message_line(stored: karat_store::StoredMessage) -> MessageLine {
+    MessageLine {
+        id: stored.id,
+        suite: stored.suite,
+        alert: stored.alert,
+        incident: stored.incident,
+        state: stored.state,
+        attempts: stored.attempts,
+        next_at: stored.next_at.map(rfc3339),
+        error: stored.error,
+        created_at: rfc3339(stored.at),
     }
 }

@@ -4,7 +4,7 @@
 //! - `observations` reads from a run what is good and bad; `alerting` turns that into incidents and messages, in one commit.
 //! - `examples` are the cells that a message shows.
 //! - `delivery` sends the messages of the outbox; `incidents` lists and closes incidents.
-//! - `scheduler` follows the schedules of several suites: the server calls it every second.
+//! - `followed_suites` are the suites of a server; `scheduler` follows their schedules: the server calls it every second.
 //!
 //! Read `due_run` first, then `alerting`.
 
@@ -12,6 +12,7 @@ pub(crate) mod alerting;
 pub(crate) mod delivery;
 pub(crate) mod due_run;
 pub(crate) mod examples;
+pub(crate) mod followed_suites;
 pub(crate) mod incidents;
 pub(crate) mod observations;
 pub(crate) mod scheduler;

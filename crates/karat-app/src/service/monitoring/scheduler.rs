@@ -2,25 +2,19 @@
 //! and runs that.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use jiff::Timestamp;
-use karat_alert::{AlertEvent, AlertSpec};
+use karat_alert::AlertEvent;
 use karat_schedule::{Missed, Overlap, ScheduleSpec};
 use karat_store::{StoreError, StoredFiring};
 use karat_types::{Moment, RunStatus};
 
 use crate::service::monitoring::alerting::{AlertSource, stored_path};
 use crate::service::monitoring::due_run::{DueRun, DueState};
+use crate::service::monitoring::followed_suites::{FollowedSuite, FollowedSuites};
 use crate::service::monitoring::observations::Observed;
-use crate::service::monitoring::schedules::{due_run_id, timestamp};
-use crate::{App, AppError, Invocation};
-
-/// Milliseconds between two readings of the suites.
-const REREAD_MS: i64 = 60_000;
-
-/// A due time that is older than this passed while nothing followed its schedule.
-const LATE_MS: i64 = 90_000;
+use crate::service::monitoring::schedules::{LATE_MS, due_run_id, timestamp};
+use crate::{App, AppError};
 
 /// Due times that are searched for unfinished runs.
 const RESUMED: usize = 31;
@@ -28,23 +22,11 @@ const RESUMED: usize = 31;
 /// The schedules of some suites.
 pub struct Scheduler {
     app: App,
-    /// Paths that were given; without any, those found below the folder.
-    given: Vec<String>,
-    suites: BTreeMap<String, FollowedSuite>,
-    read_at: Option<Moment>,
+    suites: FollowedSuites,
+    /// False until unfinished runs were searched.
+    is_begun: bool,
     /// Due times that wait for a run to end, by run.
     waiting: BTreeMap<String, DueRun>,
-    /// True if suites that run programs are refused.
-    safe: bool,
-}
-
-#[derive(Default)]
-struct FollowedSuite {
-    name: String,
-    schedules: Vec<ScheduleSpec>,
-    alerts: Vec<AlertSpec>,
-    /// The reason why its file cannot be used now; the last good one is followed.
-    broken: Option<String>,
 }
 
 /// The due times of a moment.
@@ -54,23 +36,14 @@ pub struct Due {
     pub runs: Vec<DueRun>,
     /// Events to log: skips, and suites that cannot be read.
     pub notes: Vec<String>,
+    /// The reason of each due time that was skipped: `missed`, `overlap` or `paused`.
+    pub skipped: Vec<&'static str>,
 }
 
 impl Scheduler {
-    /// Follows suites; without any, `karat.yaml` of this folder and of the folders in it.
-    pub fn new(app: App, given: Vec<String>) -> Self {
-        Self { app, given, suites: BTreeMap::new(), read_at: None, waiting: BTreeMap::new(), safe: false }
-    }
-
-    /// Refuses suites that run programs, or not.
-    #[must_use]
-    pub fn without_commands(self, safe: bool) -> Self {
-        Self { safe, ..self }
-    }
-
-    /// Suites whose files cannot be used now, each with its reason.
-    pub fn broken_suites(&self) -> Vec<(String, String)> {
-        self.suites.iter().filter_map(|(path, it)| Some((path.clone(), it.broken.clone()?))).collect()
+    /// Follows the schedules of suites.
+    pub fn new(app: App, suites: FollowedSuites) -> Self {
+        Self { app, suites, is_begun: false, waiting: BTreeMap::new() }
     }
 
     /// Claims the due times up to now. Each is given out once, by one process.
@@ -79,70 +52,22 @@ impl Scheduler {
     /// The store cannot be read or written.
     pub fn tick(&mut self) -> Result<Due, AppError> {
         let now = self.app.clock.now();
-        let mut due = Due::default();
-        let is_first = self.read_at.is_none();
-        // A clock that was set back reads again, too.
-        if self.read_at.is_none_or(|at| now.0.saturating_sub(at.0) >= REREAD_MS || now < at) {
-            self.read_suites(&mut due.notes);
-            self.read_at = Some(now);
-        }
-        for (path, suite) in &self.suites {
+        let mut due = Due { notes: self.suites.refresh(), ..Due::default() };
+        for (path, suite) in &self.suites.suites() {
             for spec in &suite.schedules {
                 let look = ScheduleLook { app: &self.app, path, suite, spec, now };
-                if is_first {
+                if !self.is_begun {
                     due.runs.extend(look.claimed_runs()?);
                 }
                 look.take_due(&mut self.waiting, &mut due)?;
             }
         }
+        self.is_begun = true;
         for run in &mut due.runs {
-            run.refuse_commands(self.safe);
+            run.refuse_commands(self.suites.is_safe());
         }
         Ok(due)
     }
-
-    fn read_suites(&mut self, notes: &mut Vec<String>) {
-        let paths = if self.given.is_empty() { found_suites() } else { self.given.clone() };
-        self.suites.retain(|path, _| paths.contains(path));
-        for path in paths {
-            let known = self.suites.entry(path.clone()).or_default();
-            let mut invocation = Invocation::of(&path);
-            invocation.overrides.safe = self.safe;
-            match self.app.load(&invocation) {
-                Ok(loaded) => {
-                    let plan = loaded.plan;
-                    *known = FollowedSuite {
-                        name: plan.header.suite.clone(),
-                        schedules: plan.schedules,
-                        alerts: plan.alerts,
-                        broken: None,
-                    };
-                }
-                Err(error) => {
-                    let problem = error.to_string();
-                    if known.broken.as_ref() != Some(&problem) {
-                        notes.push(format!("{path} cannot be used, its last good version is followed: {problem}"));
-                    }
-                    known.broken = Some(problem);
-                }
-            }
-        }
-    }
-}
-
-/// `karat.yaml` of this folder and of the folders in it.
-fn found_suites() -> Vec<String> {
-    const FILE: &str = "karat.yaml";
-    let mut found: Vec<String> = Path::new(FILE).is_file().then(|| FILE.to_owned()).into_iter().collect();
-    let folders = std::fs::read_dir(".").into_iter().flatten().filter_map(Result::ok);
-    let suites = folders.filter_map(|folder| {
-        let name = folder.file_name().into_string().ok()?;
-        let path = format!("{name}/{FILE}");
-        (!name.starts_with('.') && Path::new(&path).is_file()).then_some(path)
-    });
-    found.extend(suites);
-    found.sort();
-    found
 }
 
 /// A look at one schedule.
@@ -163,7 +88,7 @@ impl ScheduleLook<'_> {
         let last = store.firings(&suite.name, Some(&spec.id), 1)?.pop();
         let from = last.as_ref().map_or(since, |last| last.due.max(since));
         if store.paused_since(&suite.name, &spec.id)?.is_some() {
-            return self.skip_paused(from);
+            return self.skip_paused(from, due);
         }
         let mut times = due_between(spec, from, now);
         if let Some(waits) = waiting.remove(&self.slot()) {
@@ -223,7 +148,7 @@ impl ScheduleLook<'_> {
         let skipped = late.len().saturating_sub(chosen.len());
         if let (Some(latest), true) = (late.iter().rev().find(|time| !chosen.contains(time)), skipped > 0) {
             let note = format!("{skipped} due times passed while nothing followed the schedule");
-            self.skip(*latest, &note, due)?;
+            self.skip(*latest, "missed", &note, due)?;
         }
         chosen.extend(present);
         Ok(chosen)
@@ -241,12 +166,15 @@ impl ScheduleLook<'_> {
             skipped.pop();
             waiting.insert(self.slot(), DueRun::new(self.path, &self.suite.name, self.spec, last));
         }
-        skipped.into_iter().try_for_each(|time| self.skip(time, &format!("the run {active} was not over"), due))
+        skipped
+            .into_iter()
+            .try_for_each(|time| self.skip(time, "overlap", &format!("the run {active} was not over"), due))
     }
 
     /// Stores that a due time does not run, and tells those who want to hear of it.
-    fn skip(&self, time: Moment, note: &str, due: &mut Due) -> Result<(), AppError> {
+    fn skip(&self, time: Moment, reason: &'static str, note: &str, due: &mut Due) -> Result<(), AppError> {
         let Some(run) = self.store_skip(time, note)? else { return Ok(()) };
+        due.skipped.push(reason);
         let summary = format!("{run} was skipped: {note}");
         due.notes.push(summary.clone());
         let seen = Observed::new(AlertEvent::ScheduleMissed, true, &self.spec.id, summary);
@@ -255,11 +183,11 @@ impl ScheduleLook<'_> {
     }
 
     /// A pause is on purpose: its due times are not made up for, and nobody is told.
-    fn skip_paused(&self, from: Moment) -> Result<(), AppError> {
-        match due_between(self.spec, from, self.now).pop() {
-            Some(time) => self.store_skip(time, "the schedule was paused").map(drop),
-            None => Ok(()),
-        }
+    fn skip_paused(&self, from: Moment, due: &mut Due) -> Result<(), AppError> {
+        let Some(time) = due_between(self.spec, from, self.now).pop() else { return Ok(()) };
+        let stored = self.store_skip(time, "the schedule was paused")?;
+        due.skipped.extend(stored.map(|_| "paused"));
+        Ok(())
     }
 
     /// Stores a due time that does not run. Returns the id that its run would have, if it is new.

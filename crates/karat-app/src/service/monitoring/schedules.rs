@@ -8,11 +8,16 @@ use serde::Serialize;
 use crate::error::ServiceError;
 use crate::{App, AppError, Invocation, rfc3339};
 
+/// A due time that is older than this passed while nothing followed its schedule.
+pub(crate) const LATE_MS: i64 = 90_000;
+
 /// A schedule of a suite, with its times.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScheduleLine {
     /// Name of the suite.
     pub suite: String,
+    /// Path of the suite, as it is loaded.
+    pub path: String,
     /// Id of the schedule.
     pub schedule: String,
     /// Its cron expression.
@@ -25,6 +30,12 @@ pub struct ScheduleLine {
     pub last: Option<FiringLine>,
     /// Time since which it is paused.
     pub paused_since: Option<String>,
+    /// The due time that passed 90 seconds ago or more and was neither run nor skipped.
+    pub late_since: Option<String>,
+    /// The number of due times that were skipped.
+    pub skipped: u64,
+    /// The last due time whose run ended, with its alerts stored.
+    pub last_done: Option<String>,
 }
 
 /// A due time in the past.
@@ -91,16 +102,25 @@ impl App {
     /// The suite cannot be loaded, or the store not be read.
     pub fn schedules(&self, suite: &str) -> Result<Vec<ScheduleLine>, AppError> {
         let plan = self.load(&Invocation::of(suite))?.plan;
-        plan.schedules.iter().map(|spec| self.schedule_line(&plan.header.suite, spec)).collect()
+        plan.schedules.iter().map(|spec| self.schedule_line(suite, &plan.header.suite, spec)).collect()
     }
 
-    pub(crate) fn schedule_line(&self, suite: &str, spec: &ScheduleSpec) -> Result<ScheduleLine, AppError> {
+    pub(crate) fn schedule_line(&self, path: &str, suite: &str, spec: &ScheduleSpec) -> Result<ScheduleLine, AppError> {
         let store = self.store_to_read()?;
+        let now = self.clock.now();
         let paused = store.paused_since(suite, &spec.id)?;
         let last = store.firings(suite, Some(&spec.id), 1)?.pop();
-        let next = spec.timetable.next_after(timestamp(self.clock.now())).filter(|_| paused.is_none());
+        let next = spec.timetable.next_after(timestamp(now)).filter(|_| paused.is_none());
+        let followed = store.known_since(suite, &spec.id)?;
+        let from = last.as_ref().map(|last| last.due).max(followed).unwrap_or(now);
+        let waiting = spec.timetable.next_after(timestamp(from)).filter(|_| paused.is_none());
+        let latest = timestamp(Moment(now.0.saturating_sub(LATE_MS)));
         Ok(ScheduleLine {
             suite: suite.to_owned(),
+            path: path.to_owned(),
+            late_since: waiting.filter(|due| *due <= latest).map(|due| due.to_string()),
+            skipped: store.count_firings(suite, &spec.id, "skipped")?,
+            last_done: store.last_done(suite, &spec.id)?.map(|done| rfc3339(done.due)),
             schedule: spec.id.clone(),
             cron: spec.timetable.cron().to_string(),
             zone: spec.zone.clone(),
@@ -151,8 +171,11 @@ impl App {
     pub fn pause_schedule(&self, suite: &str, schedule: &str, paused: bool) -> Result<(), AppError> {
         let plan = self.load(&Invocation::of(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
-        let store = self.open_store()?;
-        Ok(store.set_paused(&plan.header.suite, &spec.id, paused.then(|| self.clock.now()))?)
+        self.set_paused(&plan.header.suite, spec, paused)
+    }
+
+    pub(crate) fn set_paused(&self, suite: &str, spec: &ScheduleSpec, paused: bool) -> Result<(), AppError> {
+        Ok(self.open_store()?.set_paused(suite, &spec.id, paused.then(|| self.clock.now()))?)
     }
 }
 

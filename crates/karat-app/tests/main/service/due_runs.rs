@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use karat_app::{DueState, Scheduler};
+use karat_app::{App, DueState, FollowedSuites, Scheduler, Session};
 use karat_types::Exit;
 
 use super::world::{FIRST_DUE, World, execution};
@@ -52,6 +52,12 @@ fn a_wrong_due_time_is_refused() {
     assert_eq!(error.hint().unwrap(), "schedules: nightly");
 }
 
+/// A scheduler as a process of its own has it.
+fn scheduler(world: &World) -> Scheduler {
+    let app = world.app();
+    Scheduler::new(app.clone(), FollowedSuites::new(app, vec![world.suite()], false))
+}
+
 fn claimed(scheduler: &mut Scheduler) -> Vec<String> {
     scheduler.tick().unwrap().runs.into_iter().map(|due| due.run).collect()
 }
@@ -61,7 +67,7 @@ fn claimed(scheduler: &mut Scheduler) -> Vec<String> {
 fn two_schedulers_claim_a_due_time_once() {
     let world = World::accepting();
     world.edit("30 2 * * *", "* * * * *");
-    let follow = || Scheduler::new(world.app(), vec![world.suite()]);
+    let follow = || scheduler(&world);
     let (mut one, mut two) = (follow(), follow());
     assert!(claimed(&mut one).is_empty() && claimed(&mut two).is_empty(), "what is due now was due before");
     let mut runs = Vec::new();
@@ -86,9 +92,9 @@ fn missed_times_follow_the_policy() {
     for (policy, expected) in [("skip", vec![]), ("once", vec!["0304"]), ("all", vec!["0302", "0303", "0304"])] {
         let world = World::accepting();
         world.edit("report: [json]", &format!("missed: {policy}"));
-        assert_eq!(claimed(&mut Scheduler::new(world.app(), vec![world.suite()])), Vec::<String>::new());
+        assert_eq!(claimed(&mut scheduler(&world)), Vec::<String>::new());
         world.set_time("2027-03-04T12:00:00Z");
-        let runs = claimed(&mut Scheduler::new(world.app(), vec![world.suite()]));
+        let runs = claimed(&mut scheduler(&world));
         let expected: Vec<String> = expected.iter().map(|day| format!("support-nightly-2027{day}T0130Z")).collect();
         assert_eq!(runs, expected, "{policy}");
         let history = world.app().schedule_history(&world.suite(), None, 9).unwrap();
@@ -104,7 +110,7 @@ fn a_due_time_does_not_overlap_a_run() {
         let world = World::accepting();
         world.edit("30 2 * * *", "* * * * *");
         world.edit("report: [json]", &format!("overlap: {policy}"));
-        let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+        let mut scheduler = scheduler(&world);
         assert!(claimed(&mut scheduler).is_empty());
         world.advance(60_000);
         let active = scheduler.tick().unwrap().runs.remove(0);
@@ -124,7 +130,7 @@ fn a_due_time_does_not_overlap_a_run() {
 #[test]
 fn a_paused_schedule_is_not_due() {
     let world = World::accepting();
-    let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+    let mut scheduler = scheduler(&world);
     assert!(claimed(&mut scheduler).is_empty());
     world.app().pause_schedule(&world.suite(), "nightly", true).unwrap();
     world.set_time("2027-03-03T12:00:00Z");
@@ -139,7 +145,8 @@ fn a_paused_schedule_is_not_due() {
 #[test]
 fn a_broken_edit_keeps_the_last_good_version() {
     let world = World::accepting();
-    let mut scheduler = Scheduler::new(world.app(), vec![world.suite()]);
+    let suites = FollowedSuites::new(world.app(), vec![world.suite()], false);
+    let mut scheduler = Scheduler::new(world.app(), suites.clone());
     assert!(claimed(&mut scheduler).is_empty());
     let good = fs::read_to_string(world.suite()).unwrap();
     world.edit("30 2 * * *", "99 2 * * *");
@@ -147,11 +154,38 @@ fn a_broken_edit_keeps_the_last_good_version() {
     assert_eq!(scheduler.tick().unwrap().notes.len(), 1);
     world.advance(61_000);
     assert_eq!(scheduler.tick().unwrap().notes.len(), 0);
-    assert_eq!(scheduler.broken_suites().len(), 1);
+    assert_eq!(suites.broken_suites().len(), 1);
     world.set_time("2027-03-02T01:30:00Z");
     assert_eq!(claimed(&mut scheduler), ["support-nightly-20270302T0130Z"]);
     fs::write(world.suite(), good).unwrap();
     world.advance(61_000);
     scheduler.tick().unwrap();
-    assert!(scheduler.broken_suites().is_empty());
+    assert!(suites.broken_suites().is_empty());
+}
+
+/// SV-12: the suites of a root are found; one without schedules and alerts is not loaded, so it breaks nothing.
+#[test]
+fn only_suites_with_schedules_are_followed() {
+    let world = World::accepting();
+    let root = world.folder.path();
+    fs::create_dir(root.join("other")).unwrap();
+    fs::write(root.join("other/karat.yaml"), "name: other\ndataset: { source: gone.jsonl }\n").unwrap();
+    let app = App { opened: Session::below(root).unwrap(), ..world.app() };
+    let suites = FollowedSuites::new(app.clone(), Vec::new(), false);
+    let mut scheduler = Scheduler::new(app, suites.clone());
+    let due = scheduler.tick().unwrap();
+    assert_eq!((due.notes, suites.broken_suites()), (Vec::new(), Vec::new()));
+    let lines = suites.schedules().unwrap();
+    assert_eq!(lines.len(), 1);
+    assert_eq!((lines[0].path.as_str(), lines[0].late_since.as_deref()), ("karat.yaml", None));
+    world.set_time("2027-03-02T01:32:00Z");
+    assert_eq!(
+        suites.schedules().unwrap()[0].late_since.as_deref(),
+        Some("2027-03-02T01:30:00Z"),
+        "nothing follows it"
+    );
+    assert_eq!(claimed(&mut scheduler), ["support-nightly-20270302T0130Z"]);
+    assert_eq!(suites.schedules().unwrap()[0].late_since, None);
+    let unknown = suites.due_run("suport", "nightly", None).unwrap_err();
+    assert_eq!(unknown.to_string(), "no suite `suport` with schedules is followed here");
 }

@@ -1,19 +1,27 @@
 //! The description of the API for programs: OpenAPI 3.1 (SV-02). A test holds it to the routes, another to the answers.
 //!
-//! - `operations`: every route with its parameters and answers. `schemas`: the objects.
+//! - `operations`: every route with its parameters and answers. `schemas`, `service`: the objects.
 //!
 //! The document is written to `schemas/openapi.json` by `cargo xtask generate`, and served at `/openapi.json`.
 
 mod operations;
 mod schemas;
+mod service;
 
 use axum::response::{IntoResponse, Response};
 use http::{Uri, header};
 use serde_json::{Map, Value, json};
 
-use crate::api::openapi::operations::{OPERATIONS, Operation, Parameter, Security};
+use crate::api::openapi::operations::{Body, OPERATIONS, Operation, Parameter, Security};
 use crate::api::query::Query;
 use crate::problem::Problem;
+
+/// Parts of paths and their meanings.
+const PATH_PARTS: [(&str, &str); 3] = [
+    ("run", "Id of a run, the unique beginning of one, or `latest`"),
+    ("suite", "Name of a suite that the server follows"),
+    ("id", "Id of a schedule, an incident or a message"),
+];
 
 /// The document, indented.
 pub fn openapi() -> String {
@@ -58,14 +66,14 @@ fn whole() -> Value {
 
 fn describe(operation: &Operation) -> Value {
     let Operation { path, summary, parameters, body, answers, security, .. } = operation;
-    let in_path = path.contains("{run}").then(|| {
+    let in_path = PATH_PARTS.iter().filter(|(name, _)| path.contains(&format!("{{{name}}}"))).map(|(name, meaning)| {
         json!({
-            "name": "run", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 },
-            "description": "Id of a run, the unique beginning of one, or `latest`",
+            "name": name, "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 },
+            "description": meaning,
         })
     });
-    let mut described: Vec<Value> = in_path.into_iter().chain(parameters.iter().map(parameter)).collect();
-    if operation.method == "post" {
+    let mut described: Vec<Value> = in_path.chain(parameters.iter().map(parameter)).collect();
+    if operation.method == "post" && !operation.is_ingest() {
         described.push(json!({
             "name": "Idempotency-Key", "in": "header", "required": false,
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!#-~]{1,255}$" },
@@ -101,17 +109,24 @@ fn describe(operation: &Operation) -> Value {
             Security::Token => json!([{ "token": [] }, {}]),
         },
     });
-    if let Some((schema, required)) = body {
-        described["requestBody"] =
-            json!({ "required": required, "content": { "application/json": { "schema": reference(schema) } } });
+    if let Some(Body { schema, is_required, kinds }) = body {
+        let content: Map<String, Value> = kinds
+            .iter()
+            .map(|kind| {
+                let is_json = *kind == "application/json";
+                let schema = if is_json { reference(schema) } else { json!({ "type": "string", "format": "binary" }) };
+                ((*kind).to_owned(), json!({ "schema": schema }))
+            })
+            .collect();
+        described["requestBody"] = json!({ "required": is_required, "content": content });
     }
     described
 }
 
 fn parameter(parameter: &Parameter) -> Value {
-    let Parameter { name, place, meaning, schema } = parameter;
+    let Parameter { name, place, meaning, schema, .. } = parameter;
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-    json!({ "name": name, "in": place, "required": false, "schema": schema, "description": meaning })
+    json!({ "name": name, "in": place, "required": parameter.is_required, "schema": schema, "description": meaning })
 }
 
 fn reference(schema: &str) -> Value {
@@ -120,7 +135,32 @@ fn reference(schema: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use http::{Request, StatusCode};
+    use tower::ServiceExt as _;
+
     use super::*;
+    use crate::api::traces;
+
+    /// SV-02: the document describes each route and method of the API, and none other.
+    #[test]
+    fn the_document_describes_the_routes() {
+        let routes: Vec<_> = crate::api::routes().into_iter().chain(traces::routes()).collect();
+        let described: BTreeSet<_> = OPERATIONS.iter().map(|it| (it.method.to_owned(), it.path.to_owned())).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut served = BTreeSet::new();
+        for (path, methods) in routes {
+            // A method that no route has is refused with those that it has; no handler and no state is needed for that.
+            let router = axum::Router::new().route("/", methods.with_state(crate::state::tests::idle()));
+            let request = Request::delete("/").body(axum::body::Body::empty()).unwrap();
+            let answer = runtime.block_on(router.oneshot(request)).unwrap();
+            assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+            let allowed = answer.headers()["allow"].to_str().unwrap().to_lowercase();
+            served.extend(allowed.split(',').filter(|it| *it != "head").map(|it| (it.to_owned(), path.to_owned())));
+        }
+        assert_eq!(served, described);
+    }
 
     /// SV-02: the document names each object that it refers to, and every operation once.
     #[test]

@@ -7,10 +7,24 @@ pub(super) struct Operation {
     pub id: &'static str,
     pub summary: &'static str,
     pub parameters: &'static [Parameter],
-    /// The schema of the body, and whether it must be there.
-    pub body: Option<(&'static str, bool)>,
+    pub body: Option<Body>,
     pub answers: &'static [Answer],
     pub security: Security,
+}
+
+impl Operation {
+    /// Returns whether it takes traces: their bodies are larger than others, and no answer is kept under a key.
+    pub fn is_ingest(&self) -> bool {
+        self.method == "post" && matches!(self.path, "/traces" | "/v1/traces")
+    }
+}
+
+/// A body of a request.
+pub(super) struct Body {
+    /// The schema of its JSON.
+    pub schema: &'static str,
+    pub is_required: bool,
+    pub kinds: &'static [&'static str],
 }
 
 /// A parameter of the query or the head.
@@ -20,6 +34,7 @@ pub(super) struct Parameter {
     pub meaning: &'static str,
     /// Its schema as JSON.
     pub schema: &'static str,
+    pub is_required: bool,
 }
 
 /// An answer that is no problem.
@@ -40,10 +55,11 @@ pub(super) enum Security {
 }
 
 const JSON: &[&str] = &["application/json"];
+const PROTOCOL: &[&str] = &["application/json", "application/x-protobuf"];
 const TEXT: &str = r#"{"type": "string"}"#;
 
 const fn query(name: &'static str, meaning: &'static str, schema: &'static str) -> Parameter {
-    Parameter { name, place: "query", meaning, schema }
+    Parameter { name, place: "query", meaning, schema, is_required: false }
 }
 
 const fn ok(meaning: &'static str, schema: &'static str) -> Answer {
@@ -68,10 +84,19 @@ const fn start(
     path: &'static str,
     id: &'static str,
     summary: &'static str,
-    body: Option<(&'static str, bool)>,
+    body: Option<Body>,
     answers: &'static [Answer],
 ) -> Operation {
     Operation { method: "post", path, id, summary, parameters: &[], body, answers, security: Security::Token }
+}
+
+const fn json_body(schema: &'static str, is_required: bool) -> Option<Body> {
+    Some(Body { schema, is_required, kinds: JSON })
+}
+
+/// A change without content.
+const fn change(path: &'static str, id: &'static str, summary: &'static str, answers: &'static [Answer]) -> Operation {
+    start(path, id, summary, json_body("Nothing", false), answers)
 }
 
 const fn open(path: &'static str, id: &'static str, summary: &'static str, answers: &'static [Answer]) -> Operation {
@@ -79,16 +104,21 @@ const fn open(path: &'static str, id: &'static str, summary: &'static str, answe
     Operation { method: "get", path, id, summary, parameters: &[], body: None, answers, security }
 }
 
+const LIMIT: Parameter =
+    query("limit", "Rows of a page", r#"{"type": "integer", "minimum": 1, "maximum": 200, "default": 50}"#);
+const CURSOR: Parameter =
+    query("cursor", "`next` of an earlier page", r#"{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}"#);
+
 /// All operations.
 pub(super) const OPERATIONS: &[Operation] = &[
     start(
         "/eval/plan",
         "plan",
         "Show what a run would do and cost; makes no API calls, stores nothing",
-        Some(("RunRequest", true)),
+        json_body("RunRequest", true),
         &[ok("The estimate", "Estimate")],
     ),
-    start("/eval/run", "run", "Start a run", Some(("RunRequest", true)), &[ACCEPTED]),
+    start("/eval/run", "run", "Start a run", json_body("RunRequest", true), &[ACCEPTED]),
     read(
         "/eval/runs",
         "listRuns",
@@ -102,8 +132,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
             ),
             query("trigger", "Runs with this origin: `cli`, `api`, or `schedule:ID`", TEXT),
             query("since", "Runs of this day or later", r#"{"type": "string", "format": "date"}"#),
-            query("limit", "Runs of a page", r#"{"type": "integer", "minimum": 1, "maximum": 200, "default": 50}"#),
-            query("cursor", "`next` of an earlier page", r#"{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}"#),
+            LIMIT,
+            CURSOR,
         ],
         &[ok("A page of runs", "RunPage"), NOT_MODIFIED],
     ),
@@ -123,6 +153,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 place: "header",
                 meaning: "Only what came behind this event",
                 schema: r#"{"type": "string", "pattern": "^[0-9]{1,15}$"}"#,
+                is_required: false,
             },
         ],
         &[
@@ -174,14 +205,111 @@ pub(super) const OPERATIONS: &[Operation] = &[
             ok("The run has ended", "Run"),
         ],
     ),
-    start("/eval/runs/{run}/resume", "resumeRun", "Continue a run", Some(("Limits", false)), &[ACCEPTED]),
+    start("/eval/runs/{run}/resume", "resumeRun", "Continue a run", json_body("Limits", false), &[ACCEPTED]),
     start(
         "/eval/runs/{run}/retry",
         "retryRun",
         "Re-run the failed cells of a run",
-        Some(("Limits", false)),
+        json_body("Limits", false),
         &[ACCEPTED],
     ),
+    read(
+        "/schedules",
+        "listSchedules",
+        "Schedules of the suites that the server follows",
+        &[],
+        &[ok("The schedules", "ScheduleList"), NOT_MODIFIED],
+    ),
+    start(
+        "/schedules/{suite}/{id}/run",
+        "runSchedule",
+        "Run a due time of a schedule, by default the last; each is run once",
+        json_body("Due", false),
+        &[Answer { status: "202", meaning: "The run waits for its turn", kinds: JSON, schema: "Firing" }],
+    ),
+    change(
+        "/schedules/{suite}/{id}/pause",
+        "pauseSchedule",
+        "Skip the due times of a schedule from now on",
+        &[ok("The schedule", "Schedule")],
+    ),
+    change(
+        "/schedules/{suite}/{id}/resume",
+        "resumeSchedule",
+        "Follow a paused schedule again",
+        &[ok("The schedule", "Schedule")],
+    ),
+    read(
+        "/incidents",
+        "listIncidents",
+        "Incidents, newest first",
+        &[query("state", "Incidents in this state", r#"{"enum": ["open", "acknowledged", "closed"]}"#), LIMIT, CURSOR],
+        &[ok("A page of incidents", "IncidentPage"), NOT_MODIFIED],
+    ),
+    change("/incidents/{id}/ack", "ackIncident", "End the reminders of an incident", &[ok("The incident", "Incident")]),
+    change(
+        "/incidents/{id}/close",
+        "closeIncident",
+        "Close an incident; the next bad run opens a new one",
+        &[ok("The incident", "Incident")],
+    ),
+    read(
+        "/outbox",
+        "listMessages",
+        "Messages of alerts without their content, newest first",
+        &[query("state", "Messages in this state", r#"{"enum": ["pending", "sent", "dead"]}"#), LIMIT, CURSOR],
+        &[ok("A page of messages", "MessagePage"), NOT_MODIFIED],
+    ),
+    change(
+        "/outbox/{id}/retry",
+        "retryMessage",
+        "Send a message that was not sent, with all of its attempts",
+        &[ok("The message", "Message")],
+    ),
+    read(
+        "/traces",
+        "listTraces",
+        "Datasets of traces that applications have sent",
+        &[],
+        &[ok("The datasets", "TraceList"), NOT_MODIFIED],
+    ),
+    Operation {
+        method: "post",
+        path: "/traces",
+        id: "addTraces",
+        summary: "Add rows to a dataset of traces, a line of JSON each",
+        parameters: &[Parameter {
+            name: "dataset",
+            place: "query",
+            meaning: "Name of the dataset",
+            schema: r#"{"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"}"#,
+            is_required: true,
+        }],
+        body: Some(Body { schema: "Nothing", is_required: true, kinds: &["application/x-ndjson"] }),
+        answers: &[ok("The number of rows by their fate", "AddedTraces")],
+        security: Security::Token,
+    },
+    Operation {
+        method: "post",
+        path: "/v1/traces",
+        id: "addSpans",
+        summary: "Add calls of models, as exporters of OpenTelemetry send them; errors are those of its protocol",
+        parameters: &[Parameter {
+            name: "x-karat-dataset",
+            place: "header",
+            meaning: "Name of the dataset instead of that of the service",
+            schema: r#"{"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"}"#,
+            is_required: false,
+        }],
+        body: Some(Body { schema: "Spans", is_required: true, kinds: PROTOCOL }),
+        answers: &[
+            Answer { status: "200", meaning: "What was rejected", kinds: PROTOCOL, schema: "PartialSuccess" },
+            Answer { status: "400", meaning: "The request cannot be read", kinds: PROTOCOL, schema: "RpcStatus" },
+            Answer { status: "429", meaning: "More arrives than is written", kinds: PROTOCOL, schema: "RpcStatus" },
+            Answer { status: "503", meaning: "The disk refuses", kinds: PROTOCOL, schema: "RpcStatus" },
+        ],
+        security: Security::Token,
+    },
     read("/suites", "listSuites", "Suites that can be run", &[], &[ok("The suites", "SuiteList"), NOT_MODIFIED]),
     read(
         "/metrics",

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::api::openapi::service;
+
 /// All objects by their names.
 pub(super) fn all() -> Value {
     json!({
@@ -34,6 +36,30 @@ pub(super) fn all() -> Value {
             "required": ["status"],
         },
         "Problem": problem(),
+        "Nothing": { "type": "object", "additionalProperties": false },
+        "Due": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "due": {
+                    "type": ["string", "null"], "format": "date-time",
+                    "description": "A due time of the schedule; the last up to now without it",
+                },
+            },
+        },
+        "Schedule": service::schedule(),
+        "ScheduleList": service::list("Schedule"),
+        "Firing": service::firing(),
+        "Incident": service::incident(),
+        "IncidentPage": service::page("Incident"),
+        "Message": service::message(),
+        "MessagePage": service::page("Message"),
+        "TraceDataset": service::trace_dataset(),
+        "TraceList": service::list("TraceDataset"),
+        "AddedTraces": service::added_traces(),
+        "Spans": { "type": "object", "description": "`ExportTraceServiceRequest` of OTLP" },
+        "PartialSuccess": { "type": "object", "description": "`ExportTraceServiceResponse` of OTLP" },
+        "RpcStatus": { "type": "object", "description": "`google.rpc.Status`" },
     })
 }
 

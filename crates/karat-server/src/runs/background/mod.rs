@@ -1,5 +1,5 @@
-//! Work beside requests: `schedules` follows the schedules of suites, runs what is due, and sends alerts.
+//! Work beside requests: `schedules` follows the schedules of suites, hands over what is due, and sends alerts.
 
 mod schedules;
 
-pub use schedules::Background;
+pub(crate) use schedules::{Background, BackgroundParts};

@@ -1,13 +1,15 @@
-//! Threads that follow schedules and send alerts. What is due, and that it runs once, is decided by the app.
+//! Threads that follow schedules and send alerts. What is due, and that it runs once, is decided by the app; due runs wait
+//! for a place beside those of the queue.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use karat_app::{App, CallRecording, DueRun, Execution, Scheduler, Stop};
-use karat_types::SilentObserver;
+use karat_app::{App, FollowedSuites, Scheduler, Stop};
+
+use crate::runs::dispatcher::Wake;
+use crate::runs::due_queue::DueQueue;
+use crate::telemetry::Telemetry;
 
 /// Time between two looks at the schedules, and between two at the outbox.
 const TICK: Duration = Duration::from_secs(1);
@@ -15,130 +17,87 @@ const TICK: Duration = Duration::from_secs(1);
 /// Time between two looks at the signal to stop.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Scheduled runs at one time.
-const MOST_RUNS: usize = 2;
-
-/// Writes a line for the operator.
-type Log = Arc<dyn Fn(&str) + Send + Sync>;
-
 /// The threads that follow schedules.
-pub struct Background {
+pub(crate) struct Background {
     threads: Vec<JoinHandle<()>>,
-    runs: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+/// The parts of a server that its background shares.
+pub(crate) struct BackgroundParts {
+    pub app: App,
+    pub suites: FollowedSuites,
+    /// Set when the server stops.
+    pub stop: Stop,
+    pub due: DueQueue,
+    /// Wakes the dispatcher.
+    pub wake: Wake,
+    pub telemetry: Telemetry,
 }
 
 impl Background {
-    /// Follows the schedules of suites until `stop` is set; without suites, of `karat.yaml` in this folder and in the
-    /// folders in it.
+    /// Follows schedules and sends messages until the server stops.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(
-        app: &App,
-        suites: Vec<String>,
-        allow_commands: bool,
-        stop: &Stop,
-        log: impl Fn(&str) + Send + Sync + 'static,
-    ) -> io::Result<Self> {
-        let log: Log = Arc::new(log);
-        let runs = Arc::new(Mutex::new(Vec::new()));
-        let follower = Follower {
-            app: app.clone(),
-            stop: stop.clone(),
-            log: log.clone(),
-            runs: runs.clone(),
-            scheduler: Scheduler::new(app.clone(), suites).without_commands(!allow_commands),
-            waiting: Vec::new(),
-        };
-        let schedules = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || follower.follow())?;
-        let (app, stop) = (app.clone(), stop.clone());
-        let outbox = std::thread::Builder::new().name("outbox".to_owned()).spawn(move || send(&app, &stop, &log))?;
-        Ok(Self { threads: vec![schedules, outbox], runs })
+    pub fn start(parts: BackgroundParts) -> io::Result<Self> {
+        let (app, stop, telemetry) = (parts.app.clone(), parts.stop.clone(), parts.telemetry.clone());
+        let schedules = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || follow(&parts))?;
+        let outbox = std::thread::Builder::new().name("outbox".to_owned());
+        let outbox = outbox.spawn(move || send(&app, &stop, &telemetry))?;
+        Ok(Self { threads: vec![schedules, outbox] })
     }
 
-    /// Waits until all threads have ended. Runs end as after Ctrl-C, and can be resumed.
+    /// Waits until the threads have ended.
     pub fn join(self) {
         for thread in self.threads {
             // A panic was reported where it happened.
             let _ = thread.join();
         }
-        let runs = std::mem::take(&mut *self.runs.lock().unwrap_or_else(PoisonError::into_inner));
-        for run in runs {
-            let _ = run.join();
-        }
     }
 }
 
-struct Follower {
-    app: App,
-    stop: Stop,
-    log: Log,
-    runs: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    scheduler: Scheduler,
-    /// Claimed runs that wait for a place.
-    waiting: Vec<DueRun>,
-}
-
-impl Follower {
-    fn follow(mut self) {
-        while !self.stop.is_set() {
-            match self.scheduler.tick() {
-                Ok(due) => {
-                    due.notes.iter().for_each(|note| (self.log)(note));
-                    self.waiting.extend(due.runs);
+fn follow(parts: &BackgroundParts) {
+    let BackgroundParts { app, suites, stop, due, wake, telemetry } = parts;
+    let mut scheduler = Scheduler::new(app.clone(), suites.clone());
+    while !stop.is_set() {
+        match scheduler.tick() {
+            Ok(found) => {
+                found.notes.iter().for_each(|note| telemetry.log.note(note));
+                for reason in found.skipped {
+                    telemetry.metrics.add("schedule_skipped_total", &[("reason", reason)], 1.0);
                 }
-                Err(error) => (self.log)(&format!("following schedules: {error}")),
+                let has_runs = !found.runs.is_empty();
+                for run in found.runs {
+                    due.push(run);
+                }
+                if has_runs {
+                    wake.wake();
+                }
             }
-            self.start_runs();
-            pause(&self.stop, TICK);
+            Err(error) => telemetry.log.note(&format!("following schedules: {error}")),
         }
-    }
-
-    fn start_runs(&mut self) {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.retain(|run| !run.is_finished());
-        while runs.len() < MOST_RUNS && !self.waiting.is_empty() {
-            let due = self.waiting.remove(0);
-            let (app, stop, log) = (self.app.clone(), self.stop.clone(), self.log.clone());
-            let work = move || run(&app, &due, stop, &log);
-            match std::thread::Builder::new().name("run".to_owned()).spawn(work) {
-                Ok(thread) => runs.push(thread),
-                // The run is claimed; it goes on when a server starts again.
-                Err(error) => (self.log)(&format!("starting a scheduled run: {error}")),
-            }
-        }
+        pause(stop);
     }
 }
 
-fn run(app: &App, due: &DueRun, stop: Stop, log: &Log) {
-    log(&format!("run {} starts", due.run));
-    let tape = CallRecording::None;
-    let execution = Execution { run_id: None, resume: true, observer: Arc::new(SilentObserver), stop, tape };
-    match catch_unwind(AssertUnwindSafe(|| app.run_due(due, execution))) {
-        Ok(Ok(ended)) => {
-            if let Some(failure) = &ended.failure {
-                log(&format!("run {}: {failure}", due.run));
-            }
-            ended.alerted.problems.iter().chain(&ended.alerted.messages).for_each(|line| log(line));
-            log(&format!("run {} ended with exit code {}", due.run, ended.exit.code()));
-        }
-        Ok(Err(error)) => log(&format!("run {}: {error}", due.run)),
-        Err(_) => log(&format!("run {} failed: this is a bug in karat", due.run)),
-    }
-}
-
-fn send(app: &App, stop: &Stop, log: &Log) {
+fn send(app: &App, stop: &Stop, telemetry: &Telemetry) {
     while !stop.is_set() {
         match app.deliver_due() {
-            Ok(delivered) => delivered.failures.iter().for_each(|failure| log(failure)),
-            Err(error) => log(&format!("sending alerts: {error}")),
+            Ok(delivered) => {
+                delivered.failures.iter().for_each(|failure| telemetry.log.note(failure));
+                for (channel, outcome) in delivered.attempts {
+                    let labels = [("channel", channel), ("outcome", outcome)];
+                    telemetry.metrics.add("alert_deliveries_total", &labels, 1.0);
+                }
+            }
+            Err(error) => telemetry.log.note(&format!("sending alerts: {error}")),
         }
-        pause(stop, TICK);
+        pause(stop);
     }
 }
 
-fn pause(stop: &Stop, time: Duration) {
-    let mut left = time;
+fn pause(stop: &Stop) {
+    let mut left = TICK;
     while !left.is_zero() && !stop.is_set() {
         std::thread::sleep(NAP);
         left = left.saturating_sub(NAP);

@@ -11,6 +11,7 @@ use crate::commands::ci::gate;
 use crate::commands::housekeeping::invalidate;
 use crate::commands::people::calibrate;
 use crate::commands::run_output::{execution, print_bill, print_stop};
+use crate::commands::server::alert::print_delivered;
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
@@ -36,8 +37,24 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
     report::check_output(&args.output, args.json)?;
     let execution =
         Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };
-    let end = context.app.run(loaded.plan, &invocation, execution)?;
-    finish(context, &end, &args.output, args.json)
+    let outcome = context.app.run(loaded.plan, &invocation, execution);
+    if args.alert {
+        send_alerts(context, &invocation, outcome.as_ref())?;
+    }
+    finish(context, &outcome?, &args.output, args.json)
+}
+
+/// Stores what the alerts of the suite have to say of a run, and sends it.
+fn send_alerts(
+    context: &CommandContext<'_>,
+    invocation: &Invocation,
+    outcome: Result<&RunEnd, &AppError>,
+) -> Result<(), Failure> {
+    let alerted = context.app.alert_of_outcome(invocation, outcome)?;
+    context.print_warnings(&alerted.problems);
+    alerted.messages.iter().for_each(|line| context.printer.say(line));
+    print_delivered(context, &context.app.deliver_now()?);
+    Ok(())
 }
 
 pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {

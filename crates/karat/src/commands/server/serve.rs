@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use karat_app::{Session, Stop};
-use karat_server::{Background, Log, Purpose, QueueLimits, Server, Settings, Target};
+use karat_server::{Log, Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::Exit;
 
 use crate::args::{LogFormat, ServeArgs};
@@ -30,28 +30,29 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         purpose: Purpose::Serve { allow_commands: args.allow_commands },
         queue: QueueLimits { max_runs: args.max_runs as usize, ..QueueLimits::default() },
         log: (args.log == Some(LogFormat::Json)).then(|| json_log(*printer)),
+        notes: Some(note_log(*printer)),
+        schedules: args.schedule,
+        public_url: args.public_url,
         metrics_open: args.metrics_open,
     };
     // Connections, streams, and the store.
     karat_app::raise_open_files(OPEN_FILES);
-    let server = Server::bind(app.clone(), settings)?;
+    let server = Server::bind(app, settings)?;
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());
     printer.data(&server.url(&Target::Runs))?;
-    let log = *printer;
-    let schedules = Background::start(&app, args.schedule, args.allow_commands, &stop, move |line| log.say(line));
-    let schedules = schedules.map_err(message)?;
-    let served = server.serve(&stop);
-    // A server that failed stops its runs, too.
-    stop.set();
-    schedules.join();
-    served?;
+    server.serve(&stop)?;
     Ok(Exit::Pass)
 }
 
 /// Writes each line of the log to stderr.
 fn json_log(printer: Printer) -> Log {
     Log(Arc::new(move |line| printer.say_line(line)))
+}
+
+/// Writes lines for the operator to stderr.
+fn note_log(printer: Printer) -> Log {
+    Log(Arc::new(move |line| printer.say(line)))
 }
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {

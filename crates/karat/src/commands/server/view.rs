@@ -20,6 +20,9 @@ pub fn view(context: &CommandContext<'_>, args: &ViewArgs) -> Result<Exit, Failu
         purpose: Purpose::View { style: args.style },
         queue: QueueLimits::default(),
         log: None,
+        notes: None,
+        schedules: Vec::new(),
+        public_url: None,
         metrics_open: false,
     };
     let server = Server::bind(app.clone(), settings)?;

@@ -1,0 +1,111 @@
+//! `GET /schedules`, and `POST /schedules/{suite}/{id}/run`, `…/pause` and `…/resume`. Suites have the names that the list
+//! gives them.
+
+use axum::Json;
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use karat_app::{App, AppError, DueState, FiringLine, ScheduleLine, parse_time, rfc3339};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::check_may_change;
+use crate::api::body;
+use crate::api::query::Query;
+use crate::problem::Problem;
+use crate::state::State;
+use crate::target::encode;
+
+/// The due time that is run; without one, the last up to now.
+#[derive(Debug, Default, Deserialize)]
+struct WantedDue {
+    due: Option<String>,
+}
+
+pub(super) async fn list(state: State, uri: Uri) -> Result<Json<Value>, Problem> {
+    Query::read(&uri, &[])?;
+    let suites = state.suites().clone();
+    let schedules = state.read(move |_: &App| suites.schedules()).await?;
+    Ok(Json(json!({ "items": schedules })))
+}
+
+/// Runs a due time once, as `karat schedule run` does; it waits for a place beside the runs of the queue.
+pub(super) async fn run(
+    state: State,
+    Path((suite, id)): Path<(String, String)>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    Query::read(&uri, &[])?;
+    let WantedDue { due } = body::read(&body, &["due"])?;
+    check_may_change(&state)?;
+    let due = due.map(|text| parse_time("due", &text)).transpose()?;
+    let suites = state.suites().clone();
+    let claimed = state.read(move |app: &App| {
+        let run = suites.due_run(&suite, &id, due)?;
+        let known = app.claim_due_run(&run)?;
+        Ok::<_, AppError>((run, known))
+    });
+    let (due, known) = claimed.await?;
+    let run = due.run.clone();
+    match known {
+        DueState::New | DueState::Unfinished => {}
+        DueState::Ended => {
+            let problem = Problem::new(StatusCode::CONFLICT, "run-finished", "This due time has run");
+            let hint = format!("its run is `{run}`; name another time with `due`");
+            return Err(problem.with_hint(hint));
+        }
+        DueState::Skipped(note) => {
+            let problem = Problem::new(StatusCode::CONFLICT, "run-finished", "This due time was skipped");
+            return Err(problem.with_detail(note).with_hint("name another time with `due`"));
+        }
+    }
+    let answer = FiringLine {
+        schedule: due.schedule.clone(),
+        due: rfc3339(due.due),
+        run: run.clone(),
+        state: "fired".to_owned(),
+        note: String::new(),
+    };
+    if state.runs().is_running(&run) || !state.due().push(due) {
+        return Err(Problem::new(StatusCode::CONFLICT, "run-in-use", "The run waits or is running"));
+    }
+    state.wake_dispatcher();
+    let mut headers = HeaderMap::new();
+    let location = format!("/eval/runs/{}", encode(&run));
+    headers.extend(HeaderValue::try_from(location).ok().map(|to| (header::LOCATION, to)));
+    Ok((StatusCode::ACCEPTED, headers, Json(answer)).into_response())
+}
+
+pub(super) async fn pause(
+    state: State,
+    path: Path<(String, String)>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<ScheduleLine>, Problem> {
+    set_paused(state, path, &uri, &body, true).await
+}
+
+pub(super) async fn resume(
+    state: State,
+    path: Path<(String, String)>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<ScheduleLine>, Problem> {
+    set_paused(state, path, &uri, &body, false).await
+}
+
+async fn set_paused(
+    state: State,
+    Path((suite, id)): Path<(String, String)>,
+    uri: &Uri,
+    body: &Bytes,
+    paused: bool,
+) -> Result<Json<ScheduleLine>, Problem> {
+    Query::read(uri, &[])?;
+    body::read_nothing(body)?;
+    check_may_change(&state)?;
+    let suites = state.suites().clone();
+    state.read(move |_: &App| suites.pause_schedule(&suite, &id, paused)).await.map(Json)
+}
