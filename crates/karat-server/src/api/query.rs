@@ -37,6 +37,11 @@ impl Query {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Returns whether a name is there without a value.
+    pub fn is_empty(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, value)| known == name && value.is_empty())
+    }
+
     /// The value of a name, read as what `form` says it must be.
     ///
     /// # Errors

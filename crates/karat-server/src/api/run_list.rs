@@ -40,6 +40,9 @@ struct RunPage {
 
 pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     let query = Query::read(&uri, &NAMES)?;
+    if query.is_empty("since") {
+        return Err(Problem::bad_request("`since` must be a date such as `2026-01-31`"));
+    }
     let limit = query.page_limit()?;
     let status = query.choose("status", &STATUSES)?;
     let text = |name: &str| query.get(name).map(str::to_owned);

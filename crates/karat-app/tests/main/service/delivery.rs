@@ -1,8 +1,9 @@
 //! Messages arrive at least once, with the same id, and nothing secret is stored.
 
+use karat_app::Invocation;
 use testkit::{Behaviour, ReceivedRequest, Script};
 
-use super::world::World;
+use super::world::{World, execution};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -107,4 +108,22 @@ fn people_acknowledge_and_close_incidents() {
     assert_eq!(app.incidents(Some("closed")).unwrap().len(), 1);
     assert_eq!(app.ack_incident(&id).unwrap().state, "closed", "it stays as it is");
     assert!(app.ack_incident("inc_none").is_err());
+}
+
+/// SV-15: a run of the command line alerts when it is asked to, once; so does one that cannot start.
+#[test]
+fn a_run_of_the_command_line_alerts_when_asked() {
+    let world = World::accepting();
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    let mut invocation = Invocation::of(world.suite());
+    invocation.overrides.as_of = Some("2027-02-28".to_owned());
+    let plan = app.load(&invocation).unwrap().plan;
+    let end = app.run(plan, &invocation, execution()).unwrap();
+    let first = app.alert_of_outcome(&invocation, Ok(&end)).unwrap();
+    assert!(first.messages.iter().any(|line| line.contains("gate_failed opened")), "{first:?}");
+    assert!(app.alert_of_outcome(&invocation, Ok(&end)).unwrap().messages.is_empty());
+    let failed = app.load(&Invocation::of("gone/karat.yaml")).err().unwrap();
+    let failure = app.alert_of_outcome(&invocation, Err(&failed)).unwrap();
+    assert!(failure.messages.iter().any(|line| line.contains("run_failed opened")), "{failure:?}");
 }

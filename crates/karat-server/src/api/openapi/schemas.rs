@@ -83,7 +83,7 @@ fn run_request() -> Value {
             "budget_usd": { "type": ["number", "null"], "minimum": 0, "maximum": 1e9 },
             "max_calls": { "type": ["integer", "null"], "minimum": 0, "maximum": 4_294_967_295_u32 },
             "max_concurrency": { "type": ["integer", "null"], "minimum": 1, "maximum": 65_535 },
-            "baseline": { "type": ["string", "null"], "description": "A pinned run or a report.json below the root" },
+            "baseline": { "type": ["string", "null"], "minLength": 1, "description": "A pinned run or a report.json below the root" },
             "gate": { "type": ["boolean", "null"], "description": "Whether gates bind" },
             "run_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$" },
         },
