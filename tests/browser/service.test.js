@@ -72,7 +72,9 @@ describe("the page of the service", { skip: binary ? false : "KARAT_TEST_BINARY 
     const schedule = rows(page, "schedule-row");
     await schedule.getByRole("button", { name: "Pause yearly" }).click();
     await schedule.getByText("paused since").waitFor();
-    await schedule.getByRole("button", { name: "Resume yearly" }).focus();
+    const resume = schedule.getByRole("button", { name: "Resume yearly" });
+    await resume.waitFor();
+    await resume.focus();
     await page.keyboard.press("Enter");
     await schedule.getByText("on time").waitFor();
     await schedule.getByRole("button", { name: "Run the last due time" }).click();

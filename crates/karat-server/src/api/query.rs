@@ -37,9 +37,16 @@ impl Query {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Returns whether a name is there without a value.
-    pub fn is_empty(&self, name: &str) -> bool {
-        self.0.iter().any(|(known, value)| known == name && value.is_empty())
+    /// The value of a name that may be left out, and may not be empty.
+    ///
+    /// # Errors
+    /// It is there without a value. `form` says what it must be.
+    pub fn given(&self, name: &str, form: &str) -> Result<Option<&str>, Problem> {
+        let value = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        match value {
+            Some("") => Err(Problem::bad_request(format!("`{name}` must be {form}"))),
+            value => Ok(value),
+        }
     }
 
     /// The value of a name, read as what `form` says it must be.
@@ -119,6 +126,7 @@ mod tests {
         assert_eq!(wrong.hint.as_deref(), Some("did you mean `limit`?"));
         assert!(read("limit=1&limit=2").is_err() && read("suite=%FF").is_err());
         assert!(read("limit=x").unwrap().parse::<u32>("limit", "a number").is_err());
+        assert!(query.given("limit", "a number").is_err() && query.given("x", "a number").unwrap().is_none());
         let choice = read("suite=al").unwrap().choose("suite", &[("none", 0), ("all", 1)]).unwrap_err();
         assert_eq!(choice.hint.as_deref(), Some("did you mean `all`?"));
     }

@@ -16,6 +16,8 @@ use crate::target::encode;
 
 const NAMES: [&str; 6] = ["suite", "status", "trigger", "since", "limit", "cursor"];
 
+const CURSOR: &str = "the `next` of an earlier page";
+
 const STATUSES: [(&str, &str); 7] = [
     ("queued", "queued"),
     ("running", "running"),
@@ -40,14 +42,12 @@ struct RunPage {
 
 pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     let query = Query::read(&uri, &NAMES)?;
-    if query.is_empty("since") {
-        return Err(Problem::bad_request("`since` must be a date such as `2026-01-31`"));
-    }
     let limit = query.page_limit()?;
     let status = query.choose("status", &STATUSES)?;
+    let since = query.given("since", "a date such as `2026-01-31`")?;
     let text = |name: &str| query.get(name).map(str::to_owned);
-    let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: text("since") };
-    let mut before = query.get("cursor").map(place_of_cursor).transpose()?;
+    let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: since.map(str::to_owned) };
+    let mut before = query.given("cursor", CURSOR)?.map(place_of_cursor).transpose()?;
     let mut items: Vec<(RunObject, ListPlace)> = Vec::new();
     let mut looked_at = 0;
     let next = loop {
@@ -84,7 +84,7 @@ fn place_of_cursor(cursor: &str) -> Result<ListPlace, Problem> {
     let mut number = || numbers.next().flatten();
     let place = number().zip(number()).zip(number());
     let place = place.map(|((newest, row), queued)| ListPlace { newest, row, queued });
-    place.ok_or_else(|| Problem::bad_request("`cursor` must be the `next` of an earlier page"))
+    place.ok_or_else(|| Problem::bad_request(format!("`cursor` must be {CURSOR}")))
 }
 
 fn address_of(query: &Query, cursor: &str) -> String {

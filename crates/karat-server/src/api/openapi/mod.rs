@@ -171,7 +171,7 @@ mod tests {
             let pointer = part.split('"').next().unwrap();
             assert!(document.pointer(&format!("/components/{pointer}")).is_some(), "{pointer}");
         }
-        let ids: std::collections::BTreeSet<_> = OPERATIONS.iter().map(|operation| operation.id).collect();
+        let ids: BTreeSet<_> = OPERATIONS.iter().map(|operation| operation.id).collect();
         assert_eq!(ids.len(), OPERATIONS.len());
         for operation in OPERATIONS {
             for parameter in operation.parameters {

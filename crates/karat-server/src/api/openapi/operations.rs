@@ -285,7 +285,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             schema: r#"{"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"}"#,
             is_required: true,
         }],
-        body: Some(Body { schema: "Nothing", is_required: true, kinds: &["application/x-ndjson"] }),
+        body: Some(Body { schema: "Nothing", is_required: false, kinds: &["application/x-ndjson"] }),
         answers: &[ok("The number of rows by their fate", "AddedTraces")],
         security: Security::Token,
     },

@@ -14,6 +14,8 @@ use crate::problem::Problem;
 use crate::state::State;
 use crate::target::encode;
 
+const CURSOR: &str = "the `next` of an earlier page";
+
 /// The list of an endpoint.
 pub(super) struct PagedList<T> {
     /// Its address.
@@ -32,7 +34,7 @@ impl<T: Serialize + Send + 'static> PagedList<T> {
         let query = Query::read(&uri, &["state", "limit", "cursor"])?;
         let limit = query.page_limit()?;
         let wanted = query.choose("state", self.states)?;
-        let before = query.get("cursor").map(id_of_cursor).transpose()?;
+        let before = query.given("cursor", CURSOR)?.map(id_of_cursor).transpose()?;
         let rows = self.rows;
         let mut items = state.read(move |app| rows(app, wanted, before.as_deref(), limit + 1)).await?;
         let has_more = items.len() > limit;
@@ -55,5 +57,5 @@ fn id_of_cursor(cursor: &str) -> Result<String, Problem> {
     let id = bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .filter(|id| id.starts_with("inc_") || id.starts_with("msg_"));
-    id.ok_or_else(|| Problem::bad_request("`cursor` must be the `next` of an earlier page"))
+    id.ok_or_else(|| Problem::bad_request(format!("`cursor` must be {CURSOR}")))
 }
