@@ -87,7 +87,9 @@ fn describe(operation: &Operation) -> Value {
                 .map(|kind| {
                     let is_json = *kind == "application/json";
                     let schema = if is_json { reference(answer.schema) } else { json!({ "type": "string" }) };
-                    ((*kind).to_owned(), json!({ "schema": schema }))
+                    // A schema here would be one of each event, and events differ.
+                    let described = if *kind == "text/event-stream" { json!({}) } else { json!({ "schema": schema }) };
+                    ((*kind).to_owned(), described)
                 })
                 .collect();
             let mut described = json!({ "description": answer.meaning });
