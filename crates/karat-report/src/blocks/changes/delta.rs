@@ -17,6 +17,9 @@ const METRICS: usize = 6;
 /// Number of texts and samples listed for each comparison.
 const LISTED: usize = 10;
 
+/// Number of less frequent texts that a reader can open.
+const MORE: usize = 40;
+
 pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block> {
     let title = match delta.over {
         DeltaAxis::Variant => "Variant delta",
@@ -101,6 +104,8 @@ pub(crate) fn moved_texts(delta: &Delta) -> Vec<Block> {
     let mut columns = texts(["Compared", "Change", "Samples", "Text"]);
     columns.push(karat_page::block::Column::number("Times"));
     let (few, others) = counted.split_at(counted.len().min(LISTED));
+    let (others, rare) = others.split_at(others.len().min(MORE));
+    left_out += rare.len() as u64;
     let block = |title: &str, rows: &[MovedText<'_>], note: Option<String>| {
         let mut head = Head::new(title, question.clone());
         head.notes.extend(note);
