@@ -11,8 +11,8 @@ export const THEMES = ["light", "dark"];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
 
-/** Rows of one table are alike; checking thousands of them takes minutes. */
-const FEW = 8;
+/** Rows of one table and marks of one chart are alike; checking thousands of them takes minutes. */
+const FEW = 4;
 
 /** The browser that `run.js` has started for all files, or one of its own. */
 export function launch() {
@@ -31,8 +31,12 @@ export function watch(page) {
   return problems;
 }
 
-export const newContext = (browser, { width = 1440, theme = "light", script = true, ...rest } = {}) =>
-  browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled: script, reducedMotion: "reduce", ...rest });
+/** A context of its own; with `checked`, its pages know axe, which their policy does not see. */
+export async function newContext(browser, { width = 1440, theme = "light", script = true, checked = false, ...rest } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled: script, reducedMotion: "reduce", ...rest });
+  if (checked) await context.addInitScript({ content: axe });
+  return context;
+}
 
 /** Opens a page of a file; every request that is not for the page itself is refused and remembered. */
 export async function open(browser, url, options = {}) {
@@ -50,24 +54,27 @@ export async function open(browser, url, options = {}) {
   return { page, context, requests, problems };
 }
 
+/** The rules that a theme can break: a theme changes colours only. */
+const OF_COLOUR = ["color-contrast", "link-in-text-block"];
+
 /** Violations of WCAG 2.2 AA with all parts opened; `cut` selects what is removed before, because it repeats. */
-export async function violations(page, cut = []) {
+export async function violations(page, { cut = [], rules = TAGS } = {}) {
   await page.evaluate(([few, cut]) => {
     document.querySelectorAll("details").forEach((details) => { details.open = true; });
-    document.querySelectorAll([`tbody tr:nth-child(n + ${few + 1})`, ...cut].join(", ")).forEach((part) => part.remove());
+    const repeats = [`tbody tr:nth-child(n + ${few + 1})`, `svg :nth-child(n + ${few + 1})`];
+    document.querySelectorAll([...repeats, ...cut].join(", ")).forEach((part) => part.remove());
   }, /** @type {const} */ ([FEW, cut]));
-  if (!await page.evaluate(() => "axe" in globalThis)) await page.addScriptTag({ content: axe });
-  const result = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags, resultTypes: ["violations"] }), TAGS);
+  const result = await page.evaluate((rules) => globalThis.axe.run(document, { runOnly: rules, resultTypes: ["violations"], elementRef: false }), rules);
   return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
-/** Calls `check` for each theme and width of an open page: a page is loaded once for all of them. */
+/** Calls `check` for each theme and width of an open page, with the rules that can differ: a page is loaded once for all. */
 export async function eachLook(page, check) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     for (const width of WIDTHS) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      await check(`${colorScheme}, ${width} px`);
+      await check({ look: `${colorScheme}, ${width} px`, width, rules: colorScheme === "light" ? TAGS : OF_COLOUR });
     }
   }
 }

@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { launch, THEMES, violations, WIDTHS } from "./browser.js";
+import { eachLook, launch, newContext, violations } from "./browser.js";
 
 const binary = process.env.KARAT_TEST_BINARY;
 const ANSWER_MS = 60;
@@ -60,7 +60,7 @@ async function serve(folder, port = 0) {
 }
 
 async function openRun(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...options });
+  const context = await newContext(browser, options);
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
@@ -132,14 +132,12 @@ describe("a running run", { skip: binary ? false : "KARAT_TEST_BINARY is not set
     const { server, url } = await serve(folder);
     processes.push(server);
     assert.equal((await post(url, "/eval/run", { suite: "karat.yaml", run_id: "own" })).status, 202);
-    for (const theme of THEMES) {
-      for (const width of WIDTHS) {
-        const { page, context } = await openRun(browser, `${url}/runs/own`, { viewport: { width, height: 900 }, colorScheme: theme, bypassCSP: true });
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        assert.deepEqual(await violations(page), [], `${theme}, ${width} px`);
-        await context.close();
-      }
-    }
+    const looked = await openRun(browser, `${url}/runs/own`, { checked: true });
+    await eachLook(looked.page, async ({ look, width, rules }) => {
+      assert.equal(await looked.page.evaluate(() => document.documentElement.scrollWidth), width, look);
+      assert.deepEqual(await violations(looked.page, { rules }), [], look);
+    });
+    await looked.context.close();
     const { page, context, problems } = await openRun(browser, `${url}/runs/own`);
     await page.locator("[data-testid=cancel]").click();
     await page.locator("[data-keep]").click();

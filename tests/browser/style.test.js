@@ -11,32 +11,36 @@ before(async () => { browser = await launch(); });
 after(async () => { await browser?.close(); });
 
 describe("style page", () => {
-  test("DB-50: no violation of WCAG 2.2 AA in any theme and width, also with opened parts", async () => {
-    const { page, context } = await open(browser, url, { bypassCSP: true });
-    await eachLook(page, async (look) => assert.deepEqual(await violations(page), [], look));
-    await context.close();
-  });
-
-  test("DB-40: no request, no message of the policy, no dialog", async () => {
-    const { page, context, requests, problems } = await open(browser, url);
+  test("DB-40, DB-45, DB-50, DB-53: no request, no message, nothing moves, even digits, a print opens tables, no violation of WCAG 2.2 AA", async () => {
+    const { page, context, requests, problems } = await open(browser, url, { checked: true });
     await page.locator("k-theme button").first().waitFor();
     assert.deepEqual([requests, problems], [[], []]);
+    assert.deepEqual(await movedParts(page), []);
+    const widths = await page.evaluate(() => ["1111", "8888"].map((text) => {
+      const span = document.createElement("span");
+      span.textContent = text;
+      document.querySelector("main p")?.append(span);
+      const { width } = span.getBoundingClientRect();
+      span.remove();
+      return width;
+    }));
+    assert.equal(widths[0], widths[1]);
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("details:not([open])").count(), 0);
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("figure details[open]").count(), 0);
+    await eachLook(page, async ({ look, width, rules }) => {
+      assert.deepEqual(await violations(page, { rules }), [], look);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, look);
+    });
     await context.close();
   });
 
-  for (const script of [true, false]) {
-    test(`DB-45: 320 px without sideways scroll, script ${script ? "on" : "off"}`, async () => {
-      const { page, context } = await open(browser, url, { width: 320, script });
-      const box = await page.locator("html").boundingBox();
-      const main = await page.locator("main").boundingBox();
-      assert.ok(box && main && box.width <= 320 && main.width <= 320);
-      if (script) assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
-      await context.close();
-    });
-  }
-
-  test("DB-01: everything is readable with JavaScript off", async () => {
-    const { page, context } = await open(browser, url, { script: false });
+  test("DB-01, DB-45: everything is readable with JavaScript off, at 320 px without sideways scroll", async () => {
+    const { page, context } = await open(browser, url, { width: 320, script: false });
+    const box = await page.locator("html").boundingBox();
+    const main = await page.locator("main").boundingBox();
+    assert.ok(box && main && box.width <= 320 && main.width <= 320);
     assert.equal(await page.locator("h1").innerText(), "Style");
     assert.ok(await page.locator("[data-testid=series-row]").count() >= 12);
     assert.ok(await page.locator("[data-testid=series-row]").first().isVisible());
@@ -54,18 +58,6 @@ describe("style page", () => {
     assert.equal(await paper(), "rgb(18, 22, 28)");
     await page.reload();
     assert.equal(await paper(), "rgb(18, 22, 28)");
-    await context.close();
-  });
-
-  test("DB-45: digits are equally wide", async () => {
-    const { page, context } = await open(browser, url);
-    const widths = await page.evaluate(() => ["1111", "8888"].map((text) => {
-      const span = document.createElement("span");
-      span.textContent = text;
-      document.querySelector("main p")?.append(span);
-      return span.getBoundingClientRect().width;
-    }));
-    assert.equal(widths[0], widths[1]);
     await context.close();
   });
 
@@ -113,21 +105,6 @@ describe("style page", () => {
     await page.keyboard.press("/");
     await page.keyboard.type("j?");
     assert.equal(await page.locator("[data-testid=search]").first().inputValue(), "j?");
-    await context.close();
-  });
-
-  test("DB-53: nothing moves while loading", async () => {
-    const { page, context } = await open(browser, url);
-    assert.deepEqual(await movedParts(page), []);
-    await context.close();
-  });
-
-  test("DB-40: a print opens the tables behind charts", async () => {
-    const { page, context } = await open(browser, url);
-    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
-    assert.equal(await page.locator("details:not([open])").count(), 0);
-    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
-    assert.equal(await page.locator("figure details[open]").count(), 0);
     await context.close();
   });
 });

@@ -82,8 +82,10 @@
     history.replaceState(null, "", address);
   };
 
-  /** Rows that appear in one step. */
+  /** Rows that appear in one step, and without being asked for: a browser needs a second to lay out thousands. */
   const AT_ONCE = 150;
+
+  let isPrinting = false;
 
   class Table extends HTMLElement {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -104,7 +106,13 @@
       this.texts = new Map();
       this.tools = this.querySelector(".tools-row");
       this.none = element("p", { class: "no-match", hidden: "", role: "status" }, "No row matches.");
+      this.isWhole = this.rows.length <= AT_ONCE;
       table.after(this.none);
+      if (!this.isWhole) {
+        this.all = element("button", { type: "button", class: "all-rows" });
+        this.all.addEventListener("click", () => this.showAll());
+        this.none.after(this.all);
+      }
       if (this.hasAttribute("search")) this.addSearch();
       this.adoptSearch();
       this.addFilters();
@@ -174,6 +182,8 @@
           const turned = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
           this.sort(column, turned);
           setState(this.key("sort"), (turned === "descending" ? "-" : "") + head.dataset.sort);
+          // Other rows are now the first.
+          if (!this.isWhole) this.apply();
         });
         head.replaceChildren(button);
       });
@@ -207,8 +217,9 @@
       for (const row of this.body?.rows ?? []) {
         const flags = this.filter === "all" ? [] : (row.dataset.flags ?? "").split(" ");
         const matches = (this.filter === "all" || flags.includes(this.filter ?? "")) && (!this.words || this.text(row).includes(this.words));
-        if (!matches) row.hidden = true; else if (row.hidden) appearing.push(row);
         if (matches) matching.push(row);
+        const isShown = matches && (this.isWhole || matching.length <= AT_ONCE || row.classList.contains("is-focus"));
+        if (isShown === row.hidden) { if (isShown) appearing.push(row); else row.hidden = true; }
         for (const key of new Set([row.dataset.key, row.dataset.date])) {
           if (key) isOut.set(key, (isOut.get(key) ?? true) && !matches);
         }
@@ -223,16 +234,26 @@
       const shown = matching.length;
       if (this.none) this.none.hidden = shown > 0;
       this.dataset.shown = String(shown);
+      if (this.all) {
+        this.all.hidden = this.isWhole || shown <= AT_ONCE;
+        this.all.textContent = `Show all ${shown.toLocaleString("en")} rows`;
+      }
       const detail = { rows: matching, isAll: shown === (this.rows ?? []).length };
       this.dispatchEvent(new CustomEvent("karat-filter", { detail, bubbles: true }));
+    }
+
+    showAll() {
+      this.isWhole = true;
+      this.apply();
     }
 
     /** Shows rows, some at once and the others a few at a time: thousands together would block the page.
      * @param {HTMLTableRowElement[]} rows */
     reveal(rows) {
       clearTimeout(this.revealing);
-      for (const row of rows.slice(0, AT_ONCE)) row.hidden = false;
-      const rest = rows.slice(AT_ONCE);
+      const first = isPrinting ? rows.length : AT_ONCE;
+      for (const row of rows.slice(0, first)) row.hidden = false;
+      const rest = rows.slice(first);
       if (rest.length > 0) this.revealing = setTimeout(() => this.reveal(rest), 0);
     }
 
@@ -433,12 +454,18 @@
 
   // A printed page shows what a reader could have opened.
   window.addEventListener("beforeprint", () => {
+    isPrinting = true;
+    for (const button of document.querySelectorAll("button.all-rows:not([hidden])")) {
+      const table = button.closest("k-table");
+      if (table instanceof Table) table.showAll();
+    }
     for (const details of document.querySelectorAll("details:not([open])")) {
       details.setAttribute("open", "");
       details.setAttribute("data-opened-to-print", "");
     }
   });
   window.addEventListener("afterprint", () => {
+    isPrinting = false;
     for (const details of document.querySelectorAll("[data-opened-to-print]")) {
       details.removeAttribute("open");
       details.removeAttribute("data-opened-to-print");

@@ -144,7 +144,10 @@ impl App {
         let is_first = QueueOrder::read(&queued.order)?.action == crate::service::order::OrderAction::Start;
         let created_at = if is_first { rfc3339(queued.created_at) } else { state.created_at.clone() };
         let state = RunState { created_at, ..state };
-        let is_open = state.status == "interrupted";
+        // The command line may have continued the run since, and the end in the queue is that of before.
+        let completed_at = store.run(&state.run_id)?.completed_at;
+        let is_continued = completed_at.zip(queued.ended_at).is_some_and(|(completed, ended)| completed > ended);
+        let is_open = state.status == "interrupted" && !is_continued;
         Ok(match queued.state {
             QueueState::Waiting if state.status != "running" => {
                 RunState { status: "queued", verdict: None, exit_code: None, completed_at: None, ..state }

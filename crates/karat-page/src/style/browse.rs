@@ -32,6 +32,7 @@ fn list() -> Markup {
         is_on,
     };
     let column = |name: &str, is_number, direction| ListColumn {
+        is_wide_only: false,
         name: name.to_owned(),
         is_number,
         sort: Some("#list".to_owned()),

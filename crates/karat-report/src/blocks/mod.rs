@@ -7,7 +7,7 @@
 //! - `plain`: the table of an outcome without a mapping of its own.
 
 pub(crate) mod build;
-mod changes;
+pub(crate) mod changes;
 mod judging;
 mod plain;
 pub(crate) mod samples;

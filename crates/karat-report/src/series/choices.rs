@@ -5,7 +5,7 @@ use karat_page::number::count_noun;
 use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 
-use super::links::{SeriesLinks, SeriesState};
+use super::links::SeriesLinks;
 
 /// One line below the title.
 pub(super) fn lead(view: &SeriesView) -> String {
@@ -18,9 +18,9 @@ pub(super) fn lead(view: &SeriesView) -> String {
     format!("{}{} of {}{days}", about.collect::<String>(), count_noun(view.cards.len() as u64, "card"), view.system)
 }
 
-pub(super) fn render(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> Markup {
+pub(super) fn render(view: &SeriesView, links: &SeriesLinks) -> Markup {
     match links.path() {
-        Some(path) => form(view, path, links, state),
+        Some(path) => form(view, path, links),
         None => facts(view),
     }
 }
@@ -47,7 +47,7 @@ fn facts(view: &SeriesView) -> Markup {
     }
 }
 
-fn form(view: &SeriesView, path: &str, links: &SeriesLinks, state: &SeriesState) -> Markup {
+fn form(view: &SeriesView, path: &str, links: &SeriesLinks) -> Markup {
     let kept = links.address_parts(&["judge", "system", "as_of", "since", "until", "focus"]);
     let date = |name: &str, label: &str, value: Option<&str>| {
         html! {
@@ -79,7 +79,7 @@ fn form(view: &SeriesView, path: &str, links: &SeriesLinks, state: &SeriesState)
             (date("until", "To", view.until.as_deref()))
             button type="submit" { "Show" }
         }
-        p.soft.small { "As of " (line(&view.as_of)) "; judge: " (line(&judge_words(view))) "." @if !state.notices.is_empty() { " Some of the address was not understood." } }
+        p.soft.small { "As of " (line(&view.as_of)) "; judge: " (line(&judge_words(view))) "." }
     }
 }
 

@@ -119,7 +119,7 @@ impl SeriesLinks {
     /// The way to a live page.
     pub(super) fn crumbs(&self, suite: &str) -> Vec<NavLink> {
         let own = NavLink { is_current: true, ..NavLink::new(suite, "") };
-        if self.is_live() { vec![NavLink::new("runs", "/"), own] } else { vec![own] }
+        if self.is_live() { vec![NavLink::new("Runs", "/"), own] } else { vec![own] }
     }
 }
 

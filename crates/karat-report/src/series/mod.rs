@@ -40,7 +40,7 @@ pub struct SeriesSection {
 pub fn sections(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> Vec<SeriesSection> {
     let title = |title: &str| title.to_owned();
     let figures = html! {
-        (choices::render(view, links, state))
+        (choices::render(view, links))
         (stats::cards(view, links))
         @if !view.warnings.is_empty() { (choices::warnings(&view.warnings)) }
     };

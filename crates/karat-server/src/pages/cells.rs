@@ -16,6 +16,7 @@ use karat_page::component::table::link;
 use karat_page::number::count_noun;
 use karat_page::text::visible::{Name, line};
 use karat_page::{Document, Markup, html};
+use karat_types::CellStatus;
 
 use crate::pages::PageResult;
 use crate::pages::parts::{address, figure, notice, outputs};
@@ -155,7 +156,7 @@ impl List {
         };
         let number =
             |name: &'static str, label: &str| Field::Number { name, label: label.to_owned(), value: text(name) };
-        let statuses = [karat_types::CellStatus::Ok, karat_types::CellStatus::Error, karat_types::CellStatus::Skipped];
+        let statuses = [CellStatus::Ok, CellStatus::Error, CellStatus::Skipped];
         let mut fields = vec![
             Field::Search { name: "q", label: "Ids, errors, notes".to_owned(), value: text("q") },
             choice("model", "Model", options(models)),
@@ -226,8 +227,8 @@ impl List {
     fn table(&self) -> Markup {
         let mut columns = vec![
             self.column("Sample", "sample", false),
-            self.column("System", "system", false),
-            ListColumn::text("Status"),
+            ListColumn { is_wide_only: true, ..self.column("System", "system", false) },
+            ListColumn { is_wide_only: true, ..ListColumn::text("Status") },
         ];
         let metrics = self.shown.iter().filter_map(|at| self.view.metrics.get(*at));
         columns.extend(metrics.map(|metric| self.column(&metric.name, &metric.name, true)));
@@ -254,13 +255,17 @@ impl List {
             Some(Direction::Ascending) if !is_number => base.with("sort", format!("-{name}")),
             Some(_) => base,
         };
-        ListColumn { name: label.to_owned(), is_number, sort: Some(self.to(&next)), direction }
+        ListColumn { name: label.to_owned(), is_number, sort: Some(self.to(&next)), direction, ..ListColumn::default() }
     }
 
     fn row(&self, row: &CellsRow) -> ListRow {
         let run = &self.view.header.id;
         let mut cells = vec![
-            link(&row.sample, &address::sample(run, &row.sample, &self.query)),
+            html! {
+                (link(&row.sample, &address::sample(run, &row.sample, &self.query)))
+                // A narrow screen has no room for columns before the numbers.
+                span.narrow-only { (Name(&row.outputs.system)) " " @if row.outputs.status() != CellStatus::Ok { (outputs::status(&row.outputs)) } }
+            },
             html! {
                 (Name(&row.outputs.system))
                 @if row.outputs.trials.len() > 1 { " " span.repeats title="Trials" { (row.outputs.trials.len()) "×" } }

@@ -203,7 +203,7 @@ fn columns(query: &Query) -> Vec<ListColumn> {
         };
         let base = query.without(&["sort", "after", "before", "tick"]);
         let href = if next == "-started" { base.href("/") } else { base.with("sort", next).href("/") };
-        ListColumn { name: label.to_owned(), is_number, sort: Some(href), direction }
+        ListColumn { name: label.to_owned(), is_number, sort: Some(href), direction, ..ListColumn::default() }
     };
     vec![
         sorted("Run", "name", false),

@@ -25,6 +25,9 @@ pub(super) fn router() -> Router<State> {
     Router::new().route("/runs/{run}/sample", get(sample))
 }
 
+/// Characters of an input above which it scrolls, so that the outputs are within reach.
+const LONG: u64 = 1_500;
+
 async fn sample(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
@@ -115,14 +118,18 @@ fn input(text: &SampleText, sources: &MarkedSources) -> Markup {
     let rest = text.chars.saturating_sub(text.text.chars().count() as u64);
     // A reference is what outputs are compared with, not where they come from.
     let marked = (text.name != SampleText::REFERENCE).then(|| sources.mark(&text.text));
+    let content = html! {
+        @if let Some((shown, highlights)) = marked.filter(|(_, highlights)| !highlights.is_empty()) {
+            (steps::marked_text(&line(label), &shown, &highlights))
+        } @else if let Some(value) = json_tree::parse(&text.text).filter(|_| rest == 0) {
+            span.role { (line(label)) }
+            div.surface { (json_tree::render(&value)) }
+        } @else { (steps::raw(&line(label), &text.text)) }
+    };
+    let is_long = text.chars > LONG;
     html! {
-        div.column {
-            @if let Some((shown, highlights)) = marked.filter(|(_, highlights)| !highlights.is_empty()) {
-                (steps::marked_text(&line(label), &shown, &highlights))
-            } @else if let Some(value) = json_tree::parse(&text.text).filter(|_| rest == 0) {
-                span.role { (line(label)) }
-                div.surface { (json_tree::render(&value)) }
-            } @else { (steps::raw(&line(label), &text.text)) }
+        div.column.long[is_long] {
+            @if is_long { div.scrolled tabindex="0" role="region" aria-label=(line(label)) { (content) } } @else { (content) }
             @if rest > 0 { p.left-out { (karat_page::number::count(rest)) " more characters are in the dataset only." } }
         }
     }

@@ -15,7 +15,7 @@ use tokio::runtime::{self, Runtime};
 use tower::ServiceExt;
 
 /// The clock of all tests: 2026-06-01T12:00:00Z.
-struct Noon;
+pub struct Noon;
 
 impl Clock for Noon {
     fn now(&self) -> Moment {

@@ -1,13 +1,16 @@
 //! The queue: requests that are repeated, runs that wait, and servers that stop.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use karat_app::{CallRecording, Execution, Invocation, Stop};
 use karat_server::{Purpose, QueueLimits};
+use karat_types::{Clock, Moment, SilentObserver};
 use testkit::{Echo, FakeProvider, Script};
 
-use crate::place::{Answer, Place, questions, suite};
+use crate::place::{Answer, Noon, Place, questions, suite};
 
 const SERVE: Purpose = Purpose::Serve { allow_commands: false };
 
@@ -115,6 +118,41 @@ fn runs_wait_for_their_turn() {
     place.wait_for("c", "running");
     assert_eq!(place.get("/eval/runs/a").json()["status"], "cancelled");
     assert_eq!(place.get("/eval/runs/b").json()["status"], "cancelled");
+}
+
+/// A second after the noon of the other tests.
+struct Later;
+
+impl Clock for Later {
+    fn now(&self) -> Moment {
+        Moment(Noon.now().0 + 1_000)
+    }
+}
+
+/// SV-02: a cancelled run that the command line continues is cancelled no longer, also when it is interrupted again.
+#[test]
+fn a_continued_run_is_cancelled_no_longer() {
+    let provider = slow(20);
+    let place = Place::view().again(SERVE, QueueLimits::default());
+    bench(&place, &provider, 200);
+    assert_eq!(place.post("/eval/run", r#"{"suite": "bench", "run_id": "a"}"#).status, StatusCode::ACCEPTED);
+    place.wait_for("a", "running");
+    assert_eq!(place.post("/eval/runs/a/cancel", "").status, StatusCode::ACCEPTED);
+    place.wait_for("a", "cancelled");
+    let stop = Stop::new();
+    stop.set();
+    let execution = Execution {
+        run_id: Some("a".to_owned()),
+        resume: true,
+        observer: Arc::new(SilentObserver),
+        stop,
+        tape: CallRecording::None,
+    };
+    let invocation = Invocation::of("bench");
+    let mut command_line = place.app.clone();
+    command_line.clock = Arc::new(Later);
+    command_line.run(command_line.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    assert_eq!(place.get("/eval/runs/a").json()["status"], "interrupted");
 }
 
 /// SV-02: two runs of one process share the declared rate of an account.

@@ -72,11 +72,20 @@ fn member(at: usize, name: Option<&str>, value: &Value, depth: usize) -> Markup 
                     summary { span.json-name { (name) } " " span.soft { (kind(value)) } }
                     (node(value, depth + 1))
                 }
+            } @else if let Some((inner, text)) = only_text(value) {
+                span.json-name { (name) " " (line(inner)) } " " span.json-text { (lines(text)) }
             } @else {
                 span.json-name { (name) } " " (node(value, depth + 1))
             }
         }
     }
+}
+
+/// The name and the text of an object that has nothing else: lists of those are long, and take one line each.
+fn only_text(value: &Value) -> Option<(&str, &str)> {
+    let members = value.as_object().filter(|members| members.len() == 1)?;
+    let (name, value) = members.iter().next()?;
+    Some((name, value.as_str()?))
 }
 
 fn size(value: &Value) -> usize {

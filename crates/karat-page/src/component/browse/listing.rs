@@ -24,6 +24,8 @@ pub struct ListColumn {
     pub sort: Option<String>,
     /// The direction in which the list is sorted by it now.
     pub direction: Option<Direction>,
+    /// True if a narrow screen leaves it out: the row names its content elsewhere.
+    pub is_wide_only: bool,
 }
 
 impl ListColumn {
@@ -95,7 +97,7 @@ fn head(column: &ListColumn) -> Markup {
         Direction::Descending => "descending",
     });
     html! {
-        th.number[column.is_number] scope="col" aria-sort=[sorted] {
+        th.number[column.is_number].wide-only[column.is_wide_only] scope="col" aria-sort=[sorted] {
             @match &column.sort {
                 Some(href) => a.sort href=(href) { (line(&column.name)) },
                 None => (line(&column.name)),
@@ -124,7 +126,8 @@ fn body_row(list: &Listing, row: &ListRow, has_more: bool, width: usize) -> Mark
             }
             @for (at, cell) in row.cells.iter().enumerate() {
                 @let is_number = list.columns.get(at).is_some_and(|column| column.is_number);
-                @if at == 0 { th.number[is_number] scope="row" { (cell) } } @else { td.number[is_number] { (cell) } }
+                @let is_wide_only = list.columns.get(at).is_some_and(|column| column.is_wide_only);
+                @if at == 0 { th.number[is_number] scope="row" { (cell) } } @else { td.number[is_number].wide-only[is_wide_only] { (cell) } }
             }
         }
         @if let Some(more) = &row.more { tr.more { td colspan=(width) { (more) } } }

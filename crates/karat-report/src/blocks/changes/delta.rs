@@ -17,6 +17,9 @@ const METRICS: usize = 6;
 /// Number of texts and samples listed for each comparison.
 const LISTED: usize = 10;
 
+/// Number of less frequent texts that a reader can open.
+const MORE: usize = 40;
+
 pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block> {
     let title = match delta.over {
         DeltaAxis::Variant => "Variant delta",
@@ -42,7 +45,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block>
         forest(report, title, delta, metric, note)
     });
     let forests: Vec<Block> = forests.take(METRICS).collect();
-    forests.into_iter().chain(moved_texts(delta)).chain(movers(report, delta)).collect()
+    forests.into_iter().chain(movers(report, delta)).collect()
 }
 
 /// Returns true if any comparison has a difference in this metric.
@@ -74,39 +77,77 @@ fn verdict(metric: &MetricSpec, delta: &Finding) -> Verdict {
     }
 }
 
-/// Lists the texts of judges that appeared and disappeared.
-fn moved_texts(delta: &Delta) -> Option<Block> {
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
+/// The texts of judges that appeared and disappeared, the most frequent first: the first few, then the others.
+pub(crate) fn moved_texts(delta: &Delta) -> Vec<Block> {
+    let mut counted: Vec<MovedText<'_>> = Vec::new();
     let mut left_out = 0;
     for comparison in &delta.comparisons {
         for texts in &comparison.texts {
-            let mut list = |word: &str, changes: &[TextChange], all: u64| {
-                let shown = changes.iter().take(LISTED);
-                left_out += all.saturating_sub(shown.len() as u64);
-                rows.extend(shown.map(|change| {
-                    vec![
-                        Cell::text(&comparison.id),
-                        Cell::text(format!("{word}: {}", texts.name)),
-                        Cell::text(&change.sample),
-                        prose(excerpt(&change.text, 240)),
-                        Cell::Count(change.times),
-                    ]
-                }));
-            };
-            list("appeared", &texts.appeared, texts.n_appeared);
-            list("disappeared", &texts.disappeared, texts.n_disappeared);
+            let lists = [
+                ("appeared", &texts.appeared, texts.n_appeared),
+                ("disappeared", &texts.disappeared, texts.n_disappeared),
+            ];
+            for (change, listed, all) in lists {
+                left_out += all.saturating_sub(listed.len() as u64);
+                for it in listed {
+                    let place = (comparison.id.as_str(), format!("{change}: {}", texts.name), it.text.as_str());
+                    match counted.iter_mut().find(|known| known.place == place) {
+                        Some(known) => known.add(it),
+                        None => counted.push(MovedText { place, samples: vec![&it.sample], times: it.times }),
+                    }
+                }
+            }
         }
     }
-    let head =
-        Head::new("Remarks of judges that changed", format!("What do judges say now, and not of {}?", delta.base));
-    let head = if left_out > 0 {
-        head.with_note(format!("{left_out} more are only counted; report.json has those that are listed."))
-    } else {
-        head
-    };
-    let mut columns = texts(["Compared", "Change", "Sample", "Text"]);
+    counted.sort_by_key(|it| std::cmp::Reverse(it.times));
+    let question = format!("What do judges say now, and not of {}?", delta.base);
+    let mut columns = texts(["Compared", "Change", "Samples", "Text"]);
     columns.push(karat_page::block::Column::number("Times"));
-    table_if_any(head, columns, rows)
+    let (few, others) = counted.split_at(counted.len().min(LISTED));
+    let (others, rare) = others.split_at(others.len().min(MORE));
+    left_out += rare.len() as u64;
+    let block = |title: &str, rows: &[MovedText<'_>], note: Option<String>| {
+        let mut head = Head::new(title, question.clone());
+        head.notes.extend(note);
+        table_if_any(head, columns.clone(), rows.iter().map(MovedText::cells))
+    };
+    let note =
+        (left_out > 0).then(|| format!("{left_out} more are only counted; report.json has those that are listed."));
+    let blocks = [block("Remarks of judges that changed", few, note), block("Less frequent remarks", others, None)];
+    blocks.into_iter().flatten().collect()
+}
+
+/// A text of judges that appeared or disappeared.
+struct MovedText<'a> {
+    /// The comparison, the change and the text.
+    place: (&'a str, String, &'a str),
+    /// The samples that have it.
+    samples: Vec<&'a str>,
+    times: u64,
+}
+
+impl<'a> MovedText<'a> {
+    fn add(&mut self, change: &'a TextChange) {
+        self.times += change.times;
+        if !self.samples.contains(&change.sample.as_str()) {
+            self.samples.push(&change.sample);
+        }
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let (compared, change, text) = &self.place;
+        let samples = match self.samples.as_slice() {
+            [first, second, rest @ ..] if !rest.is_empty() => format!("{first}, {second} and {} more", rest.len()),
+            few => few.join(", "),
+        };
+        vec![
+            Cell::text(*compared),
+            Cell::text(change.as_str()),
+            Cell::Text(samples),
+            prose(excerpt(text, 240)),
+            Cell::Count(self.times),
+        ]
+    }
 }
 
 fn movers(report: Report<'_>, delta: &Delta) -> Option<Block> {

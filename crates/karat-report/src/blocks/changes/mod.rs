@@ -1,6 +1,6 @@
 //! Comparisons as blocks: `delta` between variants or models, `drift` over days, `leaderboards`, and `power`.
 
-pub(super) mod delta;
+pub(crate) mod delta;
 pub(super) mod drift;
 pub(super) mod leaderboards;
 pub(super) mod power;

@@ -22,7 +22,7 @@ use crate::series::{self, SeriesLinks, SeriesState};
 use crate::shared::report::{RenderError, Report};
 
 /// Bytes of markup that texts of cells take on a live page, which links to the pages of all cells.
-const LIVE_TEXTS: usize = 120_000;
+const LIVE_TEXTS: usize = 60_000;
 
 /// Returns the page of a run with the given links. A live page shows fewer texts of cells than the file.
 ///

@@ -4,7 +4,7 @@ use karat_analysis::{AnalysisResult, Errors, Outcome};
 use karat_page::component::ledger::{self, FailureGroup};
 use karat_page::{Block, Markup, html, render_all};
 
-use crate::blocks::{of_analysis, samples::errors};
+use crate::blocks::{changes::delta, of_analysis, samples::errors};
 use crate::page::links::Links;
 use crate::page::sections::disclosure;
 use crate::shared::report::Report;
@@ -58,6 +58,28 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
         (panels(&below))
         (render_all(&skipped))
         (render_all(&notes))
+        (changed_remarks(report))
+    }
+}
+
+/// Remarks of judges that changed: the most frequent, and the others for a reader who opens them. There are hundreds, and
+/// they stand below the failures.
+fn changed_remarks(report: Report<'_>) -> Markup {
+    let found = report.findings.analyses.iter().filter_map(|it| match &it.outcome {
+        Outcome::Delta(delta) => Some((it, delta::moved_texts(delta))),
+        _ => None,
+    });
+    let blocks: Vec<(Block, Vec<Block>)> = found
+        .filter_map(|(analysed, blocks)| {
+            let mut blocks = blocks.into_iter().map(|block| block.of_analysis(&analysed.id));
+            Some((blocks.next()?, blocks.collect()))
+        })
+        .collect();
+    html! {
+        @for (first, rest) in blocks {
+            (render_all(&[first]))
+            @if !rest.is_empty() { (disclosure("Less frequent remarks", &render_all(&rest))) }
+        }
     }
 }
 

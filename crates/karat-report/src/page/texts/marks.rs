@@ -7,9 +7,14 @@ use karat_page::block::{Answer, Highlight};
 use serde_json::{Map, Value};
 
 use crate::page::readable;
+use crate::shared::visible::excerpt;
 
 /// Fields that name the kind of an item.
 const KINDS: [&str; 5] = ["role", "category", "label", "type", "kind"];
+
+/// Fields that name an item that has no kind, and the longest name.
+const NAMES: [&str; 3] = ["name", "title", "id"];
+const NAME: usize = 28;
 
 /// Number of marked parts of one text.
 const MOST: usize = 200;
@@ -111,6 +116,11 @@ fn quote(item: &Map<String, Value>, remarks: Option<&BTreeSet<String>>) -> Optio
 
 fn kind_of(item: &Map<String, Value>) -> Option<String> {
     KINDS.iter().find_map(|field| text_of(item, field))
+}
+
+/// The name of an item that has no kind.
+fn name_of(item: &Map<String, Value>) -> Option<String> {
+    NAMES.iter().find_map(|field| text_of(item, field)).map(|name| excerpt(&name, NAME))
 }
 
 /// Positions of groups in the order in which they are met: the line under a part follows from them.
@@ -218,8 +228,9 @@ fn within(base: &str, items: &[&Map<String, Value>], remarks: &BTreeMap<usize, B
     let mut highlights = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let Some((start, end)) = place(base, item) else { continue };
-        let kind = kind_of(item).unwrap_or_else(|| format!("item {}", at + 1));
-        let category = groups.style(&kind);
+        let kind = kind_of(item).or_else(|| name_of(item)).unwrap_or_else(|| format!("item {}", at + 1));
+        // Items without a kind are one group, whatever their names.
+        let category = groups.style(kind_of(item).as_deref().unwrap_or("item"));
         let said = remarks.get(&at).into_iter().flatten().map(|words| format!("✕ {words}"));
         let label = std::iter::once(kind).chain(said).collect::<Vec<_>>().join(", ");
         highlights.push(Highlight { start, end, label, category });

@@ -124,7 +124,7 @@ fn citations_stand_beside_the_answer() {
     assert_eq!(answers.len(), 1, "one system reads JSON");
     assert!(text(answers[0]).contains("It was 40.7"), "{}", text(answers[0]));
     let marks = all(&page, "[data-testid='answer'] mark");
-    assert_eq!(marks[0].attr("title"), Some("item 1"), "the text of a source stands in the answer");
+    assert_eq!(marks[0].attr("title"), Some("s1"), "the text of a source stands in the answer, with its name");
     let beside = all(&page, "[data-testid='answer'] details[open][data-beside='sources'] li");
     assert!(text(beside[0]).contains("s1") && !text(answers[0]).contains("grounded"));
 }
