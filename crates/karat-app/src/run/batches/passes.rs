@@ -319,12 +319,12 @@ impl BatchRun<'_> {
             requests.into_iter().map(|(number, body)| BatchLine { number, body: body.into() }).collect();
         let file = match &batch.file {
             Some(file) => Some(file.clone()),
-            None => self.released_if_refused(batch, api.upload(&batch.key, &lines).await)?,
+            None => self.release_if_refused(batch, api.upload(&batch.key, &lines).await)?,
         };
         if let Some(file) = &file {
             self.store.set_batch_file(&batch.key, file)?;
         }
-        let id = self.released_if_refused(batch, api.create(&batch.key, file.as_deref(), &lines).await)?;
+        let id = self.release_if_refused(batch, api.create(&batch.key, file.as_deref(), &lines).await)?;
         self.store.set_batch_remote_id(&batch.key, &id)?;
         self.tell(format!(
             "model {}: batch {id} is submitted, {}",
@@ -335,7 +335,7 @@ impl BatchRun<'_> {
     }
 
     /// Takes the calls out of a batch that the provider refused for certain: it is not under way.
-    fn released_if_refused<T>(&self, batch: &StoredBatch, answer: Result<T, BatchError>) -> Result<T, Step> {
+    fn release_if_refused<T>(&self, batch: &StoredBatch, answer: Result<T, BatchError>) -> Result<T, Step> {
         if answer.as_ref().is_err_and(|error| !error.is_uncertain) {
             self.store.release_batch(&batch.key)?;
         }
