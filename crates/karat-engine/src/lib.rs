@@ -24,6 +24,7 @@ mod reuse;
 mod run;
 mod steps;
 
+pub use crate::call::batch::REFUSED as BATCH_REFUSED;
 pub use crate::call::log::{CallLog, LoggedCall};
 pub use crate::call::refusals::RefusingTarget;
 pub use crate::estimate::usage_history::UsageHistory;

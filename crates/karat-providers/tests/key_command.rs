@@ -93,14 +93,31 @@ async fn a_program_that_prints_no_key_is_named() {
     let place = place();
     for (script, said) in [
         ("echo 'you are not logged in' >&2; exit 3", "it ended with exit status 3 and said \"you are not logged in"),
-        ("echo half-of-a-key; exit 1", "it ended with exit status 1"),
+        ("echo half-of-a-key; exit 1", "it ended with exit status 1; run"),
+        ("echo half-of-a-key; echo no >&2; echo more >&2; exit 3", "it ended with exit status 3 and said \"no\"; run"),
+        ("echo half-of-a-key; echo 'bad half-of-a-key' >&2; exit 3", "it ended with exit status 3; run"),
         ("true", "it printed nothing"),
         ("printf 'one\\ntwo'", "it printed characters that no header may contain"),
     ] {
         let bench = bench(place.path(), script, Behaviour::ok("42"));
         let error = ask(&bench, &bench.providers()).await.outcome.unwrap_err();
         assert!(error.message.contains(said) && error.message.contains("in a shell"), "{script}: {}", error.message);
-        assert!(!error.message.contains("\"half-of"), "{}", error.message);
+        assert!(!error.message.trim_end_matches(script).contains("\"half-of"), "{}", error.message);
         assert_eq!(bench.server.received_requests().len(), 0);
     }
+}
+
+/// TG-56: a program that fails is run once in a run: its model's other calls fail at once, and none is counted as made.
+#[tokio::test]
+async fn a_failed_program_is_not_run_again() {
+    let place = place();
+    let bench = bench(place.path(), "echo x >> $1/runs; echo no >&2; exit 3", Behaviour::ok("42"));
+    let providers = bench.providers();
+    for _ in 0..3 {
+        let exchange = ask(&bench, &providers).await;
+        assert_eq!(exchange.attempts, 0);
+        let error = exchange.outcome.unwrap_err();
+        assert!(error.code == CallErrorCode::Auth && error.message.contains("said \"no\""), "{}", error.message);
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("runs")).unwrap(), "x\n");
 }

@@ -92,6 +92,15 @@ pub enum BatchState {
     Created,
     /// Its results are here.
     Read,
+    /// Given up by the user: the provider ends it early, and its results are still to be read.
+    Cancelled,
+}
+
+impl BatchState {
+    /// Returns whether the provider may still work for it, so that its calls must not be made again.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, Self::Prepared | Self::Created)
+    }
 }
 
 /// A batch of one model.
@@ -280,6 +289,48 @@ impl Store {
         })
     }
 
+    /// Marks a batch that its provider was asked to end.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn set_batch_cancelled(&self, batch: &str) -> Result<(), StoreError> {
+        self.write_batches(|transaction| {
+            transaction.execute("update batches set state = 3 where key = ?1", [batch]).map(drop)
+        })
+    }
+
+    /// Returns the newest other run of a plan whose calls are with a provider, or answered and not in its ledger yet. A
+    /// further run of the plan would pay for them again.
+    ///
+    /// # Errors
+    /// The runs cannot be read.
+    pub fn run_with_batches(&self, plan_hash: Key, except: &str) -> Result<Option<String>, StoreError> {
+        let runs = self.read_batches(|connection| {
+            let mut statement = connection.prepare_cached(
+                "select name from runs where plan_hash = ?1 and name <> ?2 and exists (
+                     select 1 from batches where run = runs.name and (state in (0, 1) or state = 2 and exists (
+                         select 1 from batch_items where batch = batches.key and batch_items.state = 2)))
+                 order by id desc limit 1",
+            )?;
+            let runs = statement.query_map(params![plan_hash.0, except], |row| row.get(0))?;
+            Ok(runs.collect::<Result<_, _>>()?)
+        })?;
+        Ok(runs.into_iter().next())
+    }
+
+    /// Marks the read batches of a run whose answers are not in the ledger yet as given up: other runs need not wait for
+    /// them. A later part of the run reads them again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn give_up_answers(&self, run: &str) -> Result<(), StoreError> {
+        self.write_batches(|transaction| {
+            let update = "update batches set state = 3 where run = ?1 and state = 2 and exists (
+                              select 1 from batch_items where batch = batches.key and batch_items.state = 2)";
+            transaction.execute(update, [run]).map(drop)
+        })
+    }
+
     /// Marks items whose calls are in the ledger; their bodies are not needed any more.
     ///
     /// # Errors
@@ -362,6 +413,7 @@ fn read_batch(row: &Row<'_>) -> rusqlite::Result<StoredBatch> {
         state: match row.get(3)? {
             0 => BatchState::Prepared,
             1 => BatchState::Created,
+            3 => BatchState::Cancelled,
             _ => BatchState::Read,
         },
         file: row.get(4)?,

@@ -58,6 +58,7 @@ fn line(event: &Event<'_>) -> Value {
             "spent_usd": cell.spent.usd(),
             "error": cell.error.map(|error| json!({ "code": error.code, "message": error.message })),
         }),
+        Event::Notice(text) => json!({ "event": "notice", "text": text }),
         Event::Warning(text) => json!({ "event": "warning", "text": text }),
         Event::Finished { status, calls, spent } => {
             json!({ "event": "finished", "status": status, "calls": calls, "spent_usd": spent.usd() })

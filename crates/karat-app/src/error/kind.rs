@@ -108,8 +108,10 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::CallLogEmpty { .. }
         | RunError::PrivateBatch { .. }
         | RunError::RecordedBatch { .. }
-        | RunError::NoBatchApi { .. } => ErrorKind::SuiteInvalid,
-        RunError::BadId { .. } => ErrorKind::BadRequest,
+        | RunError::NoBatchApi { .. }
+        | RunError::NoBatchServer { .. } => ErrorKind::SuiteInvalid,
+        RunError::BatchesUnderWay { .. } => ErrorKind::RunInUse,
+        RunError::BadId { .. } | RunError::DetachedLive { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::OrderChanged { .. } | RunError::UnknownStart { .. } => {
             ErrorKind::PlanChanged
         }

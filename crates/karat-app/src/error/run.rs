@@ -37,6 +37,13 @@ errors! {
             hint "record a run without `--batch`";
         NoBatchApi {} => "--batch: no model here has a batch API"
             hint "run live, or give a prompt or a judge a model of the provider openai or anthropic; agents are always run live";
+        BatchesUnderWay { run: String } =>
+            "run {run} has the same plan and batches under way: another run would pay for the same calls again"
+            hint "`karat resume {run}` reads them; `karat cancel {run}` gives them up";
+        DetachedLive {} => "`--detach` leaves a run whose calls go by batches, and the calls of this run are live"
+            hint "add `--batch`, or leave `--detach` out";
+        NoBatchServer { problem: String } => "{problem}"
+            hint "run it without `--batch`: nothing was submitted";
         Batch { problem: String } => "{problem}"
             hint "fix the cause, then `karat resume` the run: batches under way go on, and nothing is submitted twice";
         Recording { failure: String } => "{failure}" hint "make room and record again";

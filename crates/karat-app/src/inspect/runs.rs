@@ -21,6 +21,8 @@ pub struct RunLine {
     pub suite: String,
     /// Its status.
     pub status: String,
+    /// Its batches that are under way at providers.
+    pub batches: usize,
     /// Cells of its plan.
     pub planned: u64,
     /// Finished cells, including their judgments.
@@ -70,6 +72,7 @@ impl App {
                 cost_usd: Some(run.totals.spending.spent.usd()),
                 simulated: header.plan.is_simulated(),
                 status: serialized_name(&run.status),
+                batches: store.batches(&run.id)?.iter().filter(|batch| batch.state.is_under_way()).count(),
                 cells: count_done(&store, &run, &header.plan)?,
                 errors: run.totals.errors,
                 started_at: rfc3339(run.started_at),

@@ -209,6 +209,7 @@ impl App {
         refuse_empty(&plan)?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
+        self.check_batches(&store, &plan, invocation, (&execution.tape, &found.id), is_batched)?;
         if is_batched {
             price_batches(&mut plan)?;
             if let CallRecording::Record(_) = &execution.tape {
@@ -255,6 +256,7 @@ impl App {
                     detach: invocation.detach,
                     poll: self.batch_poll(),
                     queue_lines: Default::default(),
+                    states: Default::default(),
                 };
                 batches.run_passes(&runtime, || {
                     ledger.restart()?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use karat_providers::{Exchange, Payer, Providers};
+use karat_providers::{Exchange, FailedAttempts, Payer, Providers};
 use karat_store::{BatchItem, BatchItemState, CollectedCall, Reservation, Store, StoreError};
 use karat_types::{CallError, CallErrorCode, ChatRequest, Key, ModelSpec, Money};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,6 +21,9 @@ pub(crate) enum Uncollected {
     /// The answer that a batch brought cannot be read.
     Unreadable(StoreError),
 }
+
+/// The status of lines whose batch the provider refused as a whole.
+pub const REFUSED: u16 = 400;
 
 /// Calls that are written to the store together.
 const GROUP: usize = 256;
@@ -107,9 +110,17 @@ impl BatchDesk {
                 Ok(Some(match answer.error {
                     None => providers.batch_exchange(&model.id, body, answer.status, answer.body.into()),
                     Some(reason) => {
+                        let (code, unknown) = match answer.status {
+                            None => (CallErrorCode::BatchExpired, 0),
+                            Some(REFUSED) => (CallErrorCode::BatchFailed, 0),
+                            // Its results are gone, and it was billed.
+                            Some(_) => (CallErrorCode::BatchExpired, 1),
+                        };
                         let message = format!("model {}: {reason}; `karat retry` makes the call again", model.id);
-                        let error = CallError { code: CallErrorCode::BatchExpired, message, status: answer.status };
-                        Exchange { request: body, attempts: 1, ..Exchange::without_attempt(error) }
+                        let error = CallError { code, message, status: answer.status };
+                        let unanswered = Exchange::without_attempt(error);
+                        let failed_attempts = FailedAttempts { unknown, ..FailedAttempts::default() };
+                        Exchange { request: body, attempts: 1, failed_attempts, ..unanswered }
                     }
                 }))
             }

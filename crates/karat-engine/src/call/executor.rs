@@ -81,13 +81,17 @@ pub(crate) struct CallExecutorInit {
     pub call_log: Option<Arc<dyn CallLog>>,
     pub batches: Option<BatchDesk>,
     pub concurrency: usize,
+    /// Cells of the plan.
+    pub cells: u64,
     /// When this process began its part of the run.
     pub began_at: Moment,
 }
 
 impl CallExecutor {
     pub fn new(init: CallExecutorInit) -> Self {
-        let pool = Arc::new(ReservationPool::new(init.concurrency));
+        // A cell seldom makes two calls at once, and a further block costs little.
+        let at_once = init.concurrency.min(usize::try_from(init.cells).unwrap_or(usize::MAX)).max(1);
+        let pool = Arc::new(ReservationPool::new(at_once));
         if let Some(batches) = &init.batches {
             init.budget.hold(batches.reserved_amount());
             pool.take_over(batches.reserved_amount());
@@ -162,7 +166,7 @@ impl CallExecutor {
         }
     }
 
-    /// The vectors of some texts, asked for in one call and kept.
+    /// The vectors of some texts, asked for in one call and kept. A text without a usable one has an empty vector.
     ///
     /// # Errors
     /// The call failed, or was not made.
@@ -174,7 +178,8 @@ impl CallExecutor {
         (target, keeps): (&Target, bool),
     ) -> Result<Vec<Vec<f32>>, CallError> {
         let keep = |vectors: &[Vec<f32>]| {
-            let vectors: Vec<_> = texts.iter().copied().zip(vectors.iter().cloned()).collect();
+            let vectors = texts.iter().copied().zip(vectors.iter().cloned());
+            let vectors: Vec<_> = vectors.filter(|(_, vector)| !vector.is_empty()).collect();
             // A store that cannot be written stops the run when the call's record is written.
             if keeps {
                 self.store().keep_vectors(&vectors).unwrap_or_default()

@@ -136,40 +136,38 @@ fn is_untimed(record: &CallRecord) -> bool {
     record.status.is_some() && record.latency_ms == 0.0
 }
 
-/// An exchange about texts whose vectors have length 1 and stand in the reply alone: they are stored by themselves.
+/// An exchange about texts whose vectors have length 1 and stand in the reply alone: they are stored by themselves. A text
+/// without a usable vector has an empty one. An answer with too few or too many vectors is an error, and was billed.
 pub(super) fn with_unit_vectors(exchange: Exchange, request: &Request, target: &Target) -> Exchange {
     let Request::Chat(request) = request else { return exchange };
     if !request.wants_vectors() {
         return exchange;
     }
     let response = karat_providers::without_vectors(&exchange.response);
+    let mut failed_attempts = exchange.failed_attempts;
     let outcome = exchange.outcome.and_then(|reply| {
-        let vectors = unit_vectors(reply.vectors, request.messages.len(), &target.who)?;
-        Ok(Reply { vectors, ..reply })
+        let (vectors, texts) = (reply.vectors.len(), request.messages.len());
+        if vectors == texts {
+            let vectors = reply.vectors.into_iter().map(|vector| unit_vector(vector).unwrap_or_default()).collect();
+            return Ok(Reply { vectors, ..reply });
+        }
+        match reply.usage {
+            Some(usage) if usage.is_possible() && usage.total() > 0 => failed_attempts.usage += usage,
+            Some(usage) if !usage.is_possible() => failed_attempts.impossible += 1,
+            _ if exchange.is_replayed => {}
+            _ => failed_attempts.unknown += 1,
+        }
+        let message = format!("{}: the answer holds {vectors} vectors for {texts} texts", target.who);
+        Err(CallError { code: CallErrorCode::Malformed, message, status: None })
     });
-    Exchange { response, outcome, ..exchange }
+    Exchange { response, outcome, failed_attempts, ..exchange }
 }
 
-/// Vectors of length 1, one for each text.
-///
-/// # Errors
-/// The answer does not have one usable vector for each text.
-fn unit_vectors(vectors: Vec<Vec<f32>>, texts: usize, who: &str) -> Result<Vec<Vec<f32>>, CallError> {
-    let malformed = |what: String| CallError {
-        code: CallErrorCode::Malformed,
-        message: format!("{who}: the answer holds {what}"),
-        status: None,
-    };
-    if vectors.len() != texts {
-        return Err(malformed(format!("{} vectors for {texts} texts", vectors.len())));
-    }
-    let normalize = |vector: Vec<f32>| {
-        let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
-        let is_usable = length.is_finite() && length > 0.0;
-        is_usable.then(|| vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
-    };
-    let vectors = vectors.into_iter().map(normalize).collect::<Option<Vec<_>>>();
-    vectors.ok_or_else(|| malformed("a vector without direction".to_owned()))
+/// The vector of length 1 with the same direction; `None` if it has none, or holds a number that is not finite.
+fn unit_vector(vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+    let is_usable = length.is_finite() && length > 0.0;
+    is_usable.then(|| vector.into_iter().map(|number| (f64::from(number) / length) as f32).collect())
 }
 
 /// The notes about a call's usage and cost.

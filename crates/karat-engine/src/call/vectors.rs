@@ -310,7 +310,13 @@ impl CallExecutor {
             let made = self.vectors_of((owner, key), &Request::Chat(request), &keys, (&target, desk.keeps)).await;
             match made {
                 Ok(vectors) => {
-                    keys.iter().zip(vectors).for_each(|(key, vector)| desk.deliver(*key, &Ok(vector.into())));
+                    let unusable = || CallError {
+                        code: CallErrorCode::Malformed,
+                        message: format!("{}: the answer holds a vector without direction for this text", target.who),
+                        status: None,
+                    };
+                    let usable = |vector: Vec<f32>| (!vector.is_empty()).then(|| vector.into()).ok_or_else(unusable);
+                    keys.iter().zip(vectors).for_each(|(key, vector)| desk.deliver(*key, &usable(vector)));
                 }
                 Err(error) if error.code == CallErrorCode::BadRequest && texts.len() > 1 => {
                     let second = texts.split_off(texts.len() / 2);

@@ -116,6 +116,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         privacy: systems.privacy.clone(),
         call_log: job.call_log,
         concurrency: plan.run.max_concurrency.max(1) as usize,
+        cells: plan.cells(),
         began_at: job.clock.now(),
     });
     let services = match &job.outputs {

@@ -23,6 +23,14 @@ use crate::limiter::{AdmissionPath, Admitted, CallEnd, Limiter};
 
 /// A source of attempts at one call.
 pub(crate) trait AttemptSource: Sync {
+    /// Gets what an attempt needs beside its request, before anything is paid for.
+    ///
+    /// # Errors
+    /// It cannot be had, so that no attempt is made.
+    fn prepare(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Makes one attempt.
     fn attempt(&self) -> impl Future<Output = Attempt> + Send;
 }
@@ -138,6 +146,10 @@ impl Dispatch {
         let mut refused_by = None;
         loop {
             if let Some(error) = path.limiter.and_then(Limiter::closing_error) {
+                return Ok((Exchange { request, attempts, failed_attempts, ..Exchange::without_attempt(error) }, None));
+            }
+            if let Err(failure) = source.prepare().await {
+                let error = failure.error(target, attempts, &self.secrets);
                 return Ok((Exchange { request, attempts, failed_attempts, ..Exchange::without_attempt(error) }, None));
             }
             payer.pay().await?;

@@ -114,7 +114,7 @@ impl BatchApi<'_> {
                 }
                 if !batch.has_ended() {
                     let message = format!("batch {} may be ours and has not ended yet", batch.id);
-                    return Err(BatchError { message, status: None, is_uncertain: true });
+                    return Err(BatchError { message, is_uncertain: true, ..BatchError::default() });
                 }
                 if !self.results_anthropic(key, &batch.id).await?.is_empty() {
                     return Ok(Some(batch.id.clone()));
@@ -131,7 +131,7 @@ impl BatchApi<'_> {
         let path = format!("messages/batches/{id}");
         let batch: Batch = self.ask("asking for a batch", Method::GET, &path, None).await?;
         let status = if batch.has_ended() { BatchStatus::Ended(Vec::new()) } else { BatchStatus::Running };
-        Ok(RemoteBatch { id: batch.id, status })
+        Ok(RemoteBatch { id: batch.id, status, state: batch.processing_status })
     }
 
     pub(super) async fn results_anthropic(&self, key: &str, id: &str) -> Result<Vec<(u32, BatchResult)>, BatchError> {

@@ -54,6 +54,8 @@ pub struct RemoteBatch {
     pub id: String,
     /// Its state.
     pub status: BatchStatus,
+    /// The provider's word for its state.
+    pub state: String,
 }
 
 /// The state of a batch at the provider.
@@ -68,7 +70,7 @@ pub enum BatchStatus {
 }
 
 /// A request about a batch failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BatchError {
     /// The failed request, the failure and its advice.
@@ -77,6 +79,8 @@ pub struct BatchError {
     pub status: Option<u16>,
     /// True if the provider may have acted on the request, or a later one may succeed.
     pub is_uncertain: bool,
+    /// True if the server has no batch API.
+    pub is_missing: bool,
 }
 
 /// The batch API of a model.
@@ -130,7 +134,7 @@ impl Providers {
         };
         let settings = Settings { max_response: MAX_RESULTS, max_in_memory: MAX_RESULTS, ..self.settings.clone() };
         let transport = Transport::new(&settings, endpoint.request.url().scheme() == "https")
-            .map_err(|error| BatchError { message: error.to_string(), status: None, is_uncertain: false })?;
+            .map_err(|error| BatchError { message: error.to_string(), ..BatchError::default() })?;
         Ok(Some(BatchApi { providers: self, model, endpoint, transport, protocol }))
     }
 
@@ -212,10 +216,10 @@ impl BatchApi<'_> {
         }
         let (id, place) = (&self.model.spec.id, self.url(""));
         let message = format!(
-            "model {id}: the server has no batch API at {place} (it answered {}); start the run anew without `--batch`",
+            "model {id}: the server has no batch API at {place} (it answered {})",
             error.status.unwrap_or_default()
         );
-        BatchError { message, ..error }
+        BatchError { message, is_missing: true, ..error }
     }
 
     /// Looks for a batch that a killed process may have created. `known` are ids of other batches.
@@ -303,13 +307,11 @@ impl BatchApi<'_> {
             message: format!("{doing}: {}", failure.error(model.call_target(), 1, &providers.dispatch.secrets)),
             status: failure.status,
             is_uncertain: failure.retry,
+            is_missing: false,
         };
         let prepared = endpoint.request.to_address(method, &self.url(path), body);
-        let mut prepared: PreparedRequest = prepared.map_err(|problem| BatchError {
-            message: format!("{doing}: {problem}"),
-            status: None,
-            is_uncertain: false,
-        })?;
+        let mut prepared: PreparedRequest = prepared
+            .map_err(|problem| BatchError { message: format!("{doing}: {problem}"), ..BatchError::default() })?;
         if let Some(command) = &endpoint.key_command {
             let kind = prepared.request().headers().get(reqwest::header::CONTENT_TYPE).cloned();
             let authorized =
@@ -338,6 +340,7 @@ impl BatchApi<'_> {
             message: format!("{doing}: model {}: the answer is not as documented ({error})", self.model.spec.id),
             status: Some(200),
             is_uncertain: true,
+            is_missing: false,
         })
     }
 }
@@ -355,7 +358,7 @@ fn json_lines<'a, T: serde::Deserialize<'a>>(content: &'a [u8]) -> serde_json::R
 
 fn unreadable(error: serde_json::Error) -> BatchError {
     let message = format!("reading results: a line is not as documented ({error}); nothing of the batch was used");
-    BatchError { message, status: Some(200), is_uncertain: false }
+    BatchError { message, status: Some(200), ..BatchError::default() }
 }
 
 /// Returns whether a line with this status may be submitted again: it was not billed.

@@ -103,13 +103,10 @@ impl BatchApi<'_> {
             "completed" | "expired" | "cancelled" => {
                 BatchStatus::Ended(batch.output_file_id.into_iter().chain(batch.error_file_id).collect())
             }
-            "failed" => {
-                let errors = batch.errors.map(|errors| errors.to_string()).unwrap_or_default();
-                BatchStatus::Failed(errors.chars().take(200).collect())
-            }
+            "failed" => BatchStatus::Failed(batch.errors.as_ref().map(failure_text).unwrap_or_default()),
             _ => BatchStatus::Running,
         };
-        Ok(RemoteBatch { id: batch.id, status })
+        Ok(RemoteBatch { id: batch.id, status, state: batch.status })
     }
 
     pub(super) async fn results_openai(
@@ -124,6 +121,20 @@ impl BatchApi<'_> {
         }
         Ok(results)
     }
+}
+
+/// The first error of a refused batch, with its code, and the number of the others.
+fn failure_text(errors: &serde_json::Value) -> String {
+    let list = errors["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(first) = list.first() else { return "it gave no reason".to_owned() };
+    let word = |name: &str| first[name].as_str().map(|text| text.chars().take(200).collect::<String>());
+    let text = match (word("message"), word("code")) {
+        (Some(message), Some(code)) => format!("{message} ({code})"),
+        (message, code) => message.or(code).unwrap_or_else(|| "it gave no reason".to_owned()),
+    };
+    let line = first["line"].as_u64().map_or_else(String::new, |line| format!(", line {line}"));
+    let others = if list.len() > 1 { format!(", and {} more errors", list.len() - 1) } else { String::new() };
+    format!("{text}{line}{others}")
 }
 
 /// The upload as a form: its purpose, and the lines as a file.

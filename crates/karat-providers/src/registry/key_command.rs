@@ -25,7 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct KeyCommand {
     program: Program,
-    current: Mutex<Option<PrintedKey>>,
+    state: Mutex<KeyState>,
+}
+
+#[derive(Debug, Default)]
+struct KeyState {
+    current: Option<PrintedKey>,
+    /// The failure of the program. It is not run again: each call would wait for the same end.
+    failure: Option<Failure>,
 }
 
 #[derive(Debug, Clone)]
@@ -53,7 +60,7 @@ impl KeyCommand {
         words.first()?;
         let environment = Environment::Without(Vec::new());
         let program = Program { run: words.to_vec(), environment, folder: String::new() };
-        Some(Self { program, current: Mutex::default() })
+        Some(Self { program, state: Mutex::default() })
     }
 
     /// A request with the key, which is added to the secrets. Runs the program if there is no key, or an old one; other
@@ -68,25 +75,45 @@ impl KeyCommand {
         settings: &Settings,
         secrets: &Secrets,
     ) -> Result<(PreparedRequest, KeyNumber), Failure> {
-        let mut current = self.current.lock().await;
-        let key = match current.as_ref() {
-            Some(key) if !key.is_refused() && key.printed.elapsed() < LIFETIME => key.clone(),
-            before => {
-                let number = KeyNumber(before.map_or(0, |key| key.number.0) + 1);
-                let value = self.print(settings).await?;
-                secrets.add(value.clone()).map_err(|_| self.failure("it printed more than a key"))?;
-                current.insert(PrintedKey { value, printed: Instant::now(), number }).clone()
-            }
-        };
-        drop(current);
+        let key = self.key(settings, secrets).await?;
         let headers = codec.headers(Some(key.value.expose_secret()));
         let headers = headers.map_err(|_| self.failure("it printed characters that no header may contain"))?;
         Ok((request.with_headers(headers), key.number))
     }
 
+    /// Runs the program if there is no key, or an old one; other calls wait for it.
+    ///
+    /// # Errors
+    /// The program fails, now or before in this run, or prints nothing.
+    pub async fn prepare(&self, settings: &Settings, secrets: &Secrets) -> Result<(), Failure> {
+        self.key(settings, secrets).await.map(drop)
+    }
+
+    async fn key(&self, settings: &Settings, secrets: &Secrets) -> Result<PrintedKey, Failure> {
+        let mut state = self.state.lock().await;
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let before = state.current.as_ref();
+        if let Some(key) = before.filter(|key| !key.is_refused() && key.printed.elapsed() < LIFETIME) {
+            return Ok(key.clone());
+        }
+        let number = KeyNumber(before.map_or(0, |key| key.number.0) + 1);
+        let printed = match self.print(settings).await {
+            Ok(value) => {
+                secrets.add(value.clone()).map(|_| value).map_err(|_| self.failure("it printed more than a key"))
+            }
+            Err(failure) => Err(failure),
+        };
+        match printed {
+            Ok(value) => Ok(state.current.insert(PrintedKey { value, printed: Instant::now(), number }).clone()),
+            Err(failure) => Err(state.failure.insert(failure).clone()),
+        }
+    }
+
     /// Discards a key that was refused, unless another one has replaced it.
     pub async fn discard(&self, refused: KeyNumber) {
-        if let Some(key) = self.current.lock().await.as_mut().filter(|key| key.number == refused) {
+        if let Some(key) = self.state.lock().await.current.as_mut().filter(|key| key.number == refused) {
             key.value = SecretString::default();
         }
     }
@@ -101,10 +128,17 @@ impl KeyCommand {
                 Err(_) => Err(self.failure("it printed no text")),
             },
             Err(failure) => {
-                // Its output may be a key, or a part of one, and is quoted nowhere.
-                let output = failure.program_output.filter(|_| printed.trim_ascii().is_empty());
-                let what = failure.what.trim_end_matches(" and printed ").to_owned();
-                Err(Failure { program_output: output, ..self.failure_of(what) })
+                // What it printed may be a key, or a part of one, and is quoted nowhere, also where the complaint repeats it.
+                let key = printed.trim_ascii();
+                let repeats = |line: &[u8]| !key.is_empty() && line.windows(key.len()).any(|part| part == key);
+                let complaint = failure.program_output.filter(|_| failure.what.ends_with(" and said "));
+                let line =
+                    complaint.as_deref().map(first_line).filter(|line| !repeats(line)).map(Bytes::copy_from_slice);
+                let what = match &line {
+                    Some(_) => failure.what,
+                    None => failure.what.trim_end_matches(" and printed ").trim_end_matches(" and said ").to_owned(),
+                };
+                Err(Failure { program_output: line, ..self.failure_of(what) })
             }
         }
     }
@@ -120,6 +154,11 @@ impl KeyCommand {
         let what = format!("has no key, since `api_key_command` failed: {what}");
         Failure { retry: false, remedy: Some(remedy), ..Failure::new(CallErrorCode::Auth, what) }
     }
+}
+
+/// The first line with content.
+fn first_line(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 impl PrintedKey {

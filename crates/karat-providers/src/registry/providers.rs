@@ -397,6 +397,14 @@ struct HttpModelAttempts<'a> {
 }
 
 impl AttemptSource for HttpModelAttempts<'_> {
+    async fn prepare(&self) -> Result<(), Failure> {
+        match self.key {
+            None => Ok(()),
+            // Boxed: few models have one.
+            Some((command, settings)) => Box::pin(command.prepare(settings, &self.dispatch.secrets)).await,
+        }
+    }
+
     async fn attempt(&self) -> Attempt {
         let Some(body) = self.refused.apply(self.prepared.body()) else {
             let attempt = self.send_authorized(&self.prepared).await;

@@ -183,6 +183,8 @@ pub enum CallErrorCode {
     ToolCall,
     /// A batch ended three times without an answer to it, or its results are gone.
     BatchExpired,
+    /// The provider refused the whole batch.
+    BatchFailed,
 }
 
 impl CallErrorCode {
@@ -224,6 +226,7 @@ impl CallErrorCode {
             Self::TimeLimit => "time_limit",
             Self::ToolCall => "tool_call",
             Self::BatchExpired => "batch_expired",
+            Self::BatchFailed => "batch_failed",
         }
     }
 }

@@ -89,6 +89,8 @@ pub enum Event<'a> {
     CellFinished(CellProgress<'a>),
     /// Something the user should know.
     Warning(&'a str),
+    /// A step of the run, such as a submitted batch.
+    Notice(&'a str),
     /// The run ended.
     Finished {
         /// Its state.

@@ -65,6 +65,7 @@ impl Observer for Log {
         self.cells.on_event(event);
         match event {
             Event::Started { run, cells, done, .. } => self.announce(run, *cells, *done),
+            Event::Notice(text) => self.printer.say(text),
             Event::Warning(text) => self.printer.say(&format!("warning: {text}")),
             Event::Finished { .. } => drop(lock(&self.ticker).take()),
             Event::CellFinished(_) | Event::Retrying { .. } => {}

@@ -58,6 +58,7 @@ impl Observer for Terminal {
         lock(&self.status).update(event);
         match event {
             Event::Started { run, .. } => self.announce(run),
+            Event::Notice(text) => self.bar.suspend(|| self.printer.say(text)),
             Event::Warning(text) => self.bar.suspend(|| self.printer.say(&format!("warning: {text}"))),
             Event::Finished { .. } => {
                 drop(lock(&self.ticker).take());

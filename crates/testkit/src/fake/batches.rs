@@ -349,8 +349,10 @@ impl FakeBatches {
             "output_file_id": has_files.then(|| format!("{}-output", batch.id)),
             "error_file_id": has_files.then(|| format!("{}-errors", batch.id)),
             "request_counts": { "total": count },
-            "errors": (status == "failed").then(|| json!({ "data": [ { "code": "token_limit_exceeded" } ] }))
-                .filter(|_| self.faults.queue_lines.is_some()),
+            "errors": (status == "failed").then(|| match self.faults.queue_lines {
+                Some(_) => json!({ "data": [ { "code": "token_limit_exceeded" } ] }),
+                None => json!({ "data": [ { "code": "invalid_model", "message": "no such model", "line": 1 } ] }),
+            }),
             "metadata": { "karat": batch.key },
         })
     }

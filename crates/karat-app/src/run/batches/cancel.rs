@@ -1,6 +1,6 @@
 //! Cancels the batches of a run at their providers.
 
-use karat_providers::{Providers, Settings};
+use karat_providers::{BatchStatus, Providers, Settings};
 use karat_store::{BatchState, Store, StoredBatch};
 use karat_types::{PlanHeader, RunStatus};
 
@@ -15,6 +15,8 @@ pub struct CancelledBatches {
     pub run: String,
     /// Batches that were asked to end.
     pub cancelled: usize,
+    /// True if the run has batches that were given up before and are not read yet.
+    pub is_again: bool,
     /// The reason for each batch that could not be cancelled.
     pub problems: Vec<String>,
 }
@@ -28,8 +30,10 @@ impl App {
         let store = self.existing_store()?;
         let header = store.run(&store.resolve(run)?)?;
         let mut batches = store.batches(&header.id)?;
-        batches.retain(|batch| batch.state != BatchState::Read);
-        let mut result = CancelledBatches { run: header.id.clone(), cancelled: 0, problems: Vec::new() };
+        let is_again = batches.iter().any(|batch| batch.state == BatchState::Cancelled);
+        batches.retain(|batch| batch.state.is_under_way());
+        let mut result = CancelledBatches { run: header.id.clone(), cancelled: 0, is_again, problems: Vec::new() };
+        store.give_up_answers(&header.id)?;
         if batches.is_empty() {
             return Ok(result);
         }
@@ -79,8 +83,22 @@ async fn cancel(store: &Store, providers: &Providers, batch: &StoredBatch) -> Re
                 store.set_batch_remote_id(&batch.key, &id).map_err(|error| error.to_string())?;
                 id
             }
-            None => return Ok(false),
+            None => {
+                store.release_batch(&batch.key).map_err(|error| error.to_string())?;
+                return Ok(false);
+            }
         },
     };
-    api.cancel(&id).await.map_err(text).map(|()| true)
+    match api.cancel(&id).await {
+        Ok(()) => {}
+        // Its results are read as gone.
+        Err(error) if matches!(error.status, Some(404 | 410)) => {}
+        // A batch that has ended cannot be cancelled.
+        Err(error) => match api.status(&id).await {
+            Ok(remote) if remote.status != BatchStatus::Running => {}
+            _ => return Err(text(error)),
+        },
+    }
+    store.set_batch_cancelled(&batch.key).map_err(|error| error.to_string())?;
+    Ok(true)
 }

@@ -9,14 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use karat_engine::BATCH_REFUSED as REFUSED;
 use karat_engine::{Outcome, Stop};
 use karat_providers::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, Providers, has_batch_api};
+use karat_report::count_noun;
 use karat_store::{BatchAnswer, BatchItemState, BatchLineEnd, BatchState, Store, StoredBatch};
 use karat_suite::Plan;
-use karat_types::{Action, Clock, Event, Key, Observer, PlanHeader, Price, Pricing, RunStatus, StepSpec};
+use karat_types::{Action, CachePolicy, Clock, Event, Key, Observer, PlanHeader, Price, Pricing, RunStatus, StepSpec};
 
 use crate::error::RunError;
-use crate::{App, AppError};
+use crate::{App, AppError, CallRecording, Invocation};
 
 /// OpenAI's code for a batch that has more tokens than the queue of its model takes.
 const QUEUE_FULL: &str = "token_limit_exceeded";
@@ -41,6 +43,8 @@ pub(crate) struct BatchRun<'a> {
     pub poll: (Duration, Duration),
     /// The most lines of a batch of a model whose queue was too short for a larger one.
     pub queue_lines: RefCell<BTreeMap<String, u32>>,
+    /// The state of each batch that was told last.
+    pub states: RefCell<BTreeMap<String, String>>,
 }
 
 /// The end of the wait for batches.
@@ -82,10 +86,50 @@ impl App {
         Ok(format!("by batches, {price}: {}{live}", names.join(", ")))
     }
 
+    /// The run whose batches make calls of the same plan, if there is one. A plan without a cache is meant to pay again.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn run_with_batches(&self, plan: &Plan) -> Result<Option<String>, AppError> {
+        other_run_with_batches(&self.store_to_read()?, plan, "")
+    }
+
+    /// Refuses a run that would pay for the calls of another run's batches, and one that cannot be left.
+    ///
+    /// # Errors
+    /// As said, or the store cannot be read.
+    pub(crate) fn check_batches(
+        &self,
+        store: &Store,
+        plan: &Plan,
+        invocation: &Invocation,
+        (tape, run): (&CallRecording, &str),
+        is_batched: bool,
+    ) -> Result<(), AppError> {
+        if invocation.detach && !is_batched {
+            return Err(RunError::DetachedLive {}.into());
+        }
+        let has_own = || store.batches(run).map(|own| own.iter().any(|batch| batch.state != BatchState::Read));
+        if matches!(tape, CallRecording::Replay(_)) || has_own()? {
+            return Ok(());
+        }
+        match other_run_with_batches(store, plan, run)? {
+            Some(run) => Err(RunError::BatchesUnderWay { run }.into()),
+            None => Ok(()),
+        }
+    }
+
     /// The waits between two looks at a batch. The variable is for tests.
     pub(crate) fn batch_poll(&self) -> (Duration, Duration) {
         let wanted = (self.lookup)("KARAT_BATCH_POLL").and_then(|text| crate::duration_ms(&text));
         wanted.map(Duration::from_millis).map_or(POLL, |wait| (wait, wait))
+    }
+}
+
+fn other_run_with_batches(store: &Store, plan: &Plan, except: &str) -> Result<Option<String>, AppError> {
+    match plan.header.run.cache {
+        CachePolicy::Off => Ok(None),
+        _ => Ok(store.run_with_batches(plan.header.plan_hash, except)?),
     }
 }
 
@@ -179,7 +223,7 @@ impl BatchRun<'_> {
                 }
                 let is_fresh = fresh.remove(&batch.key);
                 match self.advance(batch, is_fresh, &known).await? {
-                    None if batch.state == BatchState::Created => {}
+                    None if batch.state != BatchState::Prepared => {}
                     None => left += 1,
                     Some(reason) => {
                         left += 1;
@@ -244,7 +288,7 @@ impl BatchRun<'_> {
     async fn advance(&self, batch: &StoredBatch, is_fresh: bool, known: &[String]) -> Result<Option<String>, AppError> {
         let api = self.api(&batch.model)?;
         let step = match (&batch.remote_id, batch.state) {
-            (Some(id), BatchState::Created) => self.read(&api, batch, id).await,
+            (Some(id), BatchState::Created | BatchState::Cancelled) => self.read(&api, batch, id).await,
             _ => self.submit(&api, batch, is_fresh, known).await,
         };
         match step {
@@ -252,6 +296,9 @@ impl BatchRun<'_> {
             Ok(false) => Ok(Some(String::new())),
             Err(Step::App(error)) => Err(*error),
             Err(Step::Batch(error)) if error.is_uncertain => Ok(Some(error.message)),
+            Err(Step::Batch(error)) if error.is_missing => {
+                Err(RunError::NoBatchServer { problem: error.message }.into())
+            }
             Err(Step::Batch(error)) => Err(RunError::Batch { problem: error.message }.into()),
         }
     }
@@ -272,20 +319,49 @@ impl BatchRun<'_> {
             requests.into_iter().map(|(number, body)| BatchLine { number, body: body.into() }).collect();
         let file = match &batch.file {
             Some(file) => Some(file.clone()),
-            None => api.upload(&batch.key, &lines).await?,
+            None => self.release_if_refused(batch, api.upload(&batch.key, &lines).await)?,
         };
         if let Some(file) = &file {
             self.store.set_batch_file(&batch.key, file)?;
         }
-        let id = api.create(&batch.key, file.as_deref(), &lines).await?;
+        let id = self.release_if_refused(batch, api.create(&batch.key, file.as_deref(), &lines).await)?;
         self.store.set_batch_remote_id(&batch.key, &id)?;
+        self.tell(format!(
+            "model {}: batch {id} is submitted, {}",
+            batch.model,
+            count_noun(batch.lines.into(), "call")
+        ));
         Ok(true)
+    }
+
+    /// Takes the calls out of a batch that the provider refused for certain: it is not under way.
+    fn release_if_refused<T>(&self, batch: &StoredBatch, answer: Result<T, BatchError>) -> Result<T, Step> {
+        if answer.as_ref().is_err_and(|error| !error.is_uncertain) {
+            self.store.release_batch(&batch.key)?;
+        }
+        Ok(answer?)
+    }
+
+    /// Tells the state of a batch, if it is news.
+    fn tell_state(&self, batch: &StoredBatch, id: &str, state: &str) {
+        let before = self.states.borrow_mut().insert(batch.key.clone(), state.to_owned());
+        if before.as_deref() != Some(state) {
+            self.tell(format!(
+                "model {}: batch {id} ({}): {state}",
+                batch.model,
+                count_noun(batch.lines.into(), "call")
+            ));
+        }
+    }
+
+    fn tell(&self, message: String) {
+        self.observer.on_event(&Event::Notice(&message));
     }
 
     /// Reads the results of a batch if it has ended.
     async fn read(&self, api: &BatchApi<'_>, batch: &StoredBatch, id: &str) -> Result<bool, Step> {
         let ended = match api.status(id).await {
-            Ok(remote) => match remote.status {
+            Ok(remote) => match (self.tell_state(batch, id, &remote.state), remote.status).1 {
                 BatchStatus::Running => return Ok(false),
                 BatchStatus::Failed(reason) if reason.contains(QUEUE_FULL) && batch.lines > 1 => {
                     let half = batch.lines.div_ceil(2);
@@ -299,9 +375,11 @@ impl BatchRun<'_> {
                     return Ok(true);
                 }
                 BatchStatus::Failed(reason) => {
-                    let reason = format!("the provider refused its batch ({reason})");
+                    // The same file would be refused again.
+                    let reason = format!("the provider refused batch {id}: {reason}");
+                    let refused = BatchAnswer { status: Some(REFUSED), body: Vec::new(), error: Some(reason) };
                     let ends: Vec<_> =
-                        (0..batch.lines).map(|line| (line, BatchLineEnd::Again(reason.clone()))).collect();
+                        (0..batch.lines).map(|line| (line, BatchLineEnd::Answered(refused.clone()))).collect();
                     self.store.absorb_batch(&batch.key, &ends)?;
                     return Ok(true);
                 }

@@ -45,7 +45,7 @@ struct EmbeddingsBody<'a> {
 struct EmbeddingBody {
     #[serde(default)]
     index: Option<usize>,
-    embedding: Vec<f32>,
+    embedding: Vec<Option<f32>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -88,12 +88,14 @@ impl Codec for Embeddings {
         let mut vectors = vec![Vec::new(); count];
         for (at, item) in data.drain(..).enumerate() {
             let index = item.index.unwrap_or(at);
-            if item.embedding.is_empty() || item.embedding.iter().any(|number| !number.is_finite()) {
-                let what = format!("answered with an empty vector, or one without numbers, at index {index}");
+            if item.embedding.is_empty() {
+                let what = format!("answered with an empty vector at index {index}");
                 return Err(UnreadableReply::invalid_body(what));
             }
+            // A number that is none makes one vector unusable, not all of them.
+            let embedding = item.embedding.into_iter().map(|number| number.unwrap_or(f32::NAN)).collect();
             match vectors.get_mut(index) {
-                Some(place) if place.is_empty() => *place = item.embedding,
+                Some(place) if place.is_empty() => *place = embedding,
                 _ => {
                     let what =
                         format!("answered with {count} vectors, of which one has the index {index} that cannot be");

@@ -58,7 +58,18 @@ fn no_call_may_be_expected() {
     let mut scorer = with(json!({}));
     scorer["value"] = json!([]);
     assert_eq!(number(scorer.clone(), json!("A text calls nothing.")), 1.0);
-    assert_eq!(reason(&score(scorer, json!({"answer": 1}))), "the output is an object without `tool_calls`");
+    // Nothing is known of the calls of an output that holds no list of them.
+    for (output, problem) in [
+        (json!({"answer": 1}), "the output is an object without `tool_calls`"),
+        (
+            json!({"text": "hi", "tool_calls": "what"}),
+            "the output is an object whose `tool_calls` is a text, not a list of calls",
+        ),
+        (json!({"text": "hi", "tool_calls": 7}), "the output is a number, not a list of calls"),
+    ] {
+        let score = score(scorer.clone(), output);
+        assert_eq!((score.is_unscored(), reason(&score)), (true, problem));
+    }
 }
 
 /// TG-30: references may be OpenAI-shaped, a JSON text or names alone; numbers are equal by value, texts are no numbers.

@@ -27,6 +27,10 @@ impl ToolCall {
             Value::Null => Ok(Vec::new()),
             Value::Array(items) => items.iter().enumerate().map(|(at, item)| Self::read(item, at)).collect(),
             Value::Object(members) => match members.get("tool_calls") {
+                // Prose in the place of the list is no absence of calls.
+                Some(Value::String(text)) if !text.trim_start().starts_with(['[', '{']) => {
+                    Err("an object whose `tool_calls` is a text, not a list of calls".to_owned())
+                }
                 Some(list) => Self::list(list),
                 None => Err("an object without `tool_calls`".to_owned()),
             },

@@ -106,7 +106,7 @@ impl Metric for ToolCallsMetric {
         }
         let made = match ToolCall::list(given.output) {
             Ok(made) => self.counted_calls(made),
-            Err(problem) => return Score::value_because(0.0, format!("the output is {problem}")),
+            Err(problem) => return Score::unscored(format!("the output is {problem}")),
         };
         if expected.len().saturating_mul(made.len()) > MOST_PAIRS {
             return Score::unscored(format!("{} calls are too many to compare with {}", made.len(), expected.len()));

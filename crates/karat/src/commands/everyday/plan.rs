@@ -26,6 +26,11 @@ pub fn plan(
         let split = context.app.price_batches(&mut loaded.plan)?;
         context.printer.say(&split);
     }
+    if let Some(run) = context.app.run_with_batches(&loaded.plan)? {
+        context.printer.say(&format!(
+            "run {run} has batches of this plan under way: `karat resume {run}` reads them, and a new run is refused"
+        ));
+    }
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
     let estimate = context.app.estimate(&loaded.plan)?;

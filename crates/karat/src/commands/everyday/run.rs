@@ -78,7 +78,12 @@ pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> 
         more => format!("{more} batches"),
     };
     let (run, is_done) = (&result.run, result.problems.is_empty());
-    context.printer.say(&format!("{cancelled} cancelled; `karat resume {run}` reads what is done and makes the rest"));
+    let next = format!("`karat resume {run}` reads what is done and makes the rest");
+    context.printer.say(&match (result.cancelled, result.is_again) {
+        (0, true) => format!("its batches were cancelled before; {next}"),
+        (0, false) if is_done => format!("run {run} has no batches under way: there is nothing to cancel"),
+        _ => format!("{cancelled} cancelled; {next}"),
+    });
     Ok(if is_done { Exit::Pass } else { Exit::HarnessError })
 }
 

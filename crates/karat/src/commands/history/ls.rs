@@ -24,7 +24,7 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
         vec![
             run.id.clone(),
             run.suite.clone(),
-            run.status.clone(),
+            status(run),
             format!("{}/{}", run.cells, run.planned),
             run.errors.to_string(),
             run.verdict.clone().unwrap_or_default(),
@@ -39,6 +39,11 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
     let heads = ["run", "suite", "status", "cells", "errors", "verdict", "metric", "cost", "started (UTC)"];
     context.printer.text(&table(context, &heads, rows))?;
     Ok(Exit::Pass)
+}
+
+/// The status; a run whose batches go on without a process was not cut off.
+fn status(run: &RunLine) -> String {
+    if run.batches > 0 && run.status == "interrupted" { "in batches".to_owned() } else { run.status.clone() }
 }
 
 fn cost(run: &RunLine) -> String {

@@ -142,9 +142,38 @@ fn missing_vectors_are_an_error() {
     let place = place(&provider.base_url(), &rows(2));
     let said = place.karat(&["run", "--run-id", "a"]);
     assert!(said.all().contains("1 vectors for 4 texts"), "{}", said.all());
-    assert_eq!(place.report("a")["totals"]["unscored"], 2);
+    let report = place.report("a");
+    assert_eq!(report["totals"]["unscored"], 2);
+    // The provider counted 3 tokens, at $1 a million: an answer that cannot be used is paid all the same.
+    assert_eq!(report["cost"]["actual_cost_usd"], json!(0.000003), "{}", report["cost"]);
     place.fine(&["retry", "a"]);
     assert_eq!((place.report("a")["totals"]["unscored"].clone(), provider.requests()), (json!(0), 2));
+}
+
+/// TG-36, BY-05: a text with an unusable vector (zero, or no number) leaves only its own cells unscored, and all is paid.
+#[test]
+fn one_unusable_vector_costs_no_other_text_its_own() {
+    for bad in [json!([0, 0, 0, 0, 0, 0, 0, 0]), json!([1, null, 0, 0, 0, 0, 0, 0])] {
+        let bad = bad.clone();
+        let provider = FakeProvider::start(Script::by(move |received| {
+            let body = received.json();
+            let texts = body["input"].as_array().unwrap();
+            let vector = |text: &Value| if text == "bad" { bad.clone() } else { vector(text.as_str().unwrap()) };
+            let data: Vec<Value> = (texts.iter().enumerate())
+                .map(|(index, text)| json!({ "index": index, "embedding": vector(text) }))
+                .collect();
+            Behaviour::raw(200, json!({ "data": data, "usage": { "prompt_tokens": 15 } }).to_string())
+        }))
+        .unwrap();
+        let row = format!("{}\n", json!({ "id": "bad", "question": "?", "answer": "bad", "target": "aaaa" }));
+        let place = place(&provider.base_url(), &(rows(2) + &row));
+        place.karat(&["run", "--run-id", "a"]);
+        let report = place.report("a");
+        assert_eq!((&report["totals"]["unscored"], provider.requests()), (&json!(1), 1), "{report}");
+        let reason = &report["cells"][2]["scores"]["close"]["unscored"];
+        assert!(reason.as_str().unwrap().contains("a vector without direction for this text"), "{reason}");
+        assert_eq!(report["cost"]["actual_cost_usd"], json!(0.000015), "{}", report["cost"]);
+    }
 }
 
 /// TG-36: one text that the provider refuses costs no other its vector.

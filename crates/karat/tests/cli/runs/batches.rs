@@ -122,14 +122,17 @@ fn expired_lines_go_in_a_second_batch() {
     assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 2], 10));
 }
 
-/// TG-61: a batch that the provider refuses three times makes cells with the error `batch_expired`.
+/// TG-61: a batch that the provider refuses makes cells with the error `batch_failed`; it is not submitted again.
 #[test]
-fn a_refused_batch_ends_as_batch_expired() {
+fn a_refused_batch_ends_as_batch_failed() {
     let batched = Batched::new(BatchFaults { status: Some("failed".to_owned()), ..BatchFaults::default() });
     let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 3, 0), "{}", said.all());
+    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 1, 0), "{}", said.all());
     let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
-    assert!(report.contains("batch_expired"), "{report}");
+    let reason = "the provider refused batch batch_0: no such model (invalid_model), line 1; `karat retry`";
+    assert!(report.contains("batch_failed") && report.contains(reason), "{report}");
+    // Nothing is under way, so another run is not refused for it.
+    assert!(!batched.karat(&["run", "--batch"]).stderr.contains("under way"));
 }
 
 /// TG-60: Anthropic's batches, also after a kill between creation and its answer.
@@ -173,10 +176,68 @@ fn cancelled_batches_can_be_resumed() {
     let said = batched.fine(&["cancel", "a"]);
     assert!(said.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", said.all());
     assert_eq!((batched.batches.cancelled_batches(), batched.batches.creates()), (1, 1));
+    let again = batched.fine(&["cancel", "a"]);
+    assert!(again.stderr.contains("its batches were cancelled before; `karat resume a`"), "{}", again.all());
+    assert_eq!(batched.batches.cancelled_batches(), 1);
     batched.fine(&["resume", "a"]);
     assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 10], 10));
     let said = batched.fine(&["cancel", "a"]);
-    assert!(said.stderr.contains("0 batches cancelled"), "{}", said.all());
+    assert!(said.stderr.contains("run a has no batches under way: there is nothing to cancel"), "{}", said.all());
+}
+
+/// TG-61: while batches of a plan are under way no other run of it may start, live or by batches: it would pay twice. Once
+/// they are read it reuses the results; once they are given up it makes the calls itself.
+#[test]
+fn another_run_of_the_plan_is_refused() {
+    let batched = Batched::new(BatchFaults::default());
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    let before = batched.provider.requests();
+    for arguments in [&["run", "--batch", "--detach", "--run-id", "b"][..], &["run", "--run-id", "b"]] {
+        let said = batched.karat(arguments);
+        assert!(
+            said.code == 1 && said.stderr.contains("run a has the same plan and batches under way"),
+            "{}",
+            said.all()
+        );
+        assert!(said.stderr.contains("`karat resume a` reads them; `karat cancel a` gives them up"), "{}", said.all());
+    }
+    let plan = batched.fine(&["plan"]);
+    assert!(plan.stderr.contains("run a has batches of this plan under way: `karat resume a`"), "{}", plan.all());
+    assert!(batched.fine(&["ls"]).stdout.contains("in batches"));
+    assert_eq!(batched.provider.requests(), before, "nothing was sent");
+    batched.fine(&["resume", "a"]);
+    assert!(!batched.fine(&["plan"]).stderr.contains("under way"));
+    batched.fine(&["run", "--run-id", "b"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
+
+    let batched = Batched::new(BatchFaults::default());
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.fine(&["run", "--no-cache", "--run-id", "b"]);
+    batched.fine(&["cancel", "a"]);
+    batched.fine(&["run", "--run-id", "c"]);
+}
+
+/// TG-61: `--detach` without batches would make every call live and wait, so it is refused before any call.
+#[test]
+fn a_live_run_cannot_be_detached() {
+    let batched = Batched::new(BatchFaults::default());
+    let said = batched.karat(&["run", "--detach"]);
+    assert!(said.code == 1 && said.stderr.contains("add `--batch`, or leave `--detach` out"), "{}", said.all());
+    assert_eq!(batched.provider.requests(), 0);
+}
+
+/// TG-61: each submitted batch is told once, with its id, and then only what changes.
+#[test]
+fn batches_are_told_as_they_go_on() {
+    let batched = Batched::new(BatchFaults::default());
+    let said = batched.fine(&["run", "--batch", "--run-id", "a"]);
+    let lines: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("model ")).collect();
+    let expected = [
+        "model mock: batch batch_0 is submitted, 10 calls",
+        "model mock: batch batch_0 (10 calls): in_progress",
+        "model mock: batch batch_0 (10 calls): completed",
+    ];
+    assert_eq!(lines, expected, "{}", said.all());
 }
 
 /// TG-61: calls in batches count against the budget once, at the most that they can cost, also after a resume.
@@ -314,6 +375,9 @@ fn lost_results_are_errors() {
     assert_eq!(batched.batches.creates(), 1);
     let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
     assert!(report.contains("are gone at the provider"), "{report}");
+    // They were billed, so they stay reserved, and the report says so.
+    let warning = batched.place.karat(&["report", "a", "--format", "md", "-o", "-"]).all();
+    assert!(warning.contains("may have been billed beyond"), "{warning}");
 }
 
 /// TG-62, TG-61: a creation that never ends is found by the next process.
@@ -385,6 +449,8 @@ fn a_server_without_a_batch_api_is_named() {
     let said = place.karat(&["run", "--batch", "--run-id", "a"]);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("has no batch API at") && said.stderr.contains("without `--batch`"), "{}", said.all());
+    assert!(!said.stderr.contains("resume"), "{}", said.all());
+    place.fine(&["run", "--run-id", "b"]);
 }
 
 /// TG-04, TG-60: a batch sends images whole; what is kept of the call holds their digests.
@@ -405,6 +471,6 @@ fn images_go_in_batches() {
         .map(|request| String::from_utf8_lossy(&request.body).into_owned())
         .collect();
     assert!(uploads.contains(image));
-    let trace = batched.place.fine(&["trace", "a", "0"]).stdout;
+    let trace = batched.place.fine(&["trace", "a", "0", "--raw"]).stdout;
     assert!(trace.contains("blake3:") && !trace.contains(image), "{trace}");
 }
