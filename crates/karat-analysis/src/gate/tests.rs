@@ -399,7 +399,7 @@ fn a_change_measured_by_another_instrument_is_undecided() {
     run.header.plan = plan.into();
     let then = || Some(Pinned::of(&before.header, &findings_of(&before)));
     let runs = BTreeMap::from([("old".to_owned(), then().unwrap())]);
-    let references = References { baseline: then(), previous: then(), runs };
+    let references = References { baseline: then(), previous: then(), runs, ..References::default() };
     for (against, name) in [
         (GateReference::Baseline, "the baseline"),
         (GateReference::Previous, "the previous run"),

@@ -16,6 +16,9 @@ use crate::target::encode;
 
 const CURSOR: &str = "the `next` of an earlier page";
 
+/// Reads rows of a store: those in a state, before an id, at most so many.
+type ReadRows<T> = fn(&App, Option<&str>, Option<&str>, usize) -> Result<Vec<T>, AppError>;
+
 /// The list of an endpoint.
 pub(super) struct PagedList<T> {
     /// Its address.
@@ -23,7 +26,7 @@ pub(super) struct PagedList<T> {
     /// Values of `state`.
     pub states: &'static [(&'static str, &'static str)],
     /// The rows in a state before an id, the newest first.
-    pub rows: fn(&App, Option<&str>, Option<&str>, usize) -> Result<Vec<T>, AppError>,
+    pub rows: ReadRows<T>,
     /// The id of a row.
     pub id: fn(&T) -> &str,
 }
