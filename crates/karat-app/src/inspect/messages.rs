@@ -89,8 +89,8 @@ fn content(value: &Value) -> String {
 }
 
 fn part(part: &Value) -> String {
-    if let Some((_, bytes)) = blobs(part).first() {
-        return format!("[image or file, {bytes} bytes]");
+    if let Some((digest, bytes)) = blobs(part).first() {
+        return format!("[image or file {digest}, {bytes} bytes]");
     }
     let text = part.get("text").or_else(|| part.get("thinking")).or_else(|| part.get("refusal"));
     match text.and_then(Value::as_str) {
@@ -179,7 +179,7 @@ mod tests {
         let blob = json!({"$blob": "blake3:ab", "bytes": 9});
         let chat = json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "see"},
             {"type": "image_url", "image_url": {"url": blob}}]}]});
-        assert_eq!(texts(&chat), pairs(&[("user", "see\n[image or file, 9 bytes]")]));
+        assert_eq!(texts(&chat), pairs(&[("user", "see\n[image or file blake3:ab, 9 bytes]")]));
         let gemini = json!({"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": blob}},
             {"inlineData": {"mimeType": "image/png", "data": blob}}]}]});
         for body in [chat, gemini] {

@@ -50,6 +50,9 @@ pub struct Invocation {
     pub trigger: String,
     /// `karat calibrate`: the run is a round of the suite's calibration.
     pub calibrating: Option<CalibrationRequest>,
+    /// True if only keys of the suite are read: the days of its data do not matter, and may have none.
+    #[serde(skip)]
+    pub any_day: bool,
 }
 
 /// The request for a round of calibration: part of the run's invocation, so that the round can be resumed.
@@ -71,11 +74,17 @@ impl Invocation {
         Self { suite: suite.into(), ..Self::default() }
     }
 
+    /// A suite whose schedules and alerts are read, whatever day its data are of: a night without data must be told.
+    #[must_use]
+    pub fn of_any_day(suite: impl Into<String>) -> Self {
+        Self { any_day: true, ..Self::of(suite) }
+    }
+
     /// The overrides, with the circumstances of a load that starts now.
     pub(crate) fn overrides_at(&self, lookup: &EnvLookup, now: Moment) -> Overrides {
         let lookup = lookup.clone();
         let environment = Environment::new(move |name| lookup(name));
-        let context = LoadContext { now: Some(now), environment, ..LoadContext::default() };
+        let context = LoadContext { now: Some(now), environment, any_day: self.any_day, ..LoadContext::default() };
         Overrides { context, ..self.overrides.clone() }
     }
 

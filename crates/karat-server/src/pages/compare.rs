@@ -123,7 +123,7 @@ fn form(query: &Query, offered: Vec<(String, String)>) -> karat_page::Markup {
         }
         Field::Choice { name, label, value, options }
     };
-    let corrections = [("holm", "Holm"), ("bh", "Benjamini-Hochberg"), ("none", "none")];
+    let corrections = [("", "the default"), ("holm", "Holm"), ("bh", "Benjamini-Hochberg"), ("none", "none")];
     let mut fields = vec![
         side("a", "Baseline"),
         side("b", "Candidate"),

@@ -83,6 +83,8 @@ pub struct LoadContext {
     pub environment: Environment,
     /// The task that the suite is loaded for.
     pub purpose: LoadPurpose,
+    /// True if `days` does not limit the dataset: its rows are not run.
+    pub any_day: bool,
     /// Ids of the scorers that score, instead of all.
     pub scorers: Option<Vec<String>>,
     /// The folder of traces, for datasets of the source `traces:NAME`.

@@ -199,7 +199,7 @@ impl App {
     }
 
     fn alerts_of(&self, path: &str) -> Result<Vec<AlertSpec>, String> {
-        let loaded = self.load(&Invocation::of(relative_path(path))).map_err(|error| error.to_string())?;
+        let loaded = self.load(&Invocation::of_any_day(relative_path(path))).map_err(|error| error.to_string())?;
         Ok(loaded.plan.alerts)
     }
 
@@ -208,7 +208,7 @@ impl App {
     /// # Errors
     /// The suite cannot be loaded, or has no such alert. The text is the reason why it was not delivered.
     pub fn test_alert(&self, suite: &str, alert: &str) -> Result<Result<(), String>, AppError> {
-        let plan = self.load(&Invocation::of(suite))?.plan;
+        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
         let Some(spec) = plan.alerts.iter().find(|spec| spec.id == alert) else {
             let known = Names::of(plan.alerts.iter().map(|spec| &spec.id));
             let suite = plan.header.suite.clone();

@@ -150,7 +150,7 @@ impl App {
     /// # Errors
     /// The suite cannot be loaded, has no such schedule, or it is not due then.
     pub fn due_run(&self, suite: &str, schedule: &str, due: Option<Moment>) -> Result<DueRun, AppError> {
-        let plan = self.load(&Invocation::of(suite))?.plan;
+        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         DueRun::at(suite, &plan.header.suite, spec, due, self.clock.now())
     }

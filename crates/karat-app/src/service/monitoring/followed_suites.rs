@@ -162,7 +162,7 @@ impl FollowedSuites {
             suites.remove(&path);
             return None;
         }
-        let mut invocation = Invocation::of(&path);
+        let mut invocation = Invocation::of_any_day(&path);
         invocation.overrides.safe = self.0.safe;
         let known = suites.entry(path.clone()).or_default();
         match app.load(&invocation) {
@@ -205,7 +205,7 @@ impl App {
     }
 
     /// Returns whether a suite has schedules or alerts; `None` if its file cannot be read.
-    fn has_service_keys(&self, path: &str) -> Option<bool> {
+    pub(crate) fn has_service_keys(&self, path: &str) -> Option<bool> {
         let read = match self.opened.root() {
             Some(root) => has_service_keys(Arc::new(RootFiles::new(root.to_owned())), path),
             None => has_service_keys(Arc::new(SuiteFiles), path),

@@ -40,6 +40,20 @@ fn a_claimed_run_goes_on() {
     assert_eq!((ended.exit, ended.alerted.messages.len()), (Exit::GateFailed, 1));
 }
 
+/// SV-15: a night without data cannot run, and is told all the same.
+#[test]
+fn a_night_without_data_is_told() {
+    let world = World::accepting();
+    world.write_days(-20..0, |_| 9);
+    let app = world.app();
+    let due = app.due_run(&world.suite(), "nightly", None).unwrap();
+    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
+    let ended = app.run_due(&due, execution()).unwrap();
+    assert!(ended.failure.unwrap().to_string().contains("the dataset has no rows of 2027-02-28"));
+    app.deliver_due().unwrap();
+    assert_eq!(world.received(), [("alert.opened".to_owned(), "run_failed".to_owned())]);
+}
+
 /// SV-13: a time at which a schedule is not due is refused, with the next one.
 #[test]
 fn a_wrong_due_time_is_refused() {

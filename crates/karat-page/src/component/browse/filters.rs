@@ -82,7 +82,9 @@ fn field(field: &Field) -> Markup {
             Field::Choice { name, label, value, options } => label {
                 span { (line(label)) }
                 select name=(name) {
-                    option value="" selected[value.is_empty()] { "any" }
+                    @if options.iter().all(|(key, _)| !key.is_empty()) {
+                        option value="" selected[value.is_empty()] { "any" }
+                    }
                     @for (key, words) in options { option value=(key) selected[key == value] { (line(words)) } }
                 }
             },

@@ -298,7 +298,7 @@ impl Decoder<'_> {
             None => overrides.context.now.and_then(|now| yesterday(now, &roles.zone)),
         };
         // Frozen judgments may be of any day.
-        let days = node.field("days").filter(|_| !overrides.judge_again)?;
+        let days = node.field("days").filter(|_| !overrides.judge_again && !overrides.context.any_day)?;
         if roles.date.is_none() {
             self.problems
                 .error(&days.place, "`days` needs `date`")
