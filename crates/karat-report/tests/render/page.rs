@@ -105,7 +105,8 @@ fn the_live_page_has_the_same_panels() {
         let found = page.select(&panel);
         found.map(|it| (it.value().attr("data-block").unwrap().to_owned(), it.text().collect::<String>())).collect()
     };
-    let (one, other): (Vec<(String, String)>, Vec<(String, String)>) = (panels(&none), panels(&live));
+    let one: Vec<(String, String)> = panels(&none);
+    let other: Vec<(String, String)> = panels(&live);
     let other_than_texts = |panels: &[(String, String)]| -> Vec<(String, String)> {
         panels.iter().filter(|(kind, _)| kind != "excerpts").cloned().collect()
     };

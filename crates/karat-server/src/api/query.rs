@@ -41,7 +41,7 @@ impl Query {
     ///
     /// # Errors
     /// It is there without a value. `form` says what it must be.
-    pub fn given(&self, name: &str, form: &str) -> Result<Option<&str>, Problem> {
+    pub fn value_if_given(&self, name: &str, form: &str) -> Result<Option<&str>, Problem> {
         let value = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         match value {
             Some("") => Err(Problem::bad_request(format!("`{name}` must be {form}"))),
@@ -126,7 +126,10 @@ mod tests {
         assert_eq!(wrong.hint.as_deref(), Some("did you mean `limit`?"));
         assert!(read("limit=1&limit=2").is_err() && read("suite=%FF").is_err());
         assert!(read("limit=x").unwrap().parse::<u32>("limit", "a number").is_err());
-        assert!(query.given("limit", "a number").is_err() && query.given("x", "a number").unwrap().is_none());
+        assert!(
+            query.value_if_given("limit", "a number").is_err()
+                && query.value_if_given("x", "a number").unwrap().is_none()
+        );
         let choice = read("suite=al").unwrap().choose("suite", &[("none", 0), ("all", 1)]).unwrap_err();
         assert_eq!(choice.hint.as_deref(), Some("did you mean `all`?"));
     }

@@ -44,10 +44,10 @@ pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     let query = Query::read(&uri, &NAMES)?;
     let limit = query.page_limit()?;
     let status = query.choose("status", &STATUSES)?;
-    let since = query.given("since", "a date such as `2026-01-31`")?;
+    let since = query.value_if_given("since", "a date such as `2026-01-31`")?;
     let text = |name: &str| query.get(name).map(str::to_owned);
     let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: since.map(str::to_owned) };
-    let mut before = query.given("cursor", CURSOR)?.map(place_of_cursor).transpose()?;
+    let mut before = query.value_if_given("cursor", CURSOR)?.map(place_of_cursor).transpose()?;
     let mut items: Vec<(RunObject, ListPlace)> = Vec::new();
     let mut looked_at = 0;
     let next = loop {

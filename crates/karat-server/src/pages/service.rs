@@ -26,7 +26,7 @@ pub(super) fn router() -> Router<State> {
     Router::new().route("/service", get(service))
 }
 
-/// What the page shows.
+/// The content of the page.
 struct Shown {
     schedules: Vec<ScheduleLine>,
     broken: Vec<(String, String)>,

@@ -68,7 +68,7 @@ impl FollowedSuites {
     /// Suites whose files cannot be used now, each with its reason.
     pub fn broken_suites(&self) -> Vec<(String, String)> {
         self.refresh();
-        let known = self.known();
+        let known = self.lock_known();
         known.suites.iter().filter_map(|(path, it)| Some((path.clone(), it.broken.clone()?))).collect()
     }
 
@@ -93,7 +93,7 @@ impl FollowedSuites {
     /// # Errors
     /// There is no such suite or schedule, or the store cannot be read.
     pub fn schedule(&self, suite: &str, schedule: &str) -> Result<ScheduleLine, AppError> {
-        let (path, suite) = self.named(suite)?;
+        let (path, suite) = self.suite_by_name(suite)?;
         self.0.app.schedule_line(&path, &suite.name, find_schedule(&suite.name, &suite.schedules, schedule)?)
     }
 
@@ -102,7 +102,7 @@ impl FollowedSuites {
     /// # Errors
     /// There is no such suite or schedule, or it is not due then.
     pub fn due_run(&self, suite: &str, schedule: &str, due: Option<Moment>) -> Result<DueRun, AppError> {
-        let (path, suite) = self.named(suite)?;
+        let (path, suite) = self.suite_by_name(suite)?;
         let spec = find_schedule(&suite.name, &suite.schedules, schedule)?;
         let mut run = DueRun::at(&path, &suite.name, spec, due, self.0.app.clock.now())?;
         run.refuse_commands(self.0.safe);
@@ -114,14 +114,14 @@ impl FollowedSuites {
     /// # Errors
     /// There is no such suite or schedule, or the store cannot be written.
     pub fn pause_schedule(&self, suite: &str, schedule: &str, paused: bool) -> Result<ScheduleLine, AppError> {
-        let (path, suite) = self.named(suite)?;
+        let (path, suite) = self.suite_by_name(suite)?;
         let spec = find_schedule(&suite.name, &suite.schedules, schedule)?;
         self.0.app.set_paused(&suite.name, spec, paused)?;
         self.0.app.schedule_line(&path, &suite.name, spec)
     }
 
     /// The suite of this name, with its path.
-    fn named(&self, name: &str) -> Result<(String, Arc<FollowedSuite>), AppError> {
+    fn suite_by_name(&self, name: &str) -> Result<(String, Arc<FollowedSuite>), AppError> {
         self.refresh();
         let suites = self.suites();
         let names: Vec<String> = suites.iter().map(|(_, suite)| suite.name.clone()).collect();
@@ -132,7 +132,7 @@ impl FollowedSuites {
 
     /// All suites, by path.
     pub(crate) fn suites(&self) -> Vec<(String, Arc<FollowedSuite>)> {
-        self.known().suites.iter().map(|(path, it)| (path.clone(), it.suite.clone())).collect()
+        self.lock_known().suites.iter().map(|(path, it)| (path.clone(), it.suite.clone())).collect()
     }
 
     /// True if suites that run programs are refused.
@@ -143,7 +143,7 @@ impl FollowedSuites {
     /// Reads the suites if that is due. Returns what is wrong now and was not before.
     pub(crate) fn refresh(&self) -> Vec<String> {
         let now = self.0.app.clock.now();
-        let mut known = self.known();
+        let mut known = self.lock_known();
         // A clock that was set back reads again, too.
         let is_fresh = known.read_at.is_some_and(|at| (0..REREAD_MS).contains(&now.0.saturating_sub(at.0)));
         if is_fresh {
@@ -183,7 +183,7 @@ impl FollowedSuites {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -37,7 +37,7 @@ impl<T: Serialize + Send + 'static> PagedList<T> {
         let query = Query::read(&uri, &["state", "limit", "cursor"])?;
         let limit = query.page_limit()?;
         let wanted = query.choose("state", self.states)?;
-        let before = query.given("cursor", CURSOR)?.map(id_of_cursor).transpose()?;
+        let before = query.value_if_given("cursor", CURSOR)?.map(id_of_cursor).transpose()?;
         let rows = self.rows;
         let mut items = state.read(move |app| rows(app, wanted, before.as_deref(), limit + 1)).await?;
         let has_more = items.len() > limit;
