@@ -52,15 +52,15 @@ async function until(page, locator) {
 }
 
 async function checkLooks(page, name) {
-  await eachLook(page, async (look) => {
-    assert.deepEqual(await violations(page), [], `${name}, ${look}`);
+  await eachLook(page, async ({ look, rules }) => {
+    assert.deepEqual(await violations(page, { rules }), [], `${name}, ${look}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}, ${look} scrolls sideways`);
   });
 }
 
 describe("the page of the service", { skip: binary ? false : "KARAT_TEST_BINARY is not set" }, () => {
   test("SV-32, DB-50: empty parts say what fills them, and nothing moves", async () => {
-    const { page, context, foreign, problems } = await openLive(browser, `${url}/service`, { bypassCSP: true });
+    const { page, context, foreign, problems } = await openLive(browser, `${url}/service`, { checked: true });
     assert.equal(await page.locator("[data-testid=empty-state]").count(), 3);
     assert.deepEqual([await movedParts(page), foreign, problems], [[], [], []]);
     await checkLooks(page, "empty");
@@ -95,7 +95,7 @@ describe("the page of the service", { skip: binary ? false : "KARAT_TEST_BINARY 
 
   test("SV-32, DB-50: no violation of WCAG 2.2 AA with rows, in any theme and width", async () => {
     await fetch(`${url}/traces?dataset=faq`, { method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: '{"input":"a","output":"b"}\n' });
-    const { page, context } = await openLive(browser, `${url}/service`, { bypassCSP: true });
+    const { page, context } = await openLive(browser, `${url}/service`, { checked: true });
     for (const name of ["schedule-row", "incident-row", "outbox-row", "traces-row"]) assert.ok(await rows(page, name).count() >= 1, name);
     await checkLooks(page, "filled");
     await context.close();
