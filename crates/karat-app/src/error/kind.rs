@@ -59,7 +59,8 @@ impl AppError {
             Self::Run(error) => run_kind(error),
             Self::Budget(_) => ErrorKind::BudgetRefused,
             Self::Stored(error) => stored_kind(error),
-            Self::Analyse(super::AnalyseError::NotFinished { .. }) => ErrorKind::NotFinished,
+            Self::Analyse(super::AnalyseError::NotFinished { .. })
+            | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
             Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Compare(_) => ErrorKind::BadRequest,
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
