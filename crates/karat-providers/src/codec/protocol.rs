@@ -2,7 +2,7 @@
 
 use karat_types::{CallErrorCode, ChatRequest, Content, ModelSpec, Reply, Usage};
 use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::excerpt::{SHOWN, quote};
@@ -63,6 +63,19 @@ pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<Header
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// The headers of a request whose key is a bearer token.
+pub(crate) fn bearer_headers(key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
+    json_headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
+}
+
+/// The address of a path below an API root, which may be written with the path.
+pub(crate) fn url_below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    let root = base.path().trim_end_matches('/');
+    url.set_path(&format!("{}{path}", root.strip_suffix(path).unwrap_or(root)));
+    url
 }
 
 /// Bytes reserved in a body for everything but message contents.

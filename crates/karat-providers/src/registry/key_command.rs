@@ -128,7 +128,7 @@ impl KeyCommand {
                 Err(_) => Err(self.failure("it printed no text")),
             },
             Err(failure) => {
-                // What it printed may be a key, or a part of one, and is quoted nowhere, also where the complaint repeats it.
+                // Its output may be a key or part of one, so it is never quoted, not even where the complaint repeats it.
                 let key = printed.trim_ascii();
                 let repeats = |line: &[u8]| !key.is_empty() && line.windows(key.len()).any(|part| part == key);
                 let complaint = failure.program_output.filter(|_| failure.what.ends_with(" and said "));

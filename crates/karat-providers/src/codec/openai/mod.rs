@@ -15,7 +15,7 @@ use karat_types::{
     CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, ToolCall, Usage,
 };
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, InvalidHeaderValue};
+use reqwest::header::{HeaderMap, InvalidHeaderValue};
 use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::codec::calls::{call_id, finish_with, raw_turn};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::protocol::{Codec, UnreadableReply, bearer_headers, parse_json, url_below, write_body};
 use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
 
 /// OpenAI's own dialect.
@@ -42,14 +42,11 @@ pub(crate) const OFFICIAL: &str = "api.openai.com";
 
 impl Codec for OpenAi {
     fn url(&self, base: &Url, _: &str) -> Url {
-        let mut url = base.clone();
-        let root = base.path().trim_end_matches('/');
-        url.set_path(&format!("{}{PATH}", root.strip_suffix(PATH).unwrap_or(root)));
-        url
+        url_below(base, PATH)
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        json_headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
+        bearer_headers(key)
     }
 
     fn write(
