@@ -45,9 +45,9 @@ pub use plan::{
 };
 pub use reads::{Reads, read_label};
 pub use run::{
-    CallRecord, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound, JudgmentRecord,
-    JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader, RunRows,
-    RunStatus, SampleRecord, SampleText, SilentObserver, StepCost, StepRecord,
+    CallRecord, CallSummary, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound,
+    JudgmentRecord, JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader,
+    RunRows, RunStatus, SampleRecord, SampleText, SilentObserver, StepCost, StepRecord,
 };
 pub use sample::Sample;
 pub use score::{NOTHING_AT, Score};

@@ -19,15 +19,18 @@ struct Events {
 
 impl Observer for Events {
     fn on_event(&self, event: &Event<'_>) {
-        // The reader may close the pipe; the run continues.
-        let _ = self.printer.data(&karat_app::escape_json(&line(event).to_string()));
+        if let Some(line) = line(event) {
+            // The reader may close the pipe; the run continues.
+            let _ = self.printer.data(&karat_app::escape_json(&line.to_string()));
+        }
         self.messages.on_event(event);
     }
 }
 
-/// Returns an event as JSON. Its keys are a public interface: keys may be added, none changes its meaning.
-fn line(event: &Event<'_>) -> Value {
-    match event {
+/// Returns an event as JSON; `None` for a call, since `karat show` and the ledger have them. Its keys are a public interface: keys may be added, none changes its meaning.
+fn line(event: &Event<'_>) -> Option<Value> {
+    Some(match event {
+        Event::CallEnded(_) => return None,
         Event::Started { run, cells, done, spent, budget, .. } => json!({
             "event": "started",
             "run": run,
@@ -63,7 +66,7 @@ fn line(event: &Event<'_>) -> Value {
         Event::Finished { status, calls, spent } => {
             json!({ "event": "finished", "status": status, "calls": calls, "spent_usd": spent.usd() })
         }
-    }
+    })
 }
 
 fn status(status: CellStatus, unscored: bool) -> &'static str {
@@ -85,6 +88,6 @@ mod tests {
     fn an_event_is_one_object() {
         let event = Event::Finished { status: RunStatus::BudgetStopped, calls: 3, spent: Money(1_500_000) };
         let expected = json!({"event": "finished", "status": "budget_stopped", "calls": 3, "spent_usd": 0.0015});
-        assert_eq!(line(&event), expected);
+        assert_eq!(line(&event), Some(expected));
     }
 }

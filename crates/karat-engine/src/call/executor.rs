@@ -16,8 +16,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, Store, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, MediaSource, ModelSpec, Moment, Money,
-    Observer, Pricing, Record, Request, Score, Turn,
+    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Event, Key, Machine, MediaSource, ModelSpec, Moment,
+    Money, Observer, Pricing, Record, Request, Score, Turn,
 };
 
 use crate::budget::claim::{Charge, Claim, Funds};
@@ -432,6 +432,7 @@ impl CallExecutor {
         let was_impossible = self.paid.was_impossible(self.ledger.store(), key);
         let ended = EndedCall { key, request, bytes, target, exchange, was_impossible };
         let (settled, record, owed) = ended.settle(&claim, &self.service_costs);
+        self.observer.on_event(&Event::CallEnded(settled.summary(&record, target, requests)));
         self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.unpriced.fetch_add(u64::from(settled.cost.is_none()), Ordering::Relaxed);
         let released = claim.take_surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use karat_providers::{Exchange, unapplied_settings};
-use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, NoteKind, Reply, Request, Usage};
+use karat_types::{
+    CallError, CallErrorCode, CallRecord, CallSummary, Key, Money, Note, NoteKind, Reply, Request, Usage,
+};
 
 use crate::budget::claim::{Bill, Claim};
 use crate::budget::service_costs::ServiceCosts;
@@ -107,6 +109,20 @@ impl SettledCall {
             latency_ms: 0.0,
             is_untimed: false,
             notes: Vec::new(),
+        }
+    }
+
+    /// What counters say about the call: who answered, how it ended, and what it took.
+    pub fn summary<'a>(&self, record: &'a CallRecord, target: &'a Target, requests: u32) -> CallSummary<'a> {
+        let model = target.model.as_deref().map(|model| (model.provider.as_str(), model.id.as_str()));
+        let (provider, model) = model.unwrap_or((record.model.as_str(), ""));
+        CallSummary {
+            provider,
+            model,
+            error: record.error.as_ref().map(|error| error.code),
+            requests,
+            latency_ms: (!self.is_untimed).then_some(self.latency_ms),
+            usage: self.usage,
         }
     }
 

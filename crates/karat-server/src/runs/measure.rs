@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use karat_app::{App, GateRequest, RunEnd};
-use karat_types::{CellStatus, Event, Observer, OutputOrigin};
+use karat_types::{CallSummary, CellStatus, Event, Observer, OutputOrigin};
 use serde_json::Value;
 
 use crate::telemetry::Telemetry;
@@ -15,6 +15,27 @@ pub(crate) struct RunMetrics(Metrics);
 impl RunMetrics {
     pub fn new(metrics: Metrics) -> Self {
         Self(metrics)
+    }
+}
+
+impl RunMetrics {
+    fn count_call(&self, call: &CallSummary<'_>) {
+        let (provider, model) = (("provider", call.provider), ("model", call.model));
+        let outcome = call.error.map_or("ok", |code| code.as_str());
+        self.0.add("calls_total", &[provider, model, ("outcome", outcome)], 1.0);
+        self.0.add("call_requests_total", &[provider, model], f64::from(call.requests));
+        if let Some(latency_ms) = call.latency_ms {
+            self.0.observe("call_duration_seconds", &[provider, model], latency_ms / 1000.0);
+        }
+        let usage = &call.usage;
+        let fresh = usage.input_tokens.saturating_sub(usage.cached_input_tokens);
+        for (kind, tokens) in
+            [("input", fresh), ("cached_input", usage.cached_input_tokens), ("output", usage.output_tokens)]
+        {
+            if tokens > 0 {
+                self.0.add("tokens_total", &[provider, model, ("kind", kind)], tokens as f64);
+            }
+        }
     }
 }
 
@@ -31,16 +52,15 @@ impl Observer for RunMetrics {
                 let reuse = if cell.reuse == OutputOrigin::Reused { "cached" } else { "fresh" };
                 self.0.add("cells_total", &[("status", status), ("reuse", reuse)], 1.0);
             }
+            Event::CallEnded(call) => self.count_call(call),
             Event::Retrying { model, .. } => self.0.add("call_retries_total", &[("model", model)], 1.0),
             _ => {}
         }
     }
 }
 
-/// Counts the calls and the money of a part of a run.
+/// Counts the money of a part of a run.
 pub(crate) fn count_end(metrics: &Metrics, end: &RunEnd) {
-    metrics.add("calls_total", &[], end.calls as f64);
-    metrics.add("call_requests_total", &[], end.requests as f64);
     // Scripted models cost nothing.
     metrics.add("spend_usd_total", &[], if end.simulated { 0.0 } else { end.spent.usd() });
 }
@@ -78,6 +98,51 @@ pub(crate) fn measure_run(app: &App, telemetry: &Telemetry, run: &str, time: Dur
             let (id, system, state) = (text("id"), text("system"), text("verdict"));
             let labels = [("suite", suite), ("gate", &id), ("system", &system), ("state", &state)];
             metrics.set("gate_state", &labels, 1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_types::{CallErrorCode, Usage};
+
+    use super::*;
+
+    /// SV-25: calls are counted by provider, model and outcome, tokens by kind; a batch answer has no duration.
+    #[test]
+    fn calls_are_counted_by_outcome() {
+        let metrics = Metrics::default();
+        let observer = RunMetrics::new(metrics.clone());
+        let usage = Usage { input_tokens: 100, cached_input_tokens: 60, output_tokens: 7, ..Usage::default() };
+        let answered = CallSummary {
+            provider: "openai",
+            model: "small",
+            error: None,
+            requests: 3,
+            latency_ms: Some(700.0),
+            usage,
+        };
+        let failed = CallSummary {
+            error: Some(CallErrorCode::Timeout),
+            requests: 1,
+            latency_ms: None,
+            usage: Usage::default(),
+            ..answered
+        };
+        observer.on_event(&Event::CallEnded(answered));
+        observer.on_event(&Event::CallEnded(failed));
+        let text = metrics.text();
+        for line in [
+            r#"karat_calls_total{provider="openai",model="small",outcome="ok"} 1"#,
+            r#"karat_calls_total{provider="openai",model="small",outcome="timeout"} 1"#,
+            r#"karat_call_requests_total{provider="openai",model="small"} 4"#,
+            r#"karat_call_duration_seconds_bucket{provider="openai",model="small",le="1"} 1"#,
+            r#"karat_call_duration_seconds_count{provider="openai",model="small"} 1"#,
+            r#"karat_tokens_total{provider="openai",model="small",kind="input"} 40"#,
+            r#"karat_tokens_total{provider="openai",model="small",kind="cached_input"} 60"#,
+            r#"karat_tokens_total{provider="openai",model="small",kind="output"} 7"#,
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line}\n{text}");
         }
     }
 }

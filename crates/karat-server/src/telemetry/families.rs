@@ -12,11 +12,14 @@ pub(crate) enum Kind {
 /// Seconds of requests.
 const REQUESTS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
+/// Seconds of calls: a reasoning model takes minutes.
+const CALLS: &[f64] = &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+
 /// Seconds of runs.
 const RUNS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10_800.0, 43_200.0];
 
 /// All figures: name without `karat_`, kind, meaning.
-pub(crate) const FAMILIES: [(&str, Kind, &str); 26] = [
+pub(crate) const FAMILIES: [(&str, Kind, &str); 28] = [
     ("build_info", Kind::Gauge, "The version of this program"),
     ("runs_total", Kind::Counter, "Runs that this server executed to an end"),
     ("runs_active", Kind::Gauge, "Runs that this server executes now"),
@@ -24,8 +27,10 @@ pub(crate) const FAMILIES: [(&str, Kind, &str); 26] = [
     ("run_duration_seconds", Kind::Histogram(RUNS), "Time of runs from start to end"),
     ("cells_total", Kind::Counter, "Cells that were finished"),
     ("calls_total", Kind::Counter, "Calls of models, services and programs that runs made"),
+    ("call_duration_seconds", Kind::Histogram(CALLS), "Time of the last attempt of a call"),
     ("call_requests_total", Kind::Counter, "Requests of calls, retries included"),
     ("call_retries_total", Kind::Counter, "Failed attempts of calls that were followed by another"),
+    ("tokens_total", Kind::Counter, "Tokens of calls; those read from a cache are counted by themselves"),
     ("spend_usd_total", Kind::Counter, "Dollars that runs paid, as far as prices are known"),
     ("metric_value", Kind::Gauge, "Value of the headline metric in the last completed run of a suite"),
     ("gate_state", Kind::Gauge, "1 for the verdict of a gate in the last completed run of a suite"),

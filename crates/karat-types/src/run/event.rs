@@ -1,6 +1,6 @@
 //! Events for observers of a run. Observers may drop events; the ledger keeps everything.
 
-use crate::{CellError, CellStatus, Money, RunStatus};
+use crate::{CallErrorCode, CellError, CellStatus, Money, RunStatus, Usage};
 
 /// Receives the events of a run. Called from many threads; it must not block.
 pub trait Observer: Send + Sync {
@@ -56,6 +56,23 @@ pub struct CellProgress<'a> {
     pub spent: Money,
 }
 
+/// A call that has ended, for counters.
+#[derive(Debug, Clone, Copy)]
+pub struct CallSummary<'a> {
+    /// The provider; `command` or `http` where no model was called.
+    pub provider: &'a str,
+    /// Id of the model; empty where none was called.
+    pub model: &'a str,
+    /// The code of the error; `None` if there is a reply.
+    pub error: Option<CallErrorCode>,
+    /// Requests that were sent, retries included; 0 for an answer from a recording.
+    pub requests: u32,
+    /// Duration of the last attempt in milliseconds; `None` where nobody knows it, as in a batch.
+    pub latency_ms: Option<f64>,
+    /// Tokens of all attempts, as reported or estimated.
+    pub usage: Usage,
+}
+
 /// One thing that happened. Volatile: what must last stands in the ledger.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
@@ -85,6 +102,8 @@ pub enum Event<'a> {
         /// The error.
         error: &'a crate::CallError,
     },
+    /// A call has ended: of a model, a service or a program.
+    CallEnded(CallSummary<'a>),
     /// A cell and its judgments are on disk.
     CellFinished(CellProgress<'a>),
     /// Something the user should know.

@@ -8,7 +8,7 @@ mod event;
 mod record;
 mod rows;
 
-pub use event::{CellProgress, Event, Observer, OutputOrigin, SilentObserver};
+pub use event::{CallSummary, CellProgress, Event, Observer, OutputOrigin, SilentObserver};
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note, NoteKind, Record,
     ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,

@@ -36,7 +36,7 @@ impl Cells {
             }
             Event::CellFinished(cell) => self.print_cell(cell),
             Event::Finished { .. } => self.end(),
-            Event::Warning(_) | Event::Notice(_) | Event::Retrying { .. } => {}
+            Event::Warning(_) | Event::Notice(_) | Event::Retrying { .. } | Event::CallEnded(_) => {}
         }
     }
 

@@ -68,7 +68,7 @@ impl Observer for Log {
             Event::Notice(text) => self.printer.say(text),
             Event::Warning(text) => self.printer.say(&format!("warning: {text}")),
             Event::Finished { .. } => drop(lock(&self.ticker).take()),
-            Event::CellFinished(_) | Event::Retrying { .. } => {}
+            Event::CellFinished(_) | Event::Retrying { .. } | Event::CallEnded(_) => {}
         }
     }
 }

@@ -54,7 +54,7 @@ impl Status {
             }
             Event::CellFinished(cell) => self.count(cell),
             Event::Retrying { .. } => self.retries += 1,
-            Event::Warning(_) | Event::Notice(_) | Event::Finished { .. } => {}
+            Event::Warning(_) | Event::Notice(_) | Event::CallEnded(_) | Event::Finished { .. } => {}
         }
     }
 

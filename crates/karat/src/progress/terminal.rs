@@ -64,7 +64,7 @@ impl Observer for Terminal {
                 drop(lock(&self.ticker).take());
                 self.bar.finish_and_clear();
             }
-            Event::CellFinished(_) | Event::Retrying { .. } => {}
+            Event::CellFinished(_) | Event::Retrying { .. } | Event::CallEnded(_) => {}
         }
         self.cells.on_event(event);
     }

@@ -34,7 +34,15 @@ fn promtool_accepts_the_figures() {
     });
     let answer = counted.into_iter().find(|answer| answer.contains("karat_runs_total{")).unwrap();
     let text = answer.split_once("\r\n\r\n").unwrap().1;
-    for name in ["karat_build_info{", "karat_cells_total{", "karat_http_requests_total{", "karat_queue_depth 0"] {
+    for name in [
+        "karat_build_info{",
+        "karat_cells_total{",
+        "karat_calls_total{provider=\"scripted\",model=",
+        "karat_call_duration_seconds_count{provider=\"scripted\",model=",
+        "karat_tokens_total{provider=\"scripted\",model=",
+        "karat_http_requests_total{",
+        "karat_queue_depth 0",
+    ] {
         assert!(text.contains(name), "{name}\n{text}");
     }
     let Ok(mut promtool) = Command::new("promtool")
