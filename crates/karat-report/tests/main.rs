@@ -46,7 +46,6 @@ impl Example {
                 per_cell: vec![Some(Money(12_500_000)); 10],
                 sampled: false,
             }),
-            files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
             ..Context::default()
         };
         Self { run, findings, context }

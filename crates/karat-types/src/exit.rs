@@ -20,6 +20,12 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The exit of a number; a harness error for one that stands for none.
+    pub fn from_code(code: u8) -> Self {
+        let all = [Self::Pass, Self::GateFailed, Self::Drift, Self::Undecided, Self::Budget, Self::Interrupted];
+        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::HarnessError)
+    }
+
     /// The number the shell sees.
     pub fn code(self) -> u8 {
         match self {

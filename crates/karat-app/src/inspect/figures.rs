@@ -1,7 +1,10 @@
 //! Verdict and headline of a run, for lists: they take a pass over all cells, so the store keeps them.
 
+use std::io;
+
 use karat_analysis::headline_metrics;
 use karat_store::{Store, StoredRun};
+use karat_suite::Files;
 use karat_types::{Better, Key, KeyBuilder, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
@@ -105,21 +108,47 @@ pub(crate) fn all_kept_figures(store: &Store) -> Result<Vec<(String, RunFigures)
     Ok(kept.filter_map(|data| Some((data.run, postcard::from_bytes(&data.bytes).ok()?))).collect())
 }
 
-/// The key of a run's figures: its state, the code, and the baseline file that its gates compare with. `None` if they
-/// are not to be kept: the run goes on, or its baseline is not one file.
+/// The key of a run's figures: its state, the code, and the baseline that its gates compare with, a file or a folder.
+/// `None` if they are not to be kept: the run goes on, or its baseline cannot be read.
 pub(crate) fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
     let header = stored.header();
     if header.status == RunStatus::Running {
         return Ok(None);
     }
     let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
-    let baseline = match begun.and_then(|begun| begun.rules.baseline) {
-        None => Vec::new(),
-        Some(path) => match karat_suite::Files::read(&SuiteFiles, &path) {
-            Ok(bytes) => bytes,
-            Err(_) => return Ok(None),
-        },
-    };
     let key = KeyBuilder::new("karat/run-figures").key(stored.state()?).number(FORM).text(env!("CARGO_PKG_VERSION"));
-    Ok(Some(key.bytes(&baseline).finish()))
+    Ok(match begun.and_then(|begun| begun.rules.baseline) {
+        None => Some(key.bytes(&[]).finish()),
+        Some(path) => add_baseline(key, &path).ok().map(KeyBuilder::finish),
+    })
+}
+
+/// Adds the content of a baseline: of its file, or of the golden files of its folder with their names.
+fn add_baseline(key: KeyBuilder, path: &str) -> io::Result<KeyBuilder> {
+    let Ok(mut names) = SuiteFiles.list(path) else { return Ok(key.bytes(&SuiteFiles.read(path)?)) };
+    names.retain(|name| name.ends_with(".json"));
+    names.sort();
+    names.iter().try_fold(key, |key, name| Ok(key.text(name).bytes(&SuiteFiles.read(&karat_suite::join(path, name))?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// DB-04: figures are kept for a baseline folder, and made anew when one of its golden files changes.
+    #[test]
+    fn a_changed_golden_file_changes_the_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        let key = || add_baseline(KeyBuilder::new("test"), path).unwrap().finish();
+        fs::write(folder.path().join("a.json"), "1").unwrap();
+        let first = key();
+        fs::write(folder.path().join("notes.md"), "no golden file").unwrap();
+        assert_eq!(key(), first);
+        fs::write(folder.path().join("a.json"), "2").unwrap();
+        assert_ne!(key(), first);
+        assert!(add_baseline(KeyBuilder::new("test"), &format!("{path}/none")).is_err());
+    }
 }

@@ -3,13 +3,14 @@
 //! - `write` makes every format and gathers what stands beside the findings.
 //! - `cells` writes the file of cells beside everything else, or keeps one that is still right.
 //! - `page` builds the page of a run for the dashboard, and finds the days of a dated suite.
-//! - `kept_pages` are pages of ended runs that stay in memory.
+//! - `kept_pages` are pages of ended runs that stay in memory; `kept_reports` those of large runs, in the store.
 //! - `manifest` lists what was written.
 //!
 //! Read `write` first; it calls the others.
 
 pub(crate) mod cells;
 pub(crate) mod kept_pages;
+pub(crate) mod kept_reports;
 pub(crate) mod manifest;
 pub(crate) mod page;
 pub(crate) mod write;

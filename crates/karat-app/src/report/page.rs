@@ -4,17 +4,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_analysis::series::SeriesView;
-use karat_report::Report;
 use karat_report::page::{Document, Links};
+use karat_report::{Outputs, Report};
 use karat_store::StoredRun;
 use karat_types::RunRows;
+use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::series::SeriesRequest;
+use crate::report::kept_reports::{find_page, keep_page};
 use crate::{App, AppError};
 
 /// The page of a run, with what the pages around it need.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunPage {
     /// The page.
     pub document: Document,
@@ -25,8 +27,8 @@ pub struct RunPage {
 }
 
 impl App {
-    /// Builds the page of a run with links to the other pages of the dashboard. That of an ended run is kept in memory, so
-    /// that the next view reads none of its cells.
+    /// Builds the page of a run with links to the other pages of the dashboard. That of an ended run is kept in memory, and
+    /// that of a large one in the store, so that the next view reads none of its cells.
     ///
     /// # Errors
     /// No such run, or its rows cannot be read.
@@ -36,7 +38,15 @@ impl App {
         if let Some(page) = key.and_then(|key| self.opened.run_pages().find(key)) {
             return Ok(page);
         }
-        let page = Arc::new(self.build_page(&stored)?);
+        let stored_key = self.report_key(&stored, Outputs::default())?;
+        let page = match find_page(&stored, stored_key)? {
+            Some(page) => Arc::new(page),
+            None => {
+                let page = self.build_page(&stored)?;
+                keep_page(&stored, stored_key, &page);
+                Arc::new(page)
+            }
+        };
         if let Some(key) = key {
             self.opened.run_pages().add(key, Arc::clone(&page));
         }

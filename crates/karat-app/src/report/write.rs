@@ -16,6 +16,7 @@ use crate::analyse::gates::{exit, failures, no_verdict_note};
 use crate::atomic_file::{AtomicFile, lock_dir, remove_abandoned, report_write_error};
 use crate::error::{FileError, StoredError};
 use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
+use crate::report::kept_reports::{KeptReport, find_report, keep_report};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
 use crate::run::ending::unbilled_risk::possible_unbilled_cost;
 use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
@@ -113,6 +114,12 @@ impl App {
             remove_abandoned(files.map(|name| place.path(name)));
         }
         let formats = &to.formats;
+        let key = self.report_key(&stored, to.outputs)?.filter(|_| !canonical);
+        if formats.as_slice() == [Format::Html]
+            && let Some(kept) = find_report(&stored, key)?
+        {
+            return place.write_kept(stored.header(), &kept);
+        }
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
         // The file of cells and the findings both read the whole run and are independent.
         std::thread::scope(|scope| {
@@ -133,10 +140,13 @@ impl App {
                 files.extend(place.write(report, *format, &mut cells)?);
             }
             files.push(place.manifest(stored.header(), &files, cells.wait_for_file()?)?);
-            context.files = files.iter().map(|file| file.display().to_string()).collect();
-            let report = Report { findings: &findings, rows: &stored, context: &context };
             let summary = karat_report::terminal::render(report);
-            Ok(WrittenReport { files, summary, exit })
+            if formats.contains(&Format::Html) && context.series.is_none() {
+                let page = fs::read_to_string(place.path("report.html")).ok();
+                page.into_iter()
+                    .for_each(|page| keep_report(&stored, key, &KeptReport::new(page, summary.clone(), exit)));
+            }
+            Ok(WrittenReport { summary: summary + &file_lines(&files), files, exit })
         })
     }
 
@@ -155,6 +165,11 @@ impl App {
         out: &mut dyn Write,
     ) -> Result<Exit, AppError> {
         let stored = self.stored_run(run)?;
+        let key = self.report_key(&stored, outputs)?.filter(|_| !canonical && format == Format::Html);
+        if let Some(kept) = find_report(&stored, key)? {
+            out.write_all(kept.page.as_bytes()).map_err(RenderError::from)?;
+            return Ok(kept.exit());
+        }
         let findings = findings(&stored)?;
         let (mut context, exit) = self.context(&stored, &findings, canonical)?;
         context.outputs = outputs;
@@ -209,7 +224,6 @@ impl App {
         let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
-        let files = Vec::new();
         Ok((
             Context {
                 estimate,
@@ -221,7 +235,6 @@ impl App {
                 failures,
                 warnings,
                 outputs: Outputs::default(),
-                files,
                 series: None,
             },
             exit,
@@ -232,6 +245,11 @@ impl App {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
+}
+
+fn file_lines(files: &[PathBuf]) -> String {
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    karat_report::terminal::files(&files)
 }
 
 /// The cells with their whole outputs: a file of its own has room for them.
@@ -330,6 +348,17 @@ impl ReportFolder<'_> {
         };
         out.finish().map_err(|error| report_write_error(&target, error))?;
         Ok(std::iter::once(target).chain(beside).collect())
+    }
+
+    /// Writes a kept page and the manifest.
+    fn write_kept(&self, header: &RunHeader, kept: &KeptReport) -> Result<WrittenReport, AppError> {
+        let (target, mut out) = self.writer("report.html")?;
+        out.write_all(kept.page.as_bytes())
+            .and_then(|()| out.finish())
+            .map_err(|error| report_write_error(&target, error))?;
+        let mut files = vec![target];
+        files.push(self.manifest(header, &files, None)?);
+        Ok(WrittenReport { summary: kept.summary.clone() + &file_lines(&files), files, exit: kept.exit() })
     }
 
     /// The drawings that `report.md` names.

@@ -11,6 +11,7 @@
 mod clock;
 mod damage;
 mod journal;
+mod kept_reports;
 mod opened;
 mod place;
 mod prices;

@@ -4,13 +4,14 @@
 //! style and script under hashed names, the policy in a header of the server).
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::{Deserialize, Serialize};
 
 use crate::assets;
 use crate::component::table::link;
 use crate::text::visible::line;
 
 /// A link in the bar or the list of sections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NavLink {
     /// Its words.
     pub text: String,
@@ -28,7 +29,7 @@ impl NavLink {
 }
 
 /// A page without its shell.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Document {
     /// The title: the one `h1`.
     pub title: String,
@@ -43,9 +44,24 @@ pub struct Document {
     /// Keys that act on this page beside the common ones, and what they do.
     pub keys: Vec<(String, String)>,
     /// The page.
+    #[serde(with = "markup_text")]
     pub body: Markup,
     /// One line at the end.
     pub foot: Option<String>,
+}
+
+/// Markup as the text that it is.
+mod markup_text {
+    use maud::{Markup, PreEscaped};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(markup: &Markup, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&markup.0)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Markup, D::Error> {
+        String::deserialize(deserializer).map(PreEscaped)
+    }
 }
 
 /// Keys of every page.

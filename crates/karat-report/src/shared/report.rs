@@ -82,8 +82,6 @@ pub struct Context {
     pub warnings: Vec<String>,
     /// The texts of cells that are shown.
     pub outputs: Outputs,
-    /// Paths of the report's files, for the terminal.
-    pub files: Vec<String>,
     /// The days of a dated suite up to this run, for the page of the run.
     pub series: Option<SeriesView>,
 }

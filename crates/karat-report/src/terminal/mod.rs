@@ -107,12 +107,18 @@ pub fn render(report: Report<'_>) -> String {
         .for_each(|it| line(format!("warning: {it}")));
     line(cost(report));
     line(how_made(report));
-    for file in report.context.files.iter().take(FILES) {
-        line(format!("report: {}", excerpt(file, 3 * WIDTH)));
+    text
+}
+
+/// Returns the lines that follow the summary: the written files, and what to do next.
+pub fn files(files: &[String]) -> String {
+    let mut text = String::new();
+    for file in files.iter().take(FILES) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "report: {}", excerpt(file, 3 * WIDTH));
     }
-    // The last line: what to do next.
-    if let Some(page) = report.context.files.iter().find(|file| file.ends_with(".html")) {
-        line(format!("open {} in a browser to read the report", excerpt(page, 3 * WIDTH)));
+    if let Some(page) = files.iter().find(|file| file.ends_with(".html")) {
+        let _ = writeln!(text, "open {} in a browser to read the report", excerpt(page, 3 * WIDTH));
     }
     text
 }

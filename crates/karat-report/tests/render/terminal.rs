@@ -7,7 +7,9 @@ use crate::Example;
 
 #[test]
 fn the_summary_of_the_example() {
-    insta::assert_snapshot!(terminal::render(Example::new().report()));
+    let files = ["report.html", "report.json"].map(|name| format!(".karat/runs/0198c2f4/{name}"));
+    let text = terminal::render(Example::new().report());
+    insta::assert_snapshot!(text + &terminal::files(&files));
 }
 
 #[test]
@@ -16,9 +18,9 @@ fn the_summary_of_a_large_run_is_short() {
     for sample in 0..3 {
         sketch = sketch.error(sample, 0, "timeout").unscored(sample, 1).value(sample, 2, 9.0);
     }
-    let mut example = Example::of(sketch.clusters(&["a", "b", "b"]).run());
-    example.context.files = (0..30).map(|at| format!("report-{at}.md")).collect();
-    let text = terminal::render(example.report());
+    let example = Example::of(sketch.clusters(&["a", "b", "b"]).run());
+    let files: Vec<String> = (0..30).map(|at| format!("report-{at}.md")).collect();
+    let text = terminal::render(example.report()) + &terminal::files(&files);
     let lines = text.lines().count();
     assert!(lines <= LINES, "{lines}\n{text}");
     assert!(text.contains("25 more systems"), "{text}");

@@ -3,6 +3,7 @@
 //! `cargo test -p karat-server --test main -- --ignored --nocapture measure`; `KARAT_TEST_CELLS` sets the number of cells.
 
 use std::fs;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,8 @@ fn measure_pages_of_a_large_run() {
     let cell = format!("/runs/large/cell?n={}&sort=-f1", cells / 2 + 1);
     let pages = [
         ("runs", "/", 300),
+        ("run", "/runs/large", 300),
+        ("two models of a run", "/compare?a=echo&b=terse&of=model&run=large", 300),
         ("cells", "/runs/large/cells", 300),
         ("cells, sorted by metric", "/runs/large/cells?sort=-f1", 200),
         ("cells, sorted by id", "/runs/large/cells?sort=-sample", 200),
@@ -86,24 +89,46 @@ fn measure_pages_of_a_large_run() {
         ("trace", &cell, 300),
         ("trace of the first cell", "/runs/large/cell?n=0", 300),
     ];
-    println!("{:<30} {:>9} {:>9} {:>9} {:>8} {:>9}", "page", "first ms", "median ms", "p95 ms", "/budget", "bytes");
+    let before = resident_mib();
+    println!(
+        "{:<30} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8}",
+        "page", "first ms", "median ms", "p95 ms", "/budget", "bytes", "gzip"
+    );
     for (name, path, budget) in pages {
         let mut times = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut zipped) = (0, 0);
         for _ in 0..ROUNDS {
             let begun = Instant::now();
             let answer = warm.page(path);
             times.push(millis(begun.elapsed()));
             assert_eq!(answer.status, 200, "{path}");
-            bytes = answer.text.len();
+            (bytes, zipped) = (answer.text.len(), gzipped(&answer.text));
         }
         let first = times[0];
         times.sort_by(f64::total_cmp);
         let (median, p95) = (times[ROUNDS / 2], times[ROUNDS - 2]);
-        println!("{name:<30} {first:>9.1} {median:>9.1} {p95:>9.1} {:>8.2} {bytes:>9}", p95 / f64::from(budget));
+        println!(
+            "{name:<30} {first:>9.1} {median:>9.1} {p95:>9.1} {:>8.2} {bytes:>9} {zipped:>8}",
+            p95 / f64::from(budget)
+        );
     }
+    println!("memory {before:.0} MiB before, {:.0} MiB after", resident_mib());
 }
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
+}
+
+/// Memory of this process that is in use; 0 where the system does not tell.
+fn resident_mib() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
+    kib.unwrap_or_default() / 1024.0
+}
+
+fn gzipped(text: &str) -> usize {
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    writer.write_all(text.as_bytes()).unwrap();
+    writer.finish().unwrap().len()
 }

@@ -270,6 +270,9 @@ const MIGRATIONS: &[&str] = &[
         content blob not null
     ) strict;
 ",
+    "
+    create index runs_by_suite on runs (suite, id);
+",
 ];
 
 /// The schema version that this Karat writes.
