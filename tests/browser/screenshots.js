@@ -25,7 +25,8 @@ const LIVE = {
   trace: "/runs/claims/cell?n=0",
   compare: "/compare?a=faq&b=faq2&of=run",
   "compare-models": "/compare?a=sim-faithful&b=sim-merging&of=model&run=claims",
-  series: "/series/briefing?focus=2026-05-04",
+  series: "/series/briefing",
+  service: "/service",
   gone: "/runs/gone",
   none: "/?q=nothing+has+this",
 };

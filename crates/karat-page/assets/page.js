@@ -82,8 +82,11 @@
     history.replaceState(null, "", address);
   };
 
-  /** Rows that appear in one step, and without being asked for: a browser needs a second to lay out thousands. */
+  /** Rows that appear without being asked for: a browser needs a second to lay out thousands. */
   const AT_ONCE = 150;
+
+  /** Rows that appear in one step: more than a screen has, so that a reader waits for no others. */
+  const STEP = 40;
 
   let isPrinting = false;
 
@@ -251,7 +254,7 @@
      * @param {HTMLTableRowElement[]} rows */
     reveal(rows) {
       clearTimeout(this.revealing);
-      const first = isPrinting ? rows.length : AT_ONCE;
+      const first = isPrinting ? rows.length : STEP;
       for (const row of rows.slice(0, first)) row.hidden = false;
       const rest = rows.slice(first);
       if (rest.length > 0) this.revealing = setTimeout(() => this.reveal(rest), 0);
