@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use karat_providers::LimiterPool;
+use karat_report::page::Document;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
@@ -182,7 +183,9 @@ struct SessionState {
     /// The rate limits that all runs of this process share.
     limiters: LimiterPool,
     /// Pages of runs that have ended.
-    run_pages: Mutex<KeptPages>,
+    run_pages: Mutex<KeptPages<RunPage>>,
+    /// Pages of comparisons of such runs.
+    comparison_pages: Mutex<KeptPages<Document>>,
     /// The writer of traces, and the rules of what is kept.
     traces: TraceState,
     /// The address under which people open the server, for links in messages.
@@ -233,8 +236,12 @@ impl Session {
         self.0.limiters.clone()
     }
 
-    fn run_pages(&self) -> MutexGuard<'_, KeptPages> {
+    fn run_pages(&self) -> MutexGuard<'_, KeptPages<RunPage>> {
         self.0.run_pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn comparison_pages(&self) -> MutexGuard<'_, KeptPages<Document>> {
+        self.0.comparison_pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state of a run, if it was computed while its rows were those with this hash.

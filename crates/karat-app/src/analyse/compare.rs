@@ -13,7 +13,7 @@ use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_suite::Files;
-use karat_types::{Exit, PlanHeader, RunRows, Threshold};
+use karat_types::{Exit, KeyBuilder, PlanHeader, RunRows, RunStatus, Threshold};
 
 use crate::analyse::baseline::findings;
 use crate::error::{AnalyseError, Names, StoredError};
@@ -93,7 +93,7 @@ impl Comparison {
     }
 
     /// As a page of the dashboard, with links to the candidate's samples.
-    pub fn page(&self, candidate: &str) -> Document {
+    fn page(&self, candidate: &str) -> Document {
         let [before, after] = &self.plans;
         karat_report::page::comparison(&self.compared, [before, after], &Links::live(candidate))
     }
@@ -167,6 +167,34 @@ impl App {
                 .into())
             }
         }
+    }
+
+    /// Builds the page of a comparison for the dashboard, with links to the candidate's samples. That of ended runs is kept
+    /// in memory.
+    ///
+    /// # Errors
+    /// As [`App::compare`].
+    pub fn comparison_page(
+        &self,
+        baseline: &Party,
+        candidate: &Party,
+        comparing: &CompareRequest,
+    ) -> Result<Arc<Document>, AppError> {
+        let runs = [self.stored_run(&baseline.run)?, self.stored_run(&candidate.run)?];
+        let mut key = KeyBuilder::new("karat/comparison").text(&format!("{baseline:?}{candidate:?}{comparing:?}"));
+        for run in &runs {
+            key = key.text(&run.header().id).key(run.state()?);
+        }
+        let key = key.finish();
+        if let Some(page) = self.opened.comparison_pages().find(key) {
+            return Ok(page);
+        }
+        let [_, after] = &runs;
+        let page = Arc::new(self.compare(baseline, candidate, comparing)?.page(&after.header().id));
+        if runs.iter().all(|run| run.header().status != RunStatus::Running) {
+            self.opened.comparison_pages().add(key, Arc::clone(&page));
+        }
+        Ok(page)
     }
 
     /// Compares the candidate with the baseline.

@@ -1,7 +1,8 @@
-//! Pages of ended runs that a process keeps in memory: each takes passes over all cells of its run.
+//! Pages of ended runs, and of their comparisons, that a process keeps in memory: each takes passes over all cells.
 
 use std::sync::Arc;
 
+use karat_report::page::Document;
 use karat_store::StoredRun;
 use karat_types::{GateReference, Key, KeyBuilder, RunRows, RunStatus};
 
@@ -10,15 +11,38 @@ use crate::report::page::RunPage;
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::{App, AppError};
 
-/// Bytes of pages that are kept.
+/// Bytes of pages of a kind that are kept.
 const MEMORY: usize = 32 << 20;
 
-/// The pages, latest used last.
-#[derive(Default)]
-pub(crate) struct KeptPages(Vec<(Key, Arc<RunPage>)>);
+/// A page that can be kept.
+pub(crate) trait Page {
+    /// Its size in bytes, roughly.
+    fn size(&self) -> usize;
+}
 
-impl KeptPages {
-    pub fn find(&mut self, key: Key) -> Option<Arc<RunPage>> {
+impl Page for RunPage {
+    fn size(&self) -> usize {
+        self.document.size()
+    }
+}
+
+impl Page for Document {
+    fn size(&self) -> usize {
+        self.body.0.len()
+    }
+}
+
+/// The pages of one kind, latest used last.
+pub(crate) struct KeptPages<P>(Vec<(Key, Arc<P>)>);
+
+impl<P> Default for KeptPages<P> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<P: Page> KeptPages<P> {
+    pub fn find(&mut self, key: Key) -> Option<Arc<P>> {
         let at = self.0.iter().position(|(known, _)| *known == key)?;
         let kept = self.0.remove(at);
         let page = Arc::clone(&kept.1);
@@ -27,18 +51,14 @@ impl KeptPages {
     }
 
     /// Adds a page, and drops those that were not used for the longest time.
-    pub fn add(&mut self, key: Key, page: Arc<RunPage>) {
+    pub fn add(&mut self, key: Key, page: Arc<P>) {
         self.0.retain(|(known, _)| *known != key);
         self.0.push((key, page));
-        let mut size: usize = self.0.iter().map(|(_, page)| size(page)).sum();
+        let mut size: usize = self.0.iter().map(|(_, page)| page.size()).sum();
         while size > MEMORY && !self.0.is_empty() {
-            size -= self::size(&self.0.remove(0).1);
+            size -= self.0.remove(0).1.size();
         }
     }
-}
-
-fn size(page: &RunPage) -> usize {
-    page.document.body.0.len()
 }
 
 impl App {

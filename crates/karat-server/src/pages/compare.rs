@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::RawQuery;
 use axum::routing::get;
-use karat_app::{AppError, CompareRequest, Comparison, Correction, Party, RunsQuery};
+use karat_app::{AppError, CompareRequest, Correction, Party, RunsQuery};
 use karat_page::component::browse::filters::{self, Field};
 use karat_page::component::shell::NavLink;
 use karat_page::{Document, html};
@@ -63,18 +63,17 @@ async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult {
     });
     let words = [query.text("a"), query.text("b")].map(|word| word.map(str::to_owned));
     let run = query.text("run").unwrap_or("latest").to_owned();
-    let (compared, candidate, offered) = state
+    let (compared, offered) = state
         .read(move |app| {
             let offered = offered_runs(app)?;
-            let [Some(a), Some(b)] = words else { return Ok((None, String::new(), offered)) };
+            let [Some(a), Some(b)] = words else { return Ok((None, offered)) };
             let sides = [of.party(&a, &run), of.party(&b, &run)];
             let [baseline, candidate] = &sides;
-            let compared = app.compare(baseline, candidate, &request(correction.unwrap_or_default()))?;
-            let candidate = app.run_id(&candidate.run)?;
-            Ok::<_, AppError>((Some(compared), candidate, offered))
+            let compared = app.comparison_page(baseline, candidate, &request(correction.unwrap_or_default()))?;
+            Ok::<_, AppError>((Some(compared), offered))
         })
         .await?;
-    Ok(document(&query, compared.as_ref(), &candidate, offered).into())
+    Ok(document(&query, compared.as_deref(), offered).into())
 }
 
 fn request(correction: Correction) -> CompareRequest {
@@ -96,19 +95,18 @@ fn offered_runs(app: &karat_app::App) -> Result<Vec<(String, String)>, AppError>
     Ok(page.rows.into_iter().take(OFFERED).map(option).collect())
 }
 
-fn document(query: &Query, compared: Option<&Comparison>, candidate: &str, offered: Vec<(String, String)>) -> Document {
-    let found = compared.map(|compared| compared.page(candidate));
+fn document(query: &Query, found: Option<&Document>, offered: Vec<(String, String)>) -> Document {
     let body = html! {
         (filters::notices(&query.notices))
         (form(query, offered))
-        @match &found {
+        @match found {
             Some(found) => (found.body),
             None => p.state data-testid="empty-state" { "Choose a baseline and a candidate." },
         }
     };
     let crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Compare", "") }];
     match found {
-        Some(found) => Document { crumbs, body, ..found },
+        Some(found) => Document { crumbs, body, ..found.clone() },
         None => Document { crumbs, ..Document::new("page-compare", "Comparison", body) },
     }
 }

@@ -76,7 +76,7 @@ fn describe(operation: &Operation) -> Value {
     if operation.method == "post" && !operation.is_ingest() {
         described.push(json!({
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!#-~]{1,255}$" },
+            "schema": { "type": "string", "minLength": 1, "maxLength": 257, "pattern": "^([!#-~]{1,255}|\"[!#-~]{1,255}\")$" },
             "description": "The same request with the same key gets the same answer for seven days",
         }));
     }

@@ -18,6 +18,9 @@ fn runs_are_compared() {
     let page = open(&place, "/compare?a=a&b=b&of=run");
     assert_eq!((named(&page, "page-compare").len(), named(&page, "empty-state").len()), (1, 0));
     assert!(!named(&page, "forest").is_empty() && !named(&page, "verdict").is_empty());
+    let again = open(&place, "/compare?a=a&b=b&of=run");
+    assert_eq!(again.html(), page.html(), "a kept page is the page that was made");
+    assert_ne!(open(&place, "/compare?a=b&b=a&of=run").html(), page.html());
     assert_eq!(all(&page, "select[name=a] option[selected]").into_iter().map(text).collect::<Vec<_>>(), ["listed · a"]);
 }
 
