@@ -236,12 +236,12 @@ impl Session {
         self.0.limiters.clone()
     }
 
-    fn run_pages(&self) -> MutexGuard<'_, KeptPages<RunPage>> {
-        self.0.run_pages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run_pages(&self) -> &Mutex<KeptPages<RunPage>> {
+        &self.0.run_pages
     }
 
-    fn comparison_pages(&self) -> MutexGuard<'_, KeptPages<Document>> {
-        self.0.comparison_pages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn comparison_pages(&self) -> &Mutex<KeptPages<Document>> {
+        &self.0.comparison_pages
     }
 
     /// The state of a run, if it was computed while its rows were those with this hash.

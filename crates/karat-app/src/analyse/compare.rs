@@ -17,6 +17,7 @@ use karat_types::{Exit, KeyBuilder, PlanHeader, RunRows, RunStatus, Threshold};
 
 use crate::analyse::baseline::findings;
 use crate::error::{AnalyseError, Names, StoredError};
+use crate::report::kept_pages::find_or_build;
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::load;
 use crate::suite::preset::SuiteFiles;
@@ -185,16 +186,12 @@ impl App {
         for run in &runs {
             key = key.text(&run.header().id).key(run.state()?);
         }
-        let key = key.finish();
-        if let Some(page) = self.opened.comparison_pages().find(key) {
-            return Ok(page);
-        }
         let [_, after] = &runs;
-        let page = Arc::new(self.compare(baseline, candidate, comparing)?.page(&after.header().id));
-        if runs.iter().all(|run| run.header().status != RunStatus::Running) {
-            self.opened.comparison_pages().add(key, Arc::clone(&page));
+        let build = || Ok(self.compare(baseline, candidate, comparing)?.page(&after.header().id));
+        match runs.iter().any(|run| run.header().status == RunStatus::Running) {
+            true => build().map(Arc::new),
+            false => find_or_build(self.opened.comparison_pages(), key.finish(), build),
         }
-        Ok(page)
     }
 
     /// Compares the candidate with the baseline.

@@ -1,6 +1,6 @@
 //! Pages of ended runs, and of their comparisons, that a process keeps in memory: each takes passes over all cells.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use karat_report::page::Document;
 use karat_store::StoredRun;
@@ -32,33 +32,73 @@ impl Page for Document {
     }
 }
 
-/// The pages of one kind, latest used last.
-pub(crate) struct KeptPages<P>(Vec<(Key, Arc<P>)>);
+/// The pages of one kind.
+pub(crate) struct KeptPages<P> {
+    /// Latest used last.
+    pages: Vec<(Key, Arc<P>)>,
+    /// The turns of those that are being built.
+    turns: Vec<(Key, Weak<Mutex<()>>)>,
+}
 
 impl<P> Default for KeptPages<P> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { pages: Vec::new(), turns: Vec::new() }
     }
 }
 
 impl<P: Page> KeptPages<P> {
-    pub fn find(&mut self, key: Key) -> Option<Arc<P>> {
-        let at = self.0.iter().position(|(known, _)| *known == key)?;
-        let kept = self.0.remove(at);
+    fn find(&mut self, key: Key) -> Option<Arc<P>> {
+        let at = self.pages.iter().position(|(known, _)| *known == key)?;
+        let kept = self.pages.remove(at);
         let page = Arc::clone(&kept.1);
-        self.0.push(kept);
+        self.pages.push(kept);
         Some(page)
     }
 
     /// Adds a page, and drops those that were not used for the longest time.
-    pub fn add(&mut self, key: Key, page: Arc<P>) {
-        self.0.retain(|(known, _)| *known != key);
-        self.0.push((key, page));
-        let mut size: usize = self.0.iter().map(|(_, page)| page.size()).sum();
-        while size > MEMORY && !self.0.is_empty() {
-            size -= self.0.remove(0).1.size();
+    fn add(&mut self, key: Key, page: Arc<P>) {
+        self.pages.retain(|(known, _)| *known != key);
+        self.pages.push((key, page));
+        let mut size: usize = self.pages.iter().map(|(_, page)| page.size()).sum();
+        while size > MEMORY && !self.pages.is_empty() {
+            size -= self.pages.remove(0).1.size();
         }
     }
+
+    /// The lock that whoever builds a page holds.
+    fn turn(&mut self, key: Key) -> Arc<Mutex<()>> {
+        self.turns.retain(|(_, turn)| turn.strong_count() > 0);
+        let known = self.turns.iter().find(|(known, _)| *known == key).and_then(|(_, turn)| turn.upgrade());
+        known.unwrap_or_else(|| {
+            let turn = Arc::default();
+            self.turns.push((key, Arc::downgrade(&turn)));
+            turn
+        })
+    }
+}
+
+/// The page of a key: one that is kept, or one that is built now and then kept. Many who ask at once wait for one who
+/// builds it.
+pub(crate) fn find_or_build<P: Page>(
+    kept: &Mutex<KeptPages<P>>,
+    key: Key,
+    build: impl FnOnce() -> Result<P, AppError>,
+) -> Result<Arc<P>, AppError> {
+    if let Some(page) = lock(kept).find(key) {
+        return Ok(page);
+    }
+    let turn = lock(kept).turn(key);
+    let _building = lock(&turn);
+    if let Some(page) = lock(kept).find(key) {
+        return Ok(page);
+    }
+    let page = Arc::new(build()?);
+    lock(kept).add(key, Arc::clone(&page));
+    Ok(page)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl App {
@@ -88,5 +128,50 @@ impl App {
             before = store.run_before(&id)?;
         }
         Ok(Some(key.finish()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    struct Sized(usize);
+
+    impl Page for Sized {
+        fn size(&self) -> usize {
+            self.0
+        }
+    }
+
+    /// SV-28: many who open a page at once wait for one who builds it.
+    #[test]
+    fn a_page_is_built_once() {
+        let (kept, built, begin) = (Mutex::new(KeptPages::default()), AtomicUsize::new(0), Barrier::new(8));
+        let key = KeyBuilder::new("page").finish();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    begin.wait();
+                    let build = || Ok(Sized(1 + built.fetch_add(1, Ordering::SeqCst)));
+                    assert_eq!(find_or_build(&kept, key, build).unwrap().0, 1);
+                });
+            }
+        });
+        assert_eq!(built.into_inner(), 1);
+    }
+
+    /// DB-60: memory is bounded; the page that was not used for the longest time goes first.
+    #[test]
+    fn pages_are_dropped_when_they_are_too_many() {
+        let kept = Mutex::new(KeptPages::default());
+        let key = |at: u64| KeyBuilder::new("page").number(at).finish();
+        for at in 0..3 {
+            find_or_build(&kept, key(at), || Ok(Sized(MEMORY / 2))).unwrap();
+        }
+        let found = (0..3).map(|at| lock(&kept).find(key(at)).is_some()).collect::<Vec<_>>();
+        assert_eq!(found, [false, true, true]);
     }
 }

@@ -13,7 +13,7 @@ use crate::report::page::RunPage;
 use crate::{App, AppError};
 
 /// Cells from which something is kept: a page about fewer is made before a person notices.
-const LARGE: u64 = 20_000;
+const LARGE: u64 = 10_000;
 
 /// The kinds of derived data.
 const REPORT: &str = "run-report";

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::series::SeriesRequest;
+use crate::report::kept_pages::find_or_build;
 use crate::report::kept_reports::{find_page, keep_page};
 use crate::{App, AppError};
 
@@ -34,23 +35,18 @@ impl App {
     /// No such run, or its rows cannot be read.
     pub fn run_page(&self, run: &str) -> Result<Arc<RunPage>, AppError> {
         let stored = self.stored_run(run)?;
-        let key = self.page_key(&stored)?;
-        if let Some(page) = key.and_then(|key| self.opened.run_pages().find(key)) {
-            return Ok(page);
-        }
-        let stored_key = self.report_key(&stored, Outputs::default())?;
-        let page = match find_page(&stored, stored_key)? {
-            Some(page) => Arc::new(page),
-            None => {
-                let page = self.build_page(&stored)?;
-                keep_page(&stored, stored_key, &page);
-                Arc::new(page)
+        let Some(key) = self.page_key(&stored)? else { return self.build_page(&stored).map(Arc::new) };
+        find_or_build(self.opened.run_pages(), key, || {
+            let kept = self.report_key(&stored, Outputs::default())?;
+            match find_page(&stored, kept)? {
+                Some(page) => Ok(page),
+                None => {
+                    let page = self.build_page(&stored)?;
+                    keep_page(&stored, kept, &page);
+                    Ok(page)
+                }
             }
-        };
-        if let Some(key) = key {
-            self.opened.run_pages().add(key, Arc::clone(&page));
-        }
-        Ok(page)
+        })
     }
 
     fn build_page(&self, stored: &StoredRun) -> Result<RunPage, AppError> {

@@ -22,7 +22,7 @@ gates: [ { metric: hit, min: 0.99 } ]
 ";
 
 fn large_run(app: &App, folder: &Path) {
-    let rows = (0..10_000)
+    let rows = (0..5_000)
         .map(|at| format!("{}\n", json!({ "id": at, "q": format!("word{at}"), "gold": format!("word{at}") })));
     fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
