@@ -350,6 +350,8 @@ impl App {
             let mut outputs: Vec<ItemOutput> = output(&candidate)?.into_iter().collect();
             if let Some(second) = second {
                 outputs.extend(output(second)?);
+                // By system, so that balanced sides are balanced systems.
+                outputs.sort_by(|a, b| (&a.model, &a.variant).cmp(&(&b.model, &b.variant)));
             }
             if outputs.len() == if is_pair { 2 } else { 1 } {
                 items.push(selection::item(candidate, outputs));

@@ -207,7 +207,7 @@ fn status_row(sample: &LabelledSample) -> Vec<String> {
     vec![sample.sample.clone(), sample.sets.to_string(), sample.annotators.join(", "), missing]
 }
 
-fn json_lines(rows: &[serde_json::Value]) -> String {
+fn json_lines(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
