@@ -5,6 +5,7 @@
 //! `report::write`; then any file of `analyse`.
 
 mod analyse;
+mod annotate;
 mod atomic_file;
 mod demo;
 mod error;
@@ -17,6 +18,7 @@ mod suite;
 mod threads;
 mod view;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -26,6 +28,7 @@ use karat_report::page::Document;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
+use crate::annotate::task::LoadedTask;
 use crate::exchange::traces::TraceState;
 use crate::report::kept_pages::KeptPages;
 use crate::view::follow::run_state::KnownStates;
@@ -40,6 +43,12 @@ pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinReque
 pub use crate::analyse::power::{PlanPower, PowerRequest};
 pub use crate::analyse::series::{SeriesRequest, SuiteSeries};
 pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
+pub use crate::annotate::create::{CreatedTask, GoldItems, ItemsFrom, TaskRequest, TextFrom};
+pub use crate::annotate::export::{ExportForm, ExportRequest};
+pub use crate::annotate::owner::TaskLine;
+pub use crate::annotate::people::HumanCeiling;
+pub use crate::annotate::queue::NextRequest;
+pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
@@ -101,7 +110,7 @@ pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs,
 pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use error::{
-    AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
+    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
     LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use jiff::civil::Date;
@@ -186,6 +195,8 @@ struct SessionState {
     run_pages: Mutex<KeptPages<RunPage>>,
     /// Pages of comparisons of such runs.
     comparison_pages: Mutex<KeptPages<Document>>,
+    /// Tasks for people that were read, by their number in the store.
+    annotations: Mutex<BTreeMap<i64, Arc<LoadedTask>>>,
     /// The writer of traces, and the rules of what is kept.
     traces: TraceState,
     /// The address under which people open the server, for links in messages.
@@ -226,6 +237,10 @@ impl Session {
 
     fn views(&self) -> Arc<ViewCache> {
         Arc::clone(&self.0.views)
+    }
+
+    fn annotations(&self) -> MutexGuard<'_, BTreeMap<i64, Arc<LoadedTask>>> {
+        self.0.annotations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn traces(&self) -> &TraceState {

@@ -175,6 +175,8 @@ impl From<AppError> for Problem {
         let (status, kind, title) = match error.kind() {
             ErrorKind::NotFound => (StatusCode::NOT_FOUND, "not-found", "There is nothing here"),
             ErrorKind::BadRequest => (StatusCode::BAD_REQUEST, "bad-request", "The request is not valid"),
+            ErrorKind::NotAllowed => (StatusCode::FORBIDDEN, "forbidden", "The request is not allowed"),
+            ErrorKind::TaskClosed => (StatusCode::CONFLICT, "task-closed", "The task is closed"),
             ErrorKind::SuiteInvalid => (StatusCode::UNPROCESSABLE_ENTITY, "suite-invalid", "The suite cannot be used"),
             ErrorKind::OutsideRoot => (StatusCode::FORBIDDEN, "outside-root", "The file is outside of the root"),
             ErrorKind::PlanChanged => (StatusCode::UNPROCESSABLE_ENTITY, "plan-changed", "The plan has changed"),

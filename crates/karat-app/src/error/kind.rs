@@ -2,7 +2,7 @@
 
 use karat_store::StoreError;
 
-use super::{AppError, RunError, ServiceError, StoredError};
+use super::{AnnotateError, AppError, RunError, ServiceError, StoredError};
 
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub enum ErrorKind {
     BadRequest,
     /// A suite cannot be used as it is.
     SuiteInvalid,
+    /// A person may not do this with a task.
+    NotAllowed,
+    /// A task has been closed.
+    TaskClosed,
     /// A suite names a file that the server does not open.
     OutsideRoot,
     /// A run cannot go on because its suite gives another plan now.
@@ -62,6 +66,7 @@ impl AppError {
             Self::Analyse(super::AnalyseError::NotFinished { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
             Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Compare(_) => ErrorKind::BadRequest,
+            Self::Annotate(error) => annotate_kind(error),
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
             Self::Service(
@@ -121,6 +126,20 @@ fn run_kind(error: &RunError) -> ErrorKind {
         RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } | RunError::Batch { .. } => {
             ErrorKind::Internal
         }
+    }
+}
+
+fn annotate_kind(error: &AnnotateError) -> ErrorKind {
+    match error {
+        AnnotateError::NoTask { .. } | AnnotateError::NoItem { .. } | AnnotateError::NoPerson { .. } => {
+            ErrorKind::NotFound
+        }
+        AnnotateError::NotAssigned { .. } | AnnotateError::NotShown { .. } | AnnotateError::WithOwner { .. } => {
+            ErrorKind::NotAllowed
+        }
+        AnnotateError::Closed { .. } => ErrorKind::TaskClosed,
+        AnnotateError::Damaged { .. } | AnnotateError::NoRandom { .. } => ErrorKind::Internal,
+        _ => ErrorKind::BadRequest,
     }
 }
 

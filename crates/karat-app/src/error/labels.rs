@@ -35,3 +35,49 @@ errors! {
             hint "give it with `--reason`; it is recorded with the round";
     }
 }
+
+errors! {
+    /// A task for people that cannot be used.
+    enum AnnotateError {
+        NoTask { task: String, known: Names } => "there is no annotation task `{task}`"
+            hint "tasks: {known}; `karat annotate create RUN` makes one";
+        NoItem { id: String, task: String } => "the task {task} has no item `{id}`" hint "`next` gives items with their ids";
+        BadName { name: String } => "`{name}` cannot name a task"
+            hint "use 1 to 64 letters, digits, `_`, `-` and `.`";
+        BadPerson {} => "a person needs a name of 1 to 64 characters without `/`" hint "name the person, such as `ann`";
+        Questions { file: String, problem: String } => "reading the questions {file}: {problem}"
+            hint "a question is such as {{id: helpful, ask: Is it helpful?, kind: choice, choices: [{{id: good}}, {{id: bad}}]}}";
+        NoQuestions {} => "a task needs questions" hint "give `--questions FILE`, or a run whose suite has a rubric scorer";
+        Select { text: String, problem: String } => "`--select {text}`: {problem}"
+            hint "use random, stratified:COLUMN, uncertain, failed or ids:FILE";
+        Rows { file: String, problem: String } => "reading the rows {file}: {problem}"
+            hint "use JSON lines, or a JSON list, of objects";
+        Gold { file: String, problem: String } => "reading the gold items {file}: {problem}"
+            hint "a gold item is a line such as {{\"input\": \"…\", \"output\": \"…\", \"scores\": {{\"quality\": 4}}}}";
+        NoItems { source_name: String } => "no item to label is left of {source_name}"
+            hint "select others, or keep outputs: `privacy: {{ keep_content: true }}`";
+        Places { places: usize } => "`-k {places}`: an item needs 1 to 20 different people" hint "use 2 or 3";
+        Share { share: f64 } => "a share of gold items of {share} is not from 0 to below 0.9" hint "use `--gold-share 0.1`";
+        Mask { pattern: String, problem: String } => "`--mask {pattern}`: {problem}" hint "give a regular expression";
+        NotAssigned { person: String, task: String } => "`{person}` is not assigned to the task {task}"
+            hint "ask the owner of the task for a place";
+        Closed { task: String } => "the task {task} is closed" hint "`karat annotate create` with a change makes a new version";
+        NotShown { id: String } => "the item `{id}` was not handed out to this person" hint "ask for `next` first";
+        WithOwner { id: String } => "the item `{id}` is with the owner of the task" hint "ask for `next`";
+        Answers { problem: String } => "{problem}" hint "correct the answers and submit again";
+        Reason { reason: String, known: Names } => "`{reason}` is no reason here" hint "reasons: {known}";
+        NothingToUndo {} => "there is no label to take back";
+        NoSettled { task: String } => "no item of the task {task} is settled"
+            hint "`karat annotate show {task}` says what is open";
+        NoLabels { task: String } => "the task {task} has no label that a rubric could read"
+            hint "labels need a scale, or choices with values";
+        NotScored { task: String } => "the task {task} does not ask a rubric, so no judge can be compared with it"
+            hint "create the task from a run with a rubric scorer";
+        Exclusion {} => "excluding a person needs a reason" hint "give it with `--reason`; it is stored with the task";
+        NoPerson { person: String, task: String } => "`{person}` has done nothing in the task {task}"
+            hint "`karat annotate show {task}` lists the people";
+        Damaged { task: String, source: serde_json::Error } => "reading the task {task} from the store: {source}"
+            hint "a newer Karat may have written it; otherwise the file is damaged";
+        NoRandom { source: getrandom::Error } => "creating a task: the system gives no random bytes ({source})";
+    }
+}

@@ -8,7 +8,7 @@
 //! | `run`, `budget` | starting and resuming a run |
 //! | `stored` | looking at stored runs: runs, cells, metrics, dates |
 //! | `analyse` | comparing, gating, planning, drift |
-//! | `labels` | labels, agreement, calibration |
+//! | `labels` | labels, agreement, calibration, tasks for people |
 //! | `golden` | golden sets |
 //! | `exchange` | imports |
 //! | `file` | reading and writing files |
@@ -45,7 +45,7 @@ pub use exchange::ImportError;
 pub use file::{FileError, OTHER_FOLDER};
 pub use golden::GoldenError;
 pub use kind::{ErrorKind, ErrorPlace};
-pub use labels::LabelError;
+pub use labels::{AnnotateError, LabelError};
 pub use lists::{CallCount, Lines, Names, Usd};
 pub use run::RunError;
 pub use service::{ServiceError, TokenError};
@@ -76,6 +76,9 @@ pub enum AppError {
     /// Labels, or the raters behind them, cannot be used.
     #[error(transparent)]
     Labels(#[from] LabelError),
+    /// A task for people cannot be used.
+    #[error(transparent)]
+    Annotate(#[from] AnnotateError),
     /// A golden set cannot be used.
     #[error(transparent)]
     Golden(#[from] GoldenError),
@@ -127,6 +130,7 @@ impl AppError {
             Self::Stored(error) => error.hint(),
             Self::Analyse(error) => error.hint(),
             Self::Labels(error) => error.hint(),
+            Self::Annotate(error) => error.hint(),
             Self::Golden(error) => error.hint(),
             Self::Import(error) => error.hint(),
             Self::Token(error) => error.hint(),

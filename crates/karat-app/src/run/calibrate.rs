@@ -16,6 +16,7 @@ use karat_types::{Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_examp
 use serde_json::{Map, Value, json};
 
 use crate::analyse::baseline::findings;
+use crate::annotate::people::HumanCeiling;
 use crate::error::{LabelError, Names};
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::load::LoadedSuite;
@@ -25,29 +26,46 @@ use crate::{App, AppError, CalibrationRequest, Invocation};
 /// Maximum of listed rounds.
 const ROUNDS: usize = 200;
 
+/// The file of a task's settled labels.
+const TASK_LABELS: &str = "task.jsonl";
+
 /// Rounds of a suite, the newest last.
 #[derive(Debug, Clone)]
-pub struct Rounds(Vec<CalibrationRound>);
+pub struct Rounds {
+    rounds: Vec<CalibrationRound>,
+    /// How far people agree with each other, where the last round is against the labels of a task.
+    people: Vec<HumanCeiling>,
+}
 
 impl Rounds {
     /// For a terminal: the last round in full, those before it in a line each.
     pub fn terminal(&self) -> String {
-        karat_report::terminal::calibration(&self.0)
+        let lines = self.people.iter().map(|ceiling| format!("  {}\n", ceiling.line())).collect::<String>();
+        let head = if lines.is_empty() { "" } else { "\npeople:\n" };
+        format!("{}{head}{lines}", karat_report::terminal::calibration(&self.rounds))
     }
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        karat_report::markdown::calibration(&self.0)
+        let lines = self.people.iter().map(|ceiling| format!("- {}\n", ceiling.line())).collect::<String>();
+        let head = if lines.is_empty() { "" } else { "\n## People\n\n" };
+        format!("{}{head}{lines}", karat_report::markdown::calibration(&self.rounds))
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::json::calibration(&self.0).map_err(AppError::from)
+        let text = karat_report::json::calibration(&self.rounds)?;
+        if self.people.is_empty() {
+            return Ok(text);
+        }
+        let mut document: Value = serde_json::from_str(&text).unwrap_or_default();
+        document["people"] = json!(self.people);
+        Ok(crate::pretty(&document))
     }
 
     /// Returns whether every judge of the last round agrees enough with people.
     pub fn has_passed(&self) -> bool {
-        self.0.last().is_some_and(|round| round.calibration.passed == Some(true))
+        self.rounds.last().is_some_and(|round| round.calibration.passed == Some(true))
     }
 }
 
@@ -64,12 +82,24 @@ impl App {
         if invocation.overrides.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }
+        let settled = asked.task.as_deref().map(|task| self.settled_labels(task)).transpose()?;
+        let (task_scorer, task_labels) = settled.map_or((None, None), |(scorer, rows)| {
+            (Some(scorer), Some(rows.iter().map(|row| format!("{row}\n")).collect::<String>()))
+        });
+        let wanted = asked.scorer.as_deref().or(task_scorer.as_deref());
+        let task_file = wanted.filter(|_| task_labels.is_some()).map(|scorer| {
+            (format!("scorers.{scorer}.labels"), json!(format!("{LABELLED}{TASK_LABELS}")).to_string())
+        });
+        let own_files = LabelledOutputs { sets: BTreeMap::new(), task: task_labels.clone() };
         let suite = self
-            .load_with(invocation, Arc::new(SuiteFiles), |it| it.context.purpose = LoadPurpose::Calibrate)?
+            .load_with(invocation, Arc::new(own_files), |it| {
+                it.set.extend(task_file.clone());
+                it.context.purpose = LoadPurpose::Calibrate;
+            })?
             .plan
             .header;
-        let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
-        let labelled = LabelledOutputs::new(&rubric.labels);
+        let (id, rubric) = scorer(&suite, wanted)?;
+        let labelled = LabelledOutputs { task: task_labels, ..LabelledOutputs::new(&rubric.labels) };
         if labelled.sets.is_empty() {
             return Err(LabelError::NoLabelledRows { scorer: id.to_owned() }.into());
         }
@@ -94,6 +124,7 @@ impl App {
         ];
         let samples: Vec<String> = labelled.sets.keys().cloned().collect();
         self.load_with(invocation, Arc::new(labelled), |overrides| {
+            overrides.set.extend(task_file);
             overrides.set.extend(changes);
             overrides.context.scorers = Some(vec![id.to_owned()]);
             overrides.variants.clear();
@@ -119,7 +150,11 @@ impl App {
         let found = findings(&stored)?;
         let runs = self.existing_store()?.runs_of_suite(&stored.header().plan.suite, ROUNDS)?;
         let before = runs.iter().rev().take_while(|it| **it != stored.header().id).count();
-        Ok(Rounds(round(before + 1, stored.header(), &found).into_iter().collect()))
+        let rounds = round(before + 1, stored.header(), &found).into_iter().collect();
+        let calibrating = read_stored_invocation(stored.header())?.invocation.calibrating;
+        let task = calibrating.and_then(|asked| asked.task);
+        let people = task.map_or_else(|| Ok(Vec::new()), |task| self.human_ceilings(&task))?;
+        Ok(Rounds { rounds, people })
     }
 
     /// All rounds of a suite, the oldest first.
@@ -135,7 +170,7 @@ impl App {
         if rounds.is_empty() {
             return Err(LabelError::NoRounds { suite, path: invocation.suite.clone() }.into());
         }
-        Ok(Rounds(rounds))
+        Ok(Rounds { rounds, people: Vec::new() })
     }
 }
 
@@ -214,6 +249,8 @@ fn analyses(plan: &PlanHeader, scorer: &str, asked: &CalibrationRequest) -> Resu
 /// Labelled outputs as files of rows: the first output of every sample, the second, and so on.
 struct LabelledOutputs {
     sets: BTreeMap<String, Vec<Value>>,
+    /// The settled labels of a task, as a file of their own.
+    task: Option<String>,
 }
 
 impl LabelledOutputs {
@@ -226,7 +263,7 @@ impl LabelledOutputs {
                 outputs.push(output.clone());
             }
         }
-        Self { sets }
+        Self { sets, task: None }
     }
 
     /// The largest number of outputs of a sample.
@@ -236,6 +273,14 @@ impl LabelledOutputs {
 
     fn path(&self, at: usize) -> String {
         format!("{LABELLED}{at}.json")
+    }
+
+    /// The text of a file of this type.
+    fn text(&self, path: &str) -> Option<String> {
+        if path.strip_prefix(LABELLED) == Some(TASK_LABELS) {
+            return self.task.clone();
+        }
+        self.rows(path).map(|rows| rows.to_string())
     }
 
     /// The rows of a path: for each sample, the output at this position.
@@ -249,7 +294,7 @@ impl LabelledOutputs {
 
 impl Files for LabelledOutputs {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.rows(path).map_or_else(|| SuiteFiles.read(path), |rows| Ok(rows.to_string().into_bytes()))
+        self.text(path).map_or_else(|| SuiteFiles.read(path), |text| Ok(text.into_bytes()))
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
@@ -257,7 +302,7 @@ impl Files for LabelledOutputs {
     }
 
     fn is_file(&self, path: &str) -> bool {
-        self.rows(path).is_some() || SuiteFiles.is_file(path)
+        self.text(path).is_some() || SuiteFiles.is_file(path)
     }
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
@@ -265,8 +310,8 @@ impl Files for LabelledOutputs {
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
-        match self.rows(path) {
-            Some(rows) => Ok(Box::new(io::Cursor::new(rows.to_string().into_bytes()))),
+        match self.text(path) {
+            Some(text) => Ok(Box::new(io::Cursor::new(text.into_bytes()))),
             None => SuiteFiles.open(path),
         }
     }

@@ -65,6 +65,9 @@ pub struct CalibrationRequest {
     pub thresholds: Vec<(Option<String>, f64)>,
     /// The reason for thresholds other than the suite's.
     pub reason: Option<String>,
+    /// The task whose settled labels judges are compared with, instead of the suite's file of labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 impl Invocation {

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod annotate;
 mod clock;
 mod damage;
 mod journal;

@@ -106,11 +106,32 @@ fn needed_role(method: &Method, path: &str) -> Option<Role> {
         return None;
     }
     let is_ingest = matches!(path, "/traces" | "/v1/traces");
+    if let Some(role) = role_of_annotations(method, path) {
+        return Some(role);
+    }
     Some(match is_safe(method) {
         true => Role::Read,
         false if is_ingest => Role::Ingest,
         false => Role::Run,
     })
+}
+
+/// The role for tasks of people: who labels sees a queue and nothing else; everything else shows where items come from.
+fn role_of_annotations(method: &Method, path: &str) -> Option<Role> {
+    let path = path.trim_end_matches('/');
+    if let Some(page) = path.strip_prefix("/annotate") {
+        return match page.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {
+            [task] if page.starts_with('/') && !task.is_empty() => Some(Role::Annotate),
+            _ if page.is_empty() || page.starts_with('/') => Some(Role::Run),
+            _ => None,
+        };
+    }
+    let rest = path.strip_prefix("/annotations")?;
+    match rest.split('/').collect::<Vec<_>>().as_slice() {
+        ["", _, "next" | "draft" | "labels" | "skip" | "flag" | "undo"] if !is_safe(method) => Some(Role::Annotate),
+        ["", ..] => Some(Role::Run),
+        _ => None,
+    }
 }
 
 fn is_health(path: &str) -> bool {
@@ -187,6 +208,26 @@ mod tests {
     fn address(uri: &str) -> Option<(String, String)> {
         let (head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
         token_in_address(&head)
+    }
+
+    /// HU-14: who labels may do six things, and sees no other page of a task than the queue.
+    #[test]
+    fn labelling_is_a_role_of_its_own() {
+        let role = |method: Method, path: &str| needed_role(&method, path);
+        for what in ["next", "draft", "labels", "skip", "flag", "undo"] {
+            assert_eq!(role(Method::POST, &format!("/annotations/t/{what}")), Some(Role::Annotate), "{what}");
+            assert_eq!(role(Method::GET, &format!("/annotations/t/{what}")), Some(Role::Run), "{what}");
+        }
+        for path in ["/annotations", "/annotations/t", "/annotations/t/agreement", "/annotations/t/export"] {
+            assert_eq!(role(Method::GET, path), Some(Role::Run), "{path}");
+        }
+        for path in ["/annotations", "/annotations/t/close", "/annotations/t/adjudicate", "/annotations/t/x/next"] {
+            assert_eq!(role(Method::POST, path), Some(Role::Run), "{path}");
+        }
+        assert_eq!(role(Method::GET, "/annotate/t"), Some(Role::Annotate));
+        assert_eq!(role(Method::GET, "/annotate/t/owner"), Some(Role::Run));
+        assert_eq!(role(Method::GET, "/annotate"), Some(Role::Run));
+        assert_eq!(role(Method::GET, "/runs/t"), Some(Role::Read));
     }
 
     /// DB-51: the token leaves the address, the rest stays, and the rest is an address of this server.

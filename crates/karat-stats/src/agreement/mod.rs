@@ -26,6 +26,7 @@ mod judge_error;
 mod kendall;
 mod krippendorff;
 mod ratings;
+mod spans;
 #[cfg(test)]
 mod tests;
 
@@ -39,3 +40,4 @@ pub use judge_error::{BlandAltman, JudgeError, judge_error};
 pub use kendall::{KendallTau, kendall_tau_b};
 pub use krippendorff::{AlphaBootstrap, Measurement, alpha_bootstrap, krippendorff_alpha, krippendorff_alpha_of_pairs};
 pub use ratings::Ratings;
+pub use spans::{MarkedSpan, MarkedText, SpanAgreement, span_agreement};

@@ -22,6 +22,10 @@
 //! queue      runs that the server was asked for: see [`crate::server::queue`]
 //! idempotency
 //!            answers to requests that may be repeated
+//! annotation_tasks, annotation_items, annotation_events
+//!            work for people, and what they did, which is only ever added: see [`crate::annotation`]
+//! annotation_leases, annotation_drafts
+//!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -272,6 +276,51 @@ const MIGRATIONS: &[&str] = &[
 ",
     "
     create index runs_by_suite on runs (suite, id);
+",
+    "
+    create table annotation_tasks (
+        id integer primary key,
+        name text not null,
+        version integer not null,
+        secret blob not null,
+        hash blob not null,
+        body text not null,
+        created_at integer not null,
+        unique (name, version)
+    ) strict;
+    create table annotation_items (
+        task integer not null,
+        position integer not null,
+        shown blob not null,
+        body text not null,
+        primary key (task, position)
+    ) strict, without rowid;
+    create index annotation_items_by_content on annotation_items (shown);
+    create table annotation_events (
+        seq integer primary key autoincrement,
+        task integer not null,
+        item integer,
+        person text not null,
+        kind text not null,
+        body text not null,
+        at integer not null
+    ) strict;
+    create index annotation_events_by_task on annotation_events (task, seq);
+    create table annotation_leases (
+        task integer not null,
+        item integer not null,
+        person text not null,
+        expires_at integer not null,
+        primary key (task, item, person)
+    ) strict, without rowid;
+    create table annotation_drafts (
+        task integer not null,
+        item integer not null,
+        person text not null,
+        body text not null,
+        at integer not null,
+        primary key (task, item, person)
+    ) strict, without rowid;
 ",
 ];
 

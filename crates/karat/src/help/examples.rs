@@ -158,8 +158,36 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "annotate create",
         &[
+            ("karat annotate create latest -k 2 --n 100", "Make a task of 100 outputs for two people each"),
             ("karat annotate create latest -o tasks.jsonl", "Write the outputs of the latest run as tasks"),
-            ("karat annotate create latest --per-sample 2 --seed 7", "Print at most two outputs of each sample"),
+        ],
+    ),
+    (
+        "annotate invite",
+        &[
+            ("karat annotate invite support ann", "Print a link for a person"),
+            ("karat annotate invite support ann --url https://karat.example", "Print it for a server of a team"),
+        ],
+    ),
+    (
+        "annotate ls",
+        &[
+            ("karat annotate ls", "List the tasks and their progress"),
+            ("karat annotate ls --json", "Print the list as JSON"),
+        ],
+    ),
+    (
+        "annotate show",
+        &[
+            ("karat annotate show support", "Show progress, people and agreement"),
+            ("karat annotate show support@1 --json", "Print an earlier version as JSON"),
+        ],
+    ),
+    (
+        "annotate close",
+        &[
+            ("karat annotate close support", "Close a task for good"),
+            ("karat annotate close support --exclude ann --reason bot", "Leave out the labels of a person"),
         ],
     ),
     (
@@ -173,7 +201,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "annotate export",
         &[
             ("karat annotate export", "Print the labels of karat.yaml"),
-            ("karat annotate export claims --scorer quality", "Print the labels of one scorer"),
+            ("karat annotate export support --settled", "Print the settled labels of a task"),
         ],
     ),
     (

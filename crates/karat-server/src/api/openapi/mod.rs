@@ -1,10 +1,11 @@
 //! The description of the API for programs: OpenAPI 3.1 (SV-02). A test holds it to the routes, another to the answers.
 //!
-//! - `operations`: every route with its parameters and answers. `schemas`, `service`: the objects.
+//! - `operations`: every route with its parameters and answers. `schemas`, `service`, `people`: the objects.
 //!
 //! The document is written to `schemas/openapi.json` by `cargo xtask generate`, and served at `/openapi.json`.
 
 mod operations;
+mod people;
 mod schemas;
 mod service;
 
@@ -17,9 +18,10 @@ use crate::api::query::Query;
 use crate::problem::Problem;
 
 /// Parts of paths and their meanings.
-const PATH_PARTS: [(&str, &str); 3] = [
+const PATH_PARTS: [(&str, &str); 4] = [
     ("run", "Id of a run, the unique beginning of one, or `latest`"),
     ("suite", "Name of a suite that the server follows"),
+    ("task", "Name of a task for people, which is its newest version, or `NAME@VERSION`"),
     ("id", "Id of a schedule, an incident or a message"),
 ];
 

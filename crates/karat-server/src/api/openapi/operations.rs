@@ -104,6 +104,22 @@ const fn open(path: &'static str, id: &'static str, summary: &'static str, answe
     Operation { method: "get", path, id, summary, parameters: &[], body: None, answers, security }
 }
 
+/// A change of a person on a task for people.
+const fn person(
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    body: Option<Body>,
+    answers: &'static [Answer],
+) -> Operation {
+    Operation { parameters: &[AS], ..start(path, id, summary, body, answers) }
+}
+
+const AS: Parameter = query(
+    "as",
+    "Name of the person; a token of the role `annotate` names its own",
+    r#"{"type": "string", "minLength": 1, "maxLength": 64}"#,
+);
 const LIMIT: Parameter =
     query("limit", "Rows of a page", r#"{"type": "integer", "minimum": 1, "maximum": 200, "default": 50}"#);
 const CURSOR: Parameter =
@@ -310,6 +326,110 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ],
         security: Security::Token,
     },
+    read(
+        "/annotations",
+        "listAnnotationTasks",
+        "Tasks for people, newest first; role `run`",
+        &[],
+        &[ok("The tasks", "AnnotationTaskList"), NOT_MODIFIED],
+    ),
+    start(
+        "/annotations",
+        "createAnnotationTask",
+        "Make a task of the outputs of a run; role `run`",
+        json_body("AnnotationTaskRequest", true),
+        &[ok("The task; the same request gives the same one", "CreatedAnnotationTask")],
+    ),
+    read(
+        "/annotations/{task}",
+        "getAnnotationTask",
+        "Progress, people, flags and disagreements of a task; role `run`",
+        &[],
+        &[ok("The owner's view", "AnnotationTask"), NOT_MODIFIED],
+    ),
+    read(
+        "/annotations/{task}/agreement",
+        "getAnnotationAgreement",
+        "How far people agree, by question; role `run`",
+        &[],
+        &[ok("The figures", "AnnotationAgreement"), NOT_MODIFIED],
+    ),
+    read(
+        "/annotations/{task}/export",
+        "exportAnnotations",
+        "The labels of a task as a file; role `run`",
+        &[
+            query("form", "Form of the file", r#"{"enum": ["labels", "jsonl", "csv"], "default": "labels"}"#),
+            query("settled", "One settled value of each item", r#"{"enum": ["true", "false"], "default": "false"}"#),
+            query("audit", "Every event", r#"{"enum": ["true", "false"], "default": "false"}"#),
+            query("pseudonyms", "People as a1, a2 and so on", r#"{"enum": ["true", "false"], "default": "false"}"#),
+        ],
+        &[
+            Answer {
+                status: "200",
+                meaning: "The file",
+                kinds: &["application/x-ndjson", "text/csv"],
+                schema: "",
+            },
+            NOT_MODIFIED,
+        ],
+    ),
+    person(
+        "/annotations/{task}/next",
+        "nextAnnotation",
+        "Hold a place of an item for ten minutes, and get the item; role `annotate`",
+        json_body("NextAnnotation", false),
+        &[ok("The task, the item or none, and the person's own progress", "AnnotationItem")],
+    ),
+    person(
+        "/annotations/{task}/draft",
+        "draftAnnotation",
+        "Keep answers that are not submitted, and renew the place; role `annotate`",
+        json_body("AnnotationDraft", true),
+        &[ok("The state of the item for the person", "AnnotationState")],
+    ),
+    person(
+        "/annotations/{task}/labels",
+        "submitAnnotation",
+        "Submit a label; role `annotate`",
+        json_body("AnnotationLabel", true),
+        &[ok("The fate of the label", "AnnotationState")],
+    ),
+    person(
+        "/annotations/{task}/skip",
+        "skipAnnotation",
+        "Give the place of an item to another person; role `annotate`",
+        json_body("AnnotationReason", true),
+        &[ok("The state of the item for the person", "AnnotationState")],
+    ),
+    person(
+        "/annotations/{task}/flag",
+        "flagAnnotation",
+        "Give an item to the owner of the task; role `annotate`",
+        json_body("AnnotationReason", true),
+        &[ok("The state of the item for the person", "AnnotationState")],
+    ),
+    person(
+        "/annotations/{task}/undo",
+        "undoAnnotation",
+        "Take back a label: the person's last one, or that of an item; role `annotate`",
+        json_body("AnnotationUndo", false),
+        &[ok("The state of the item for the person", "AnnotationState")],
+    ),
+    person(
+        "/annotations/{task}/adjudicate",
+        "adjudicateAnnotation",
+        "Decide an item, hand it out again, or exclude a person; role `run`",
+        json_body("AnnotationDecision", true),
+        &[ok("The labels without names, and the decision", "AnnotationDecided")],
+    ),
+    person(
+        "/annotations/{task}/close",
+        "closeAnnotationTask",
+        "Close a task for good; role `run`",
+        json_body("Nothing", false),
+        &[ok("The end of the task", "ClosedAnnotationTask")],
+    ),
     read("/suites", "listSuites", "Suites that can be run", &[], &[ok("The suites", "SuiteList"), NOT_MODIFIED]),
     read(
         "/metrics",

@@ -2,10 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::api::openapi::service;
+use crate::api::openapi::{people, service};
 
 /// All objects by their names.
 pub(super) fn all() -> Value {
+    let mut schemas = of_runs();
+    if let (Some(all), Value::Object(people)) = (schemas.as_object_mut(), people::all()) {
+        all.extend(people);
+    }
+    schemas
+}
+
+fn of_runs() -> Value {
     json!({
         "RunRequest": run_request(),
         "Limits": limits(),

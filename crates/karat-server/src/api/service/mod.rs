@@ -1,9 +1,11 @@
-//! The service over HTTP (SV-02): schedules and their due runs, incidents, and messages to send.
+//! The service over HTTP (SV-02): schedules and their due runs, incidents, messages to send, and tasks for people.
 //!
 //! - `schedules`: lists, runs, pauses and resumes schedules of the suites that the server follows.
 //! - `incidents`: lists incidents and ends their reminders. `outbox`: lists messages and sends them again.
+//! - `annotations`: tasks for people; what a person sees says nothing of where items come from.
 //! - `listing`: pages of both, which stay while rows are added.
 
+mod annotations;
 mod incidents;
 mod listing;
 mod outbox;
@@ -18,7 +20,8 @@ use crate::state::State;
 
 /// The routes of the service.
 pub(super) fn routes() -> Routes {
-    vec![
+    let mut routes = annotations::routes();
+    routes.extend([
         ("/schedules", get(schedules::list)),
         ("/schedules/{suite}/{id}/run", post(schedules::run)),
         ("/schedules/{suite}/{id}/pause", post(schedules::pause)),
@@ -28,7 +31,8 @@ pub(super) fn routes() -> Routes {
         ("/incidents/{id}/close", post(incidents::close)),
         ("/outbox", get(outbox::list)),
         ("/outbox/{id}/retry", post(outbox::retry)),
-    ]
+    ]);
+    routes
 }
 
 /// Refuses changes on a server that only shows.

@@ -1,6 +1,7 @@
 //! Schedules, incidents, messages and traces over HTTP.
 
 mod alerts;
+mod annotations;
 mod page;
 mod schedules;
 mod traces;

@@ -1,27 +1,47 @@
 //! `karat annotate`.
 
-use karat_app::{AnnotationRequest, Invocation, LabelledSample, count_noun};
+use karat_app::{
+    AdjudicationRequest, AnnotationRequest, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom, LabelledSample,
+    TaskLine, TaskRequest, TextFrom, count_noun,
+};
 use karat_types::Exit;
+use serde_json::Value;
 
-use crate::args::AnnotateCommand;
+use crate::args::{AnnotateCommand, AnnotateCreateArgs, LabelFormat};
 use crate::commands::CommandContext;
+use crate::commands::invocation::parse_duration;
 use crate::commands::table::table;
 use crate::failure::Failure;
 
 /// Labelled outputs of a sample that a calibration needs.
 const ENOUGH_FOR_CALIBRATION: usize = 5;
 
+/// The name under which decisions of the command line are stored.
+const OWNER: &str = "owner";
+
 pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Result<Exit, Failure> {
     let suite = |suite: &String| Invocation::of(suite);
     match command {
-        AnnotateCommand::Create { run, scorer, per_sample, seed, output } => {
-            let annotating = AnnotationRequest { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
-            let tasks = context.app.annotation_tasks(run, &annotating)?;
-            write(context, output, &json_lines(&tasks))?;
-            context.printer.say(&format!(
-                "{}. Fill in `scores` and `annotator`, then run `karat annotate import FILE --labels labels.jsonl`",
-                count_noun(tasks.len() as u64, "task")
-            ));
+        AnnotateCommand::Create(args) => create(context, args)?,
+        AnnotateCommand::Invite { task, name, expires, url } => {
+            let expires = parse_duration("--expires", Some(expires))?;
+            let token = context.app.invite_annotator(task, name, expires)?;
+            if !context.quiet {
+                context.printer.say(&format!("token {}: the link is not shown again", token.id));
+            }
+            context.printer.data(&format!("{}/annotate/{task}?token={}", url.trim_end_matches('/'), token.text))?;
+        }
+        AnnotateCommand::Ls { json: true } => context.print_json(&context.app.stored_annotation_tasks()?)?,
+        AnnotateCommand::Ls { json: false } => list(context)?,
+        AnnotateCommand::Show { task, json } => show(context, task, *json)?,
+        AnnotateCommand::Close { task, exclude, reason } => {
+            for person in exclude {
+                let (exclude, reason) = (Some(person.clone()), reason.clone().unwrap_or_default());
+                let decision = AdjudicationRequest { exclude, reason, ..AdjudicationRequest::default() };
+                context.app.adjudicate(task, OWNER, &decision)?;
+            }
+            let closed = context.app.close_annotation_task(task, OWNER)?;
+            context.printer.say(&format!("the task {task} is closed since {}", field(&closed, "closed_at")));
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
             let joined = context.app.join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
@@ -33,9 +53,20 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
                 count_noun(joined.open as u64, "task")
             ))?;
         }
-        AnnotateCommand::Export { suite: name, scorer } => {
-            let labels = context.app.labels(&suite(name), scorer.as_deref())?;
-            context.printer.data(json_lines(&labels).trim_end())?;
+        AnnotateCommand::Export { suite: name, scorer, form, settled, audit, pseudonyms } => {
+            let name_only = name.split('@').next().unwrap_or(name);
+            if context.app.stored_annotation_tasks()?.iter().any(|task| task.task == name_only) {
+                let form = match form {
+                    LabelFormat::Labels => ExportForm::Labels,
+                    LabelFormat::Jsonl => ExportForm::Jsonl,
+                    LabelFormat::Csv => ExportForm::Csv,
+                };
+                let asked = ExportRequest { form, settled: *settled, audit: *audit, pseudonyms: *pseudonyms };
+                context.printer.data(context.app.export_annotations(name, &asked)?.trim_end())?;
+            } else {
+                let labels = context.app.labels(&suite(name), scorer.as_deref())?;
+                context.printer.data(json_lines(&labels).trim_end())?;
+            }
         }
         AnnotateCommand::Status { suite: name, scorer } => {
             let status = context.app.label_status(&suite(name), scorer.as_deref())?;
@@ -46,13 +77,137 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
     Ok(Exit::Pass)
 }
 
+/// Makes a task in the store, or writes blind tasks to a file.
+fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(), Failure> {
+    if let Some(output) = &args.output {
+        let annotating =
+            AnnotationRequest { scorer: args.scorer.clone(), per_sample: args.per_sample, seed: args.seed };
+        let tasks = context.app.annotation_tasks(&args.run, &annotating)?;
+        write(context, output, &json_lines(&tasks))?;
+        context.printer.say(&format!(
+            "{}. Fill in `scores` and `annotator`, then run `karat annotate import FILE --labels labels.jsonl`",
+            count_noun(tasks.len() as u64, "task")
+        ));
+        return Ok(());
+    }
+    let items = args.dataset.clone().map_or_else(|| ItemsFrom::Run(args.run.clone()), ItemsFrom::Dataset);
+    let gold = args.gold.clone().map(|file| GoldItems { file, share: args.gold_share, limit: args.gold_limit });
+    let request = TaskRequest {
+        items,
+        name: args.task.clone(),
+        scorer: args.scorer.clone(),
+        questions: args.questions.clone().map(TextFrom::File),
+        guidelines: args.guidelines.clone().map(TextFrom::File),
+        places: args.k,
+        count: args.n,
+        per_sample: args.per_sample,
+        select: args.select.clone(),
+        gold,
+        assigned: args.assign.clone(),
+        mask: args.mask.clone(),
+        seed: args.seed,
+    };
+    let made = context.app.create_annotation_task(&request)?;
+    let known = match made.known_labels {
+        0 => String::new(),
+        known => format!(", {} known from earlier tasks", count_noun(known, "label")),
+    };
+    let state = if made.is_new { "made" } else { "was there already" };
+    context.printer.text(&format!(
+        "task {}, version {}: {state}; {}{known}. Invite people with `karat annotate invite {} NAME`",
+        made.task,
+        made.version,
+        count_noun(made.items, "item"),
+        made.task
+    ))?;
+    Ok(())
+}
+
+fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
+    let tasks = context.app.stored_annotation_tasks()?;
+    if tasks.is_empty() {
+        context.printer.say("there is no task; `karat annotate create RUN` makes one");
+        return Ok(());
+    }
+    let row = |task: TaskLine| {
+        let state = task.closed_at.map_or_else(|| "open".to_owned(), |at| format!("closed {at}"));
+        let labels = format!("{} of {}", task.labels, task.items * task.labels_per_item);
+        let settled = format!("{} of {}", task.settled, task.items);
+        vec![format!("{}@{}", task.task, task.version), labels, settled, task.people.to_string(), task.source, state]
+    };
+    let head = ["task", "labels", "settled", "people", "items of", "state"];
+    context.printer.text(&table(context, &head, tasks.into_iter().map(row)))?;
+    Ok(())
+}
+
+fn show(context: &CommandContext<'_>, task: &str, json: bool) -> Result<(), Failure> {
+    let mut view = context.app.annotation_task(task)?;
+    view["agreement"] = context.app.annotation_agreement(task)?["questions"].take();
+    if json {
+        return context.print_json(&view);
+    }
+    let (items, labels) = (&view["items"], &view["labels"]);
+    let mut text = format!(
+        "{}@{}: {} items, {} labels, {} missing\n{} settled, {} adjudicated, {} open; {} flagged, {} skipped by all, {} \
+         disagreements\n",
+        field(&view, "task"),
+        view["version"],
+        items["total"],
+        labels["counted"],
+        labels["missing"],
+        items["settled"],
+        items["adjudicated"],
+        items["open"],
+        items["flagged"],
+        items["skipped"],
+        items["disagreements"]
+    );
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    for person in list(&view["people"]) {
+        let name = field(&person, "person");
+        text.push_str(&format!("{name}: {} labels, {} skips", person["labels"], person["skips"]));
+        let gold = &person["gold"];
+        if let Some(share) = gold["share"]["share"].as_f64() {
+            let warning = if gold["share"]["below_limit"] == true { ", below the limit" } else { "" };
+            text.push_str(&format!(", {:.0} % of {} gold items right{warning}", 100.0 * share, gold["n"]));
+        }
+        if let Some(reason) = person["excluded"].as_str() {
+            text.push_str(&format!(", excluded: {reason}"));
+        }
+        text.push('\n');
+    }
+    for question in list(&view["agreement"]) {
+        let id = field(&question, "question");
+        let figure = ["alpha", "characters"].iter().find_map(|name| Some((*name, question[name]["value"].as_f64()?)));
+        match figure {
+            Some((name, value)) => {
+                let ci = &question[name]["ci"];
+                let ci = ci[0].as_f64().zip(ci[1].as_f64()).map(|(lo, hi)| format!(" [{lo:.2}, {hi:.2}]"));
+                let (ci, method) = (ci.unwrap_or_default(), field(&question[name], "method"));
+                text.push_str(&format!("{id}: {value:.2}{ci}, {} items, {method}", question["items"]));
+            }
+            None => text.push_str(&format!("{id}: {} items with two labels", question["items"])),
+        }
+        if let Some(note) = question["note"].as_str() {
+            text.push_str(&format!("; {note}"));
+        }
+        text.push('\n');
+    }
+    context.printer.text(text.trim_end())?;
+    Ok(())
+}
+
+fn field(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_default().to_owned()
+}
+
 fn status_row(sample: &LabelledSample) -> Vec<String> {
     let missing = ENOUGH_FOR_CALIBRATION.saturating_sub(sample.sets);
     let missing = if missing > 0 { format!("{missing} more for a calibration") } else { String::new() };
     vec![sample.sample.clone(), sample.sets.to_string(), sample.annotators.join(", "), missing]
 }
 
-fn json_lines(rows: &[serde_json::Value]) -> String {
+fn json_lines(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
 }
 

@@ -21,6 +21,7 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
         scorer: args.scorer.clone(),
         thresholds: args.threshold.iter().map(|text| parse_threshold(text)).collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
+        task: args.task.clone(),
     });
     invocation.output_dir.clone_from(&args.output_dir);
     let plan = context.app.load(&invocation)?.plan;

@@ -37,7 +37,7 @@ fn check(command: &[&str], said: &Said) {
     };
     for (name, text) in [("stdout", &said.stdout), ("stderr", &said.stderr)] {
         let found: Vec<char> = text.chars().filter(|c| acts(*c)).collect();
-        assert_eq!(found, [], "{name} of {command:?}: {text:?}");
+        assert_eq!(found, Vec::<char>::new(), "{name} of {command:?}: {text:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Commands, and what they print.
 
 mod agree;
+mod annotation;
 mod calibration;
 mod ci_workflow;
 mod comment;

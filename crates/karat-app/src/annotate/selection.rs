@@ -1,0 +1,255 @@
+//! The choice of items from the outputs of a run, or from rows of a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use karat_store::StoredRun;
+use karat_types::{
+    CellRow, CellStatus, Key, KeyBuilder, MetricSpec, PlanHeader, ReferenceUse, RunRows, SampleText, Score,
+};
+use serde_json::{Map, Value};
+
+use super::task::{ContextText, ItemBody, ItemOutput};
+use crate::AppError;
+use crate::error::{AnnotateError, FileError};
+
+/// The rule by which items are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Selection {
+    Random,
+    /// The same number from each value of a column.
+    Stratified(String),
+    Uncertain,
+    Failed,
+    Ids(BTreeSet<String>),
+}
+
+impl Selection {
+    /// Reads `random`, `stratified:COLUMN`, `uncertain`, `failed` or `ids:FILE`.
+    pub fn parse(text: &str) -> Result<Self, AppError> {
+        let (how, what) = text.split_once(':').unwrap_or((text, ""));
+        match (how, what) {
+            ("random", "") => Ok(Self::Random),
+            ("uncertain", "") => Ok(Self::Uncertain),
+            ("failed", "") => Ok(Self::Failed),
+            ("stratified", column) if !column.is_empty() => Ok(Self::Stratified(column.to_owned())),
+            ("ids", file) if !file.is_empty() => {
+                let ids = fs::read_to_string(file).map_err(|error| FileError::reading(Path::new(file), error))?;
+                let ids = ids.lines().map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned);
+                Ok(Self::Ids(ids.collect()))
+            }
+            _ => {
+                let problem = "there is no such selection".to_owned();
+                Err(AnnotateError::Select { text: text.to_owned(), problem }.into())
+            }
+        }
+    }
+
+    /// Returns whether items are chosen because they are hard.
+    pub fn is_targeted(&self) -> bool {
+        matches!(self, Self::Uncertain | Self::Failed | Self::Ids(_))
+    }
+}
+
+/// An output, or a row, that may become an item.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    /// The place in a seeded random order.
+    pub rank: Key,
+    pub sample: String,
+    pub context: Vec<ContextText>,
+    /// The cell of a run.
+    pub ordinal: u64,
+    pub output: Option<Value>,
+    pub model: Option<String>,
+    pub variant: Option<String>,
+    /// Values of columns, for strata.
+    columns: Map<String, Value>,
+    /// How unsure the judges are, from 0 to 1.
+    doubt: f64,
+    failed: bool,
+}
+
+/// The different outputs of a run, at most `per_sample` of each sample; the outputs themselves are not read.
+pub(crate) fn of_run(
+    run: &StoredRun,
+    seed: u64,
+    per_sample: usize,
+    reference: ReferenceUse,
+) -> Result<Vec<Candidate>, AppError> {
+    let plan = &run.header().plan;
+    let mut samples: BTreeMap<String, BTreeMap<Key, Candidate>> = BTreeMap::new();
+    run.for_each(&mut |row| {
+        if row.cell.status == CellStatus::Ok {
+            let rank = KeyBuilder::new("karat/annotate/1").number(seed).key(row.cell.output_hash).finish();
+            let candidates = samples.entry(row.sample.id.clone()).or_default();
+            candidates.entry(rank).or_insert_with(|| of_cell(plan, &row, rank, reference));
+        }
+        ControlFlow::Continue(())
+    })?;
+    let chosen = samples.into_values().flat_map(|outputs| outputs.into_values().take(per_sample));
+    Ok(chosen.collect())
+}
+
+fn of_cell(plan: &PlanHeader, row: &CellRow<'_>, rank: Key, reference: ReferenceUse) -> Candidate {
+    let is_shown = |text: &&SampleText| reference != ReferenceUse::Hidden || text.name != SampleText::REFERENCE;
+    let context = row.sample.texts.iter().filter(is_shown).map(|text| ContextText {
+        name: text.name.clone(),
+        text: text.text.clone(),
+        chars: (text.chars > text.text.chars().count() as u64).then_some(text.chars),
+    });
+    let mut columns = row.sample.metadata.clone();
+    let model = plan.system_model(row.system).map(|model| model.id.clone());
+    let variant = plan.system_variant(row.system).to_owned();
+    columns.insert("model".to_owned(), model.clone().into());
+    columns.insert("variant".to_owned(), variant.clone().into());
+    if let Some(cluster) = &row.sample.cluster {
+        columns.insert("cluster".to_owned(), cluster.clone().into());
+    }
+    Candidate {
+        rank,
+        sample: row.sample.id.clone(),
+        context: context.collect(),
+        ordinal: row.cell.ordinal,
+        output: None,
+        model,
+        variant: Some(variant),
+        columns,
+        doubt: doubt(plan, row),
+        failed: has_failed(plan, row),
+    }
+}
+
+fn has_failed(plan: &PlanHeader, row: &CellRow<'_>) -> bool {
+    let judged = row.judgments.iter().flat_map(|judgment| &judgment.scores);
+    row.cell.scores.iter().chain(judged).any(|(metric, score)| match score {
+        Score::Value { value, verdict, .. } => {
+            let is_binary = plan.metrics.get(usize::from(*metric)).is_some_and(|metric| metric.binary);
+            (*verdict || is_binary) && *value <= 0.0
+        }
+        Score::Unscored { .. } => true,
+        Score::NotApplicable { .. } => false,
+    })
+}
+
+/// The spread of the judges' scores as a share of the scale, the largest of all metrics; of a single judge, half the
+/// nearness to the middle of the scale. An unscored output counts as 1.
+fn doubt(plan: &PlanHeader, row: &CellRow<'_>) -> f64 {
+    let mut scores: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+    for (metric, score) in row.judgments.iter().flat_map(|judgment| &judgment.scores) {
+        match score {
+            Score::Value { value, .. } => scores.entry(*metric).or_default().push(*value),
+            Score::Unscored { .. } => return 1.0,
+            Score::NotApplicable { .. } => {}
+        }
+    }
+    let of_metric = |(metric, values): (u16, Vec<f64>)| {
+        let range = plan.metrics.get(usize::from(metric)).and_then(|metric: &MetricSpec| metric.range);
+        let (lo, hi) = range.filter(|(lo, hi)| lo < hi)?;
+        let (least, most) = values.iter().fold((hi, lo), |(least, most), value| (value.min(least), value.max(most)));
+        match values.len() {
+            1 => Some(0.5 - ((most - lo) / (hi - lo) - 0.5).abs()),
+            _ => Some((most - least) / (hi - lo)),
+        }
+    };
+    scores.into_iter().filter_map(of_metric).fold(0.0, f64::max)
+}
+
+/// The rows of a file: JSON lines, or a JSON list.
+pub(crate) fn read_rows(file: &Path) -> Result<Vec<Map<String, Value>>, AppError> {
+    let text = fs::read_to_string(file).map_err(|error| FileError::reading(file, error))?;
+    let wrong = |problem: String| AnnotateError::Rows { file: file.display().to_string(), problem };
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(&text).map_err(|error| wrong(error.to_string()).into());
+    }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let row = |(at, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", at + 1)).into())
+    };
+    lines.map(row).collect()
+}
+
+/// Rows of a file as candidates: `output` is labelled, or `input` where there is none; `input` and `reference` are shown
+/// beside it.
+pub(crate) fn of_rows(rows: Vec<Map<String, Value>>, seed: u64) -> Vec<Candidate> {
+    let candidate = |(at, row): (usize, Map<String, Value>)| {
+        let sample = match row.get("id").or_else(|| row.get("sample")) {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => (at + 1).to_string(),
+        };
+        let labelled = if row.contains_key("output") { "output" } else { "input" };
+        let output = row.get(labelled).cloned().unwrap_or_else(|| Value::Object(row.clone()));
+        let names = [SampleText::INPUT, SampleText::REFERENCE].into_iter().filter(|name| *name != labelled);
+        let context = names.filter_map(|name| {
+            let SampleText { name, text, chars } = SampleText::of(name, row.get(name)?);
+            Some(ContextText { name, chars: (chars > text.chars().count() as u64).then_some(chars), text })
+        });
+        Candidate {
+            rank: KeyBuilder::new("karat/annotate/row/1").number(seed).text(&sample).value(&output).finish(),
+            sample,
+            context: context.collect(),
+            ordinal: 0,
+            output: Some(output),
+            model: None,
+            variant: None,
+            columns: row,
+            doubt: 0.0,
+            failed: false,
+        }
+    };
+    rows.into_iter().enumerate().map(candidate).collect()
+}
+
+/// Chooses at most `count` candidates, in the seeded order.
+///
+/// # Errors
+/// A column that no candidate has.
+pub(crate) fn choose(
+    mut candidates: Vec<Candidate>,
+    selection: &Selection,
+    count: Option<usize>,
+) -> Result<Vec<Candidate>, AppError> {
+    candidates.sort_by_key(|candidate| candidate.rank);
+    match selection {
+        Selection::Random => {}
+        Selection::Ids(ids) => candidates.retain(|candidate| ids.contains(&candidate.sample)),
+        Selection::Failed => candidates.retain(|candidate| candidate.failed),
+        Selection::Uncertain => candidates.sort_by(|a, b| b.doubt.total_cmp(&a.doubt)),
+        Selection::Stratified(column) => {
+            let mut strata: BTreeMap<String, usize> = BTreeMap::new();
+            let mut places = Vec::new();
+            for candidate in candidates {
+                let value = candidate.columns.get(column).filter(|value| !value.is_null());
+                let value = value.map(ToString::to_string).ok_or_else(|| {
+                    let problem = format!("the sample `{}` has no column `{column}`", candidate.sample);
+                    AnnotateError::Select { text: format!("stratified:{column}"), problem }
+                })?;
+                let round = strata.entry(value).or_default();
+                places.push((*round, candidate));
+                *round += 1;
+            }
+            places.sort_by_key(|(round, candidate)| (*round, candidate.rank));
+            candidates = places.into_iter().map(|(_, candidate)| candidate).collect();
+        }
+    }
+    candidates.truncate(count.unwrap_or(usize::MAX));
+    // Hard items first would say how hard they are.
+    candidates.sort_by_key(|candidate| candidate.rank);
+    Ok(candidates)
+}
+
+/// A text as people read it: strings as they are, everything else as indented JSON.
+pub(crate) fn shown_text(output: &Value) -> String {
+    match output {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+/// An item of a candidate with its output.
+pub(crate) fn item(candidate: Candidate, outputs: Vec<ItemOutput>) -> ItemBody {
+    ItemBody { sample: candidate.sample, context: candidate.context, outputs, gold: None }
+}
