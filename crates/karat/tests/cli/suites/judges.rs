@@ -194,7 +194,7 @@ fn wrong_pairs_and_requirements_are_refused() {
     pairs(&place);
     for (right, wrong, part) in [
         (r#"versus: "variant:old""#, r#"versus: "variant:odl""#, "did you mean `old`"),
-        (r#"versus: "variant:old""#, "versus: old", "`variant:ID` or `model:ID`"),
+        (r#"versus: "variant:old""#, "versus: old", "`variant:ID`, `model:ID` or `all`"),
         (r#"versus: "variant:old""#, "orders: one", "needs `versus`"),
         ("{ ask: The reply is in German. } } ] }", "{ ask: x, version: 2 } } ] }", "one requirement in words"),
         ("id: language, rubric", "id: language, not: true, rubric", "in the text of the requirement"),
