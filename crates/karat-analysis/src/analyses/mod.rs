@@ -23,6 +23,7 @@ pub use comparing::delta::{
 pub use comparing::leaderboards::Leaderboards;
 pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use comparing::power::{Power, PowerOptions};
+pub use comparing::ranking::{ComparedPair, MetricRanking, RankedSystem, RankingOptions, Rankings, WithoutJudge};
 pub use dataset::balance::{Balance, BalanceOptions, ColumnBalance, ValueShare};
 pub use dataset::slices::{Slice, Slices, SlicesOptions};
 pub use dataset::summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
@@ -126,6 +127,8 @@ pub enum Outcome {
     Leaderboards(Leaderboards),
     /// Outcome of `power`.
     Power(Power),
+    /// Outcome of `ranking`.
+    Ranking(Rankings),
     /// Outcome of `services`.
     Services(Services),
     /// Outcome of `slices`.
@@ -307,6 +310,13 @@ const REGISTRY: &[RegistryEntry] = &[
         options: || schema_for!(PowerOptions),
         build: comparing::power::build,
         runs: RunCondition::OnRequest,
+    },
+    RegistryEntry {
+        name: "ranking",
+        about: "strengths and ranks of systems from judges' verdicts on pairs of outputs",
+        options: || schema_for!(RankingOptions),
+        build: comparing::ranking::build,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "recommendations",
