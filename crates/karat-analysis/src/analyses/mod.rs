@@ -12,7 +12,7 @@ mod problems;
 
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, CellRow, PlanHeader};
+use karat_types::{AnalysisSpec, CellRow, PlanHeader, ScorerKind};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -381,7 +381,7 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
             AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
         });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
-    for spec in plan.analyses.iter().cloned().chain(always) {
+    for spec in plan.analyses.iter().cloned().chain(implied_anchors(plan)).chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
             None => unknown.push(spec.id),
             Some(entry) => {
@@ -391,6 +391,29 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
         }
     }
     Ok((running, unknown))
+}
+
+/// `human_anchor` for every scorer with labels that the suite does not anchor itself (HU-40). A suite that calibrates its
+/// judges only asks how far they agree.
+fn implied_anchors(plan: &PlanHeader) -> Vec<AnalysisSpec> {
+    const NAME: &str = "human_anchor";
+    if plan.run.measures_judges || plan.analyses.iter().any(|spec| spec.analysis == "calibration") {
+        return Vec::new();
+    }
+    let requested = || plan.analyses.iter().filter(|spec| spec.analysis == NAME);
+    let is_anchored = |id: &str| requested().any(|spec| spec.with.get("scorer").is_some_and(|it| it == id));
+    let labelled = plan.scorers.iter().filter(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => !rubric.labels.is_empty() && !is_anchored(&scorer.id),
+        ScorerKind::Metric { .. } => false,
+    });
+    let labelled: Vec<&str> = labelled.map(|scorer| scorer.id.as_str()).collect();
+    let is_free = requested().next().is_none() && labelled.len() == 1;
+    let spec = |scorer: &str| AnalysisSpec {
+        analysis: NAME.to_owned(),
+        id: if is_free { NAME.to_owned() } else { format!("{NAME}.{scorer}") },
+        with: serde_json::Map::from_iter([("scorer".to_owned(), Value::from(scorer))]),
+    };
+    labelled.into_iter().map(spec).collect()
 }
 
 /// Ids of the analyses of a run of this plan.
