@@ -6,4 +6,4 @@ pub(super) mod drift;
 pub(super) mod leaderboards;
 pub(super) mod missing_items;
 pub(super) mod power;
-pub(crate) mod ranking;
+pub(super) mod ranking;

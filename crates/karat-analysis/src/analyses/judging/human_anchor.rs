@@ -541,4 +541,33 @@ mod tests {
         let refused = analyse(&run(json!({ "scorer": "other" }), lenient), &Options::default()).unwrap_err();
         assert!(refused.to_string().contains("not a scorer with judges"), "{refused}");
     }
+
+    /// HU-40: a scorer with labels is anchored without being asked, beside its judge's figure; labels of another version
+    /// do not count, and what a wide interval lacks is stated.
+    #[test]
+    fn labels_anchor_without_being_asked() {
+        let mut run = run(json!({ "scorer": "quality" }), lenient);
+        let asked = found(&run);
+        let plan = Arc::make_mut(&mut run.header.plan);
+        plan.analyses.clear();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let figure = findings.anchored_figure("quality.overall", "model-a/variant-0").unwrap();
+        assert!(findings.analyses.iter().any(|it| it.id == "human_anchor"));
+        assert_eq!((Some(figure), figure.labels_missing), (asked.figures.first(), None));
+        let plan = Arc::make_mut(&mut run.header.plan);
+        let ScorerKind::Rubric(rubric) = &mut plan.scorers[0].kind else { panic!("no rubric") };
+        rubric.rubric.version = Some("2".to_owned());
+        rubric.labels.iter_mut().enumerate().for_each(|(at, row)| row["version"] = json!(if at < 4 { 2 } else { 1 }));
+        plan.analyses = vec![AnalysisSpec {
+            analysis: "human_anchor".to_owned(),
+            id: "anchor".to_owned(),
+            with: serde_json::Map::from_iter([
+                ("scorer".to_owned(), json!("quality")),
+                ("width".to_owned(), json!(0.1)),
+            ]),
+        }];
+        let anchor = found(&run);
+        assert_eq!((anchor.labels.0, anchor.other_version), (4, 46));
+        assert!(anchor.figures[0].labels_missing.is_some_and(|missing| missing > 0), "{anchor:?}");
+    }
 }

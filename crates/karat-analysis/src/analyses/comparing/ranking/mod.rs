@@ -1,10 +1,11 @@
 //! `ranking`: the strengths of systems from judges' verdicts on pairs of outputs (PW-02).
 //!
-//! `games` reads the verdicts; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
+//! `games` reads the verdicts, `shares` makes them scores of cells; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
 //! clusters of them. A game is one judge's verdict on the outputs of two systems for one sample. A verdict that changes
 //! with the order of the outputs is a tie, and counted (PW-03).
 
-pub(crate) mod games;
+mod games;
+pub(in crate::analyses) mod shares;
 #[cfg(test)]
 mod tests;
 

@@ -125,3 +125,14 @@ fn an_undefeated_system_is_named() {
         found.notes
     );
 }
+
+/// PW-01: the figure of every system is the share of all its games that it won, whichever cell holds them.
+#[test]
+fn scores_count_games_of_both_sides() {
+    let run = tournament(3, &["judge"], |_, _, own, other, _| if (own, other) == (2, 0) { 0.5 } else { 1.0 });
+    let findings = analyse(&run, &Options::default()).unwrap();
+    let shares: Vec<f64> = findings.systems.iter().map(|it| it.metrics[0].value().unwrap()).collect();
+    // The last beats the second and ties with the first; the second beats the first.
+    assert_eq!(shares, [0.25, 0.5, 0.75]);
+    assert_eq!((findings.run.tally.unscored, findings.summary.best_model.as_deref()), (0, Some("model-c")));
+}
