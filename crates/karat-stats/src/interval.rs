@@ -81,6 +81,8 @@ pub enum Method {
     Bca,
     /// Percentile bootstrap over whole clusters.
     ClusterPercentile,
+    /// Estimate ± t_{G−1} · standard error over resampled clusters.
+    ClusterBootstrapT,
     /// Jackknife over whole clusters on Fisher's z with t_{G−1}.
     ClusterJackknife,
     /// Fisher's z transformation of a correlation.
@@ -122,6 +124,7 @@ impl Method {
             Self::Basic => "basic bootstrap",
             Self::Bca => "BCa bootstrap",
             Self::ClusterPercentile => "cluster bootstrap",
+            Self::ClusterBootstrapT => "cluster bootstrap, t",
             Self::ClusterJackknife => "cluster jackknife (Fisher z, t)",
             Self::FisherZ => "Fisher z",
             Self::FisherF => "F",

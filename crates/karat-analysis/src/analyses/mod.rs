@@ -12,7 +12,7 @@ mod problems;
 
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, CellRow, PlanHeader};
+use karat_types::{AnalysisSpec, CellRow, PlanHeader, ScorerKind};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -23,6 +23,7 @@ pub use comparing::delta::{
 pub use comparing::leaderboards::Leaderboards;
 pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use comparing::power::{Power, PowerOptions};
+pub use comparing::ranking::{ComparedPair, MetricRanking, RankedSystem, RankingOptions, Rankings, WithoutJudge};
 pub use dataset::balance::{Balance, BalanceOptions, ColumnBalance, ValueShare};
 pub use dataset::slices::{Slice, Slices, SlicesOptions};
 pub use dataset::summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
@@ -66,6 +67,7 @@ pub(crate) struct ScoredCell<'a> {
     pub(crate) output: Option<&'a Value>,
 }
 
+pub(crate) use comparing::ranking::shares::GameShares;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 
@@ -126,6 +128,8 @@ pub enum Outcome {
     Leaderboards(Leaderboards),
     /// Outcome of `power`.
     Power(Power),
+    /// Outcome of `ranking`.
+    Ranking(Rankings),
     /// Outcome of `services`.
     Services(Services),
     /// Outcome of `slices`.
@@ -309,6 +313,13 @@ const REGISTRY: &[RegistryEntry] = &[
         runs: RunCondition::OnRequest,
     },
     RegistryEntry {
+        name: "ranking",
+        about: "strengths and ranks of systems from judges' verdicts on pairs of outputs",
+        options: || schema_for!(RankingOptions),
+        build: comparing::ranking::build,
+        runs: RunCondition::Always,
+    },
+    RegistryEntry {
         name: "recommendations",
         about: "advice from the findings, with caveats",
         options: || schema_for!(NoOptions),
@@ -371,7 +382,7 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
             AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
         });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
-    for spec in plan.analyses.iter().cloned().chain(always) {
+    for spec in plan.analyses.iter().cloned().chain(implied_anchors(plan)).chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
             None => unknown.push(spec.id),
             Some(entry) => {
@@ -381,6 +392,29 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
         }
     }
     Ok((running, unknown))
+}
+
+/// `human_anchor` for every scorer with labels that the suite does not anchor itself (HU-40). A suite that calibrates its
+/// judges only asks how far they agree.
+fn implied_anchors(plan: &PlanHeader) -> Vec<AnalysisSpec> {
+    const NAME: &str = "human_anchor";
+    if plan.run.measures_judges || plan.analyses.iter().any(|spec| spec.analysis == "calibration") {
+        return Vec::new();
+    }
+    let requested = || plan.analyses.iter().filter(|spec| spec.analysis == NAME);
+    let is_anchored = |id: &str| requested().any(|spec| spec.with.get("scorer").is_some_and(|it| it == id));
+    let labelled = plan.scorers.iter().filter(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => !rubric.labels.is_empty() && !is_anchored(&scorer.id),
+        ScorerKind::Metric { .. } => false,
+    });
+    let labelled: Vec<&str> = labelled.map(|scorer| scorer.id.as_str()).collect();
+    let is_free = requested().next().is_none() && labelled.len() == 1;
+    let spec = |scorer: &str| AnalysisSpec {
+        analysis: NAME.to_owned(),
+        id: if is_free { NAME.to_owned() } else { format!("{NAME}.{scorer}") },
+        with: serde_json::Map::from_iter([("scorer".to_owned(), Value::from(scorer))]),
+    };
+    labelled.into_iter().map(spec).collect()
 }
 
 /// Ids of the analyses of a run of this plan.

@@ -36,6 +36,8 @@ pub struct Decision {
     pub reference: Option<f64>,
     /// The figure or change that is compared with the bound.
     pub finding: Option<Finding>,
+    /// True if the figure is the human-anchored one.
+    pub is_anchored: bool,
     /// True if the interval decides.
     pub by_interval: bool,
     /// The reason, with the numbers.
@@ -62,7 +64,7 @@ impl Decision {
     }
 }
 
-/// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?,
+/// `{id, metric, finding?, system?, sample?, group?, anchor?, bound, threshold, verdict, observed, reference?, change?,
 /// interval, level?, method?, n, degenerate?, decide, reason}`; `metric` is the path for a finding.
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -80,6 +82,9 @@ impl Serialize for Decision {
         }
         if let Some((column, value)) = &self.group {
             map.serialize_entry("group", &serde_json::json!({ column: value }))?;
+        }
+        if self.is_anchored {
+            map.serialize_entry("anchor", "human")?;
         }
         map.serialize_entry("verdict", &self.verdict)?;
         map.serialize_entry("observed", &self.observed)?;
@@ -171,6 +176,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
         observed: evidence.observed,
         reference: evidence.reference,
         finding,
+        is_anchored: case.gate.human_anchor,
         by_interval,
         reason,
         undecided_fails: case.gate.undecided_fails.unwrap_or(context.policy.undecided_fails),

@@ -55,13 +55,7 @@ fn describe_value(value: &Value) -> String {
 
 /// The human-anchored figure of a metric, for a system if given.
 pub(super) fn anchored_finding(findings: &Findings, metric: &str, system: Option<&str>) -> Option<Finding> {
-    let analysis = findings.analyses.iter().find(|it| it.analysis == "human_anchor")?;
-    let value = serde_json::to_value(&analysis.outcome).ok()?;
-    let rows = value.get("figures").and_then(Value::as_array)?;
-    let is = |row: &&Value| {
-        row.get("metric").and_then(Value::as_str) == Some(metric) && row.get("system").and_then(Value::as_str) == system
-    };
-    finding_from_json(rows.iter().find(is)?.get("anchored")?)
+    findings.anchored_figure(metric, system?)?.anchored.clone()
 }
 
 /// The rest of a path after a leading key.

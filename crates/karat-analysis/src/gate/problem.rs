@@ -1,7 +1,7 @@
 //! Checks gates before anything is decided.
 
 use karat_text::similar::nearest;
-use karat_types::{Gate, GateReference, GateRules, PlanHeader, Subject};
+use karat_types::{Gate, GateReference, GateRules, PlanHeader, ScorerKind, Subject};
 
 use super::path::rest_after;
 use crate::GateProblem;
@@ -132,7 +132,12 @@ fn missing_anchor(plan: &PlanHeader, gate: &Gate) -> Option<String> {
             .filter(|it| it.analysis == "human_anchor")
             .any(|it| it.with.get("scorer").and_then(serde_json::Value::as_str).is_none_or(|named| named == scorer))
     };
-    let lacks = gate.human_anchor && !scorers.is_empty() && !scorers.iter().any(|scorer| anchors(scorer));
+    let has_labels = |id: &&str| {
+        let mut kinds = plan.scorers.iter().filter(|it| it.id == *id).map(|it| &it.kind);
+        kinds.any(|kind| matches!(kind, ScorerKind::Rubric(rubric) if !rubric.labels.is_empty()))
+    };
+    let lacks =
+        gate.human_anchor && !scorers.is_empty() && !scorers.iter().any(|scorer| anchors(scorer) || has_labels(scorer));
     lacks.then(|| {
         let scorer = scorers.first().copied().unwrap_or_default();
         format!(

@@ -7,7 +7,7 @@ use karat_types::{Money, PlanHeader};
 use serde::Serialize;
 
 use crate::analyses::{
-    Agreement, AnalysisResult, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
+    Agreement, AnalysisResult, AnchoredFigure, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
 };
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
@@ -134,6 +134,15 @@ impl Recommendation {
 }
 
 impl Findings {
+    /// The human-anchored figure of a metric of a system, if its scorer has labels.
+    pub fn anchored_figure(&self, metric: &str, system: &str) -> Option<&AnchoredFigure> {
+        let anchors = self.analyses.iter().filter_map(|analysed| match &analysed.outcome {
+            Outcome::HumanAnchor(anchor) => Some(anchor),
+            _ => None,
+        });
+        anchors.flat_map(|anchor| &anchor.figures).find(|it| it.metric == metric && it.system == system)
+    }
+
     /// The plan and judges that measured the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, judges: &self.judges }

@@ -9,7 +9,7 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, Ru
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, FinishContext, RunningAnalysis, ScoredCell};
+use crate::analyses::{self, AnalysisResult, FinishContext, GameShares, RunningAnalysis, ScoredCell};
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// Analyses a stored run.
 ///
-/// Reads the rows once, in plan order. Memory is nine bytes per sample × system × metric, plus the samples' ids and
+/// Reads the rows once, in plan order; those of tournaments twice. Memory is nine bytes per sample × system × metric, plus the samples' ids and
 /// what pairwise analyses keep; outputs and texts are never kept.
 ///
 /// # Errors
@@ -59,7 +59,8 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let plan = resolve_checks(rows).map_err(unreadable)?;
     let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
     let measures = measures.collect::<Result<Vec<_>, _>>()?;
-    let mut pass = PassState::new(header, plan)?;
+    let shares = GameShares::read(&plan, rows).map_err(unreadable)?;
+    let mut pass = PassState::new(header, plan, shares)?;
     let mut wrong = None;
     rows.for_each(&mut |row| match add_row(&mut pass, rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
@@ -127,6 +128,7 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
 /// The state that accumulates cell by cell.
 struct PassState {
     plan: Arc<PlanHeader>,
+    shares: GameShares,
     is_finished: bool,
     table: TableBuilder,
     analyses: Vec<RunningAnalysis>,
@@ -141,10 +143,11 @@ struct PassState {
 }
 
 impl PassState {
-    fn new(header: &RunHeader, plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+    fn new(header: &RunHeader, plan: Arc<PlanHeader>, shares: GameShares) -> Result<Self, AnalysisError> {
         let (analyses, unknown) = analyses::start_analyses(&plan)?;
         Ok(Self {
             plan: plan.clone(),
+            shares,
             is_finished: header.status == RunStatus::Finished,
             table: TableBuilder::new(plan.clone())?,
             analyses,
@@ -174,7 +177,8 @@ impl PassState {
         let (Some(tally), Some(sum)) = (self.tallies.get_mut(row.system), self.spends.get_mut(row.system)) else {
             return Err(format!("system {}", row.system));
         };
-        let scores = CellScores::of(&self.plan, row);
+        let mut scores = CellScores::of(&self.plan, row);
+        self.shares.apply(&self.plan, row, &mut scores);
         let spend = Spend::of(row);
         let cell = CellCounts::of(&self.plan, row, &scores);
         *tally += if self.is_finished { cell } else { cell.with_waiting(&self.plan, row, &scores) };

@@ -56,6 +56,9 @@ pub struct TracedCall {
 /// The position of a call among those of a judgment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JudgeCall {
+    /// The pair of a tournament, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair: Option<u32>,
     /// The vote, from 1.
     pub vote: u32,
     /// The number of votes.
@@ -75,6 +78,9 @@ pub struct JudgeCall {
 impl fmt::Display for JudgeCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
+        if let Some(pair) = self.pair {
+            words.push(format!("pair {pair}"));
+        }
         if self.votes > 1 {
             words.push(format!("vote {} of {}", self.vote, self.votes));
         }
@@ -107,6 +113,7 @@ fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<J
     let call = |key: &Key| {
         let asked = known.get(key)?;
         Some(JudgeCall {
+            pair: (scorer.versus == Some(karat_types::Versus::All)).then_some(asked.opponent + 1),
             vote: asked.vote,
             votes: scorer.votes.max(1),
             swapped: asked.swapped,

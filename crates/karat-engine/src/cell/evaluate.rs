@@ -86,13 +86,13 @@ impl RunContext {
 
     /// The models and services that a cell calls, by name.
     pub fn recipients(&self, ordinal: u64) -> impl Iterator<Item = &str> {
-        let (_, at, _) = self.plan.place(ordinal);
+        let (row, at, _) = self.plan.place(ordinal);
         let steps = self.systems.systems[at].chain.iter();
         let steps = steps.flat_map(|step| {
             let own = step.model.as_ref().map_or(&*step.who, |model| &model.id);
             iter::once(own).chain(step.user.as_ref().map(|user| user.id.as_str()))
         });
-        let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(at));
+        let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(row, at));
         let embedders = self.plan.embedders.iter().map(|model| model.id.as_str());
         steps.chain(judges.map(|judge| judge.model.id.as_str())).chain(embedders)
     }

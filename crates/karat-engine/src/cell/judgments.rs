@@ -18,6 +18,7 @@ use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::Reason;
 use crate::plan::ready::{JudgmentKeys, ReadyJudge};
+use crate::reuse::identity::OtherOutputs;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JudgingSummary {
@@ -38,8 +39,8 @@ impl RunContext {
         pending: &mut PendingWrites,
     ) -> JudgingSummary {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return JudgingSummary::default() };
-        let (_, system, _) = self.plan.place(record.ordinal);
-        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));
+        let (at, system, _) = self.plan.place(record.ordinal);
+        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(at, system));
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
         let results = join_all(wanted.map(|judge| self.record_judgment(row, record, output, judge))).await;
         let mut all = JudgingSummary::default();
@@ -60,9 +61,9 @@ impl RunContext {
         judge: &ReadyJudge,
     ) -> JudgmentWrite {
         let left = (JudgingSummary { unscored: true, left: true }, None, None);
-        let Ok((other, paid)) = self.partner_output(row, record.ordinal, judge).await else { return left };
-        let keys = self.resolver.judgment_keys(row, judge, record.output_hash, other.as_deref());
-        let made = pin!(self.reuse_or_judge(keys, row, output, other.as_deref(), judge));
+        let Ok((others, paid)) = self.partner_outputs(row, record.ordinal, judge).await else { return left };
+        let keys = self.resolver.judgment_keys(row, judge, record.output_hash, &others);
+        let made = pin!(self.reuse_or_judge(keys, row, output, &others, judge));
         let (judgment, flight) = self.judgments.join(keys.own, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
@@ -88,18 +89,39 @@ impl RunContext {
         }
     }
 
-    /// The other output of a pair, if the judge compares outputs, and what was paid for it now.
+    /// The outputs that a judge compares with that of a cell, and what was paid for them now.
+    ///
+    /// # Errors
+    /// The run is being stopped.
+    async fn partner_outputs(
+        &self,
+        row: &Row,
+        ordinal: u64,
+        judge: &ReadyJudge,
+    ) -> Result<(OtherOutputs, Money), CellError> {
+        let (at, system, trial) = self.plan.place(ordinal);
+        let partners = judge.partners.of(at, system);
+        let outputs = join_all(partners.into_iter().map(|partner| self.partner_output(row, partner, trial))).await;
+        let mut paid = Money::ZERO;
+        let others = outputs.into_iter().map(|output| {
+            let (output, cost) = output?;
+            paid += cost;
+            Ok(output)
+        });
+        let others = others.collect::<Result<_, CellError>>()?;
+        Ok((others, paid))
+    }
+
+    /// The output of another system, and what was paid for it now.
     ///
     /// # Errors
     /// The run is being stopped.
     async fn partner_output(
         &self,
         row: &Row,
-        ordinal: u64,
-        judge: &ReadyJudge,
+        partner: usize,
+        trial: u32,
     ) -> Result<(Option<Arc<Value>>, Money), CellError> {
-        let (_, system, trial) = self.plan.place(ordinal);
-        let Some(partner) = judge.partner(system) else { return Ok((None, Money::ZERO)) };
         let (partner, trial) = (&self.systems.systems[partner], self.plan.paired_trial(partner, trial));
         if self.resolver.given.is_some() {
             let cell = self.resolver.given_cell(row, partner, trial).ok().flatten();
@@ -126,7 +148,7 @@ impl RunContext {
         keys: JudgmentKeys,
         row: &Row,
         output: &Value,
-        other: Option<&Value>,
+        others: &[Option<Arc<Value>>],
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
         let find = || self.resolver.judgment(keys).ok().flatten();
@@ -139,8 +161,9 @@ impl RunContext {
             return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..judgment });
         }
         let seed = self.plan.run.seed;
+        let others: Vec<Option<&Value>> = others.iter().map(Option::as_deref).collect();
         let machine = || -> Box<dyn Machine<Done = Verdict>> {
-            Box::new(judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other))
+            Box::new(judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, &others))
         };
         let target = Target {
             who: judge.who.clone(),
@@ -164,6 +187,7 @@ impl RunContext {
         let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
         let metric_index = |name: &str| judge.metrics.iter().find(|(metric, _)| metric == name).map(|(_, at)| *at);
         let rounds = verdict.rounds.iter().map(|round| JudgeRound {
+            opponent: round.opponent,
             swapped: round.swapped,
             scores: round.scores.iter().filter_map(|(name, value)| Some((metric_index(name)?, *value))).collect(),
         });

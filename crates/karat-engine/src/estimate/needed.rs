@@ -67,8 +67,8 @@ impl EstimateContext<'_> {
     /// The calls of a cell with nothing cached.
     pub fn all_calls(&self, place: &PlannedCell<'_>, start: KnownOutput) -> Vec<NeededCalls> {
         let Ok((mut needed, known)) = self.step_calls(place, 0, start) else { return Vec::new() };
-        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.at));
-        needed.extend(judges.map(|judge| self.judgment_calls(place.row, &known, judge, None)));
+        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.row.sample.row, place.at));
+        needed.extend(judges.map(|judge| self.judgment_calls(place, &known, judge, None)));
         needed.extend(self.needed_texts(place.row, &known, |_| false));
         needed
     }
@@ -175,8 +175,14 @@ impl EstimateContext<'_> {
         Some(NeededCalls { key: None, who: Recipient::Model(model), sum, likely: None, fee: None })
     }
 
-    pub fn judgment_calls(&self, row: &Row, known: &KnownOutput, judge: &ReadyJudge, key: Option<Key>) -> NeededCalls {
-        let sum = judge_sum(row, judge, known, self.plan.header.run.seed);
+    pub fn judgment_calls(
+        &self,
+        place: &PlannedCell<'_>,
+        known: &KnownOutput,
+        judge: &ReadyJudge,
+        key: Option<Key>,
+    ) -> NeededCalls {
+        let sum = judge_sum(place, judge, known, self.plan.header.run.seed);
         let scorer = self.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
         let likely = self.usage_history.judgment_usage(scorer, &judge.model.id);
         NeededCalls { key, who: Recipient::Judge(judge.model.clone()), sum, likely, fee: None }
@@ -220,13 +226,15 @@ fn placeholder_output(tokens: u64) -> Value {
     Value::from(" the".repeat(usize::try_from(tokens).unwrap_or_default()))
 }
 
-fn judge_sum(row: &Row, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> CallSum {
+fn judge_sum(place: &PlannedCell<'_>, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> CallSum {
+    let row = place.row;
+    let others = judge.partners.of(row.sample.row, place.at).len();
     let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
     let (calls, input, sure) = match known {
         KnownOutput::Output(output) => {
             let input = JudgeInput { sample: &row.shown, output, seed };
-            // The other output of a pair is assumed to be as long as this one.
-            match judge.machine.against(input, Some(&**output)).poll(Vec::new()) {
+            // The other outputs of pairs are assumed to be as long as this one.
+            match judge.machine.against(input, &vec![Some(&**output); others]).poll(Vec::new()) {
                 Turn::Ask(asks) => {
                     let tokens = asks.iter().map(prompt_tokens).sum();
                     (asks.len() as u64, exactly(tokens), tokens)
@@ -238,10 +246,11 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> C
         KnownOutput::Length(least, most) => {
             let pieces = judge.machine.expected_calls(&row.shown, seed);
             // A pair shows two outputs; an output judged in pieces is shown in pieces and once as a whole.
-            let times = if judge.partners.is_some() || pieces > 1 { 2 } else { 1 };
+            let times = if judge.is_of_pairs() || pieces > 1 { 2 } else { 1 };
             let beside = pieces * judge.rubric_tokens + row_tokens(row);
-            let input = |length: &u64| judge.rounds * (times * length + beside);
-            (judge.rounds * pieces, (input(least), input(most)), judge.rounds * pieces * judge.rubric_tokens)
+            let rounds = judge.rounds * others.max(1) as u64;
+            let input = |length: &u64| rounds * (times * length + beside);
+            (rounds * pieces, (input(least), input(most)), rounds * pieces * judge.rubric_tokens)
         }
     };
     let (output, most) = (calls * output, 1 + judge.reasks);

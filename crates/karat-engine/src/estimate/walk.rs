@@ -206,25 +206,22 @@ impl<'a> EstimateWalk<'a> {
     ) -> Result<bool, EngineError> {
         let row = place.row;
         let mut all_are_made = true;
-        for judge in self.context.systems.judges.iter().filter(|judge| judge.is_asked(place.at)) {
+        for judge in self.context.systems.judges.iter().filter(|judge| judge.is_asked(row.sample.row, place.at)) {
             if present.contains(&(judge.scorer, judge.judge)) {
                 all_are_made = false;
                 continue;
             }
-            let other = match judge.partner(place.at) {
-                Some(partner) => self.context.resolver.existing_output(row, partner, place.trial)?,
-                None => None,
-            };
-            let is_known = judge.partners.is_none() || other.is_some();
             let resolver = &self.context.resolver;
-            let keys = |output, other| resolver.judgment_keys(row, judge, output, other);
+            let others = resolver.existing_others(row, judge, (place.at, place.trial))?;
+            let is_known = others.iter().all(Option::is_some);
+            let keys = |output| resolver.judgment_keys(row, judge, output, &others);
             let (keys, exists) = match (known, place.keys.last()) {
                 (KnownOutput::Output(output), _) if is_known => {
-                    let keys = keys(output_key(output), other.as_deref());
+                    let keys = keys(output_key(output));
                     (Some(keys), resolver.has_judgment(keys)?)
                 }
                 // Cells that share their last step share its output, whatever it will be.
-                (_, Some(last)) if judge.partners.is_none() => (Some(keys(*last, None)), false),
+                (_, Some(last)) if !judge.is_of_pairs() => (Some(keys(*last)), false),
                 _ => (None, false),
             };
             if exists {
@@ -233,7 +230,7 @@ impl<'a> EstimateWalk<'a> {
                 continue;
             }
             self.counts.judgments_fresh += 1;
-            needed.push(self.context.judgment_calls(row, known, judge, keys.map(|keys| keys.own)));
+            needed.push(self.context.judgment_calls(place, known, judge, keys.map(|keys| keys.own)));
         }
         Ok(all_are_made)
     }

@@ -8,7 +8,7 @@ use karat_scoring::judge::RubricJudge;
 use karat_scoring::scorer::Scorer;
 use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
-use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, Reads, Score};
+use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, PairDesign, Reads, Score};
 
 use crate::call::target::{AgentTargets, Target};
 use crate::cell::deadline::CellDeadline;
@@ -104,9 +104,9 @@ pub(crate) struct ReadyJudge {
     pub version: Option<String>,
     /// Metric index by dimension.
     pub metrics: Vec<(String, u16)>,
-    /// By system: the system whose output it is compared with; `None` for judges of single outputs.
-    pub partners: Option<Vec<Option<usize>>>,
-    /// The number of rounds per output.
+    /// The systems whose outputs a judged one is compared with.
+    pub partners: Partners,
+    /// The number of rounds per output and other output.
     pub rounds: u64,
     /// Declared maximum of output tokens.
     pub max_tokens: Option<u32>,
@@ -114,6 +114,36 @@ pub(crate) struct ReadyJudge {
     pub reasks: u64,
     /// Estimated tokens of the rubric in a prompt.
     pub rubric_tokens: u64,
+}
+
+/// The systems whose outputs a judge compares with that of a cell.
+pub(crate) enum Partners {
+    /// It judges single outputs.
+    None,
+    /// By system.
+    One(Vec<Option<usize>>),
+    /// Many, as a design says.
+    Design(PairDesign),
+}
+
+impl Partners {
+    /// The systems that are compared with one in a row of the plan.
+    pub fn of(&self, row: u64, system: usize) -> Vec<usize> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(partners) => partners.get(system).copied().flatten().into_iter().collect(),
+            Self::Design(design) => design.opponents(row, system),
+        }
+    }
+
+    /// Every system that some other one is compared with.
+    pub fn all(&self, systems: usize) -> Vec<usize> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(partners) => partners.iter().flatten().copied().collect(),
+            Self::Design(_) => (0..systems).collect(),
+        }
+    }
 }
 
 /// The keys under which a judgment is stored.
@@ -198,13 +228,13 @@ impl ReadyJudge {
         stored.rounds.iter().map(moved).collect()
     }
 
-    /// The system whose output is compared with that of a system.
-    pub fn partner(&self, system: usize) -> Option<usize> {
-        self.partners.as_ref()?.get(system).copied().flatten()
+    /// Returns whether the judge compares outputs.
+    pub fn is_of_pairs(&self) -> bool {
+        !matches!(self.partners, Partners::None)
     }
 
-    /// Returns whether the judge grades outputs of a system: it does not grade the other side of its pairs.
-    pub fn is_asked(&self, system: usize) -> bool {
-        self.partners.is_none() || self.partner(system).is_some()
+    /// Returns whether the judge grades outputs of a system in a row: it does not grade the other side of its pairs.
+    pub fn is_asked(&self, row: u64, system: usize) -> bool {
+        !self.is_of_pairs() || !self.partners.of(row, system).is_empty()
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer;
 use karat_text::template::Context;
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, ScorerKind, UserSpec};
+use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, ScorerKind, UserSpec};
 use serde_json::{Value, json};
 
 use crate::EngineError;
 use crate::estimate::tokens;
 use crate::plan::privacy::Privacy;
-use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
 use crate::plan::services::placeholder_services;
 use crate::reuse::identity::{instrument_identity, run_only_identity};
 use crate::reuse::identity_parts;
@@ -181,8 +181,8 @@ fn mark_shared(systems: &mut [ReadySystem]) {
 
 /// Marks outputs that judges compare with as shared: their own cells need them, too.
 fn share_partners(systems: &mut [ReadySystem], judges: &[ReadyJudge]) {
-    let partners: BTreeSet<usize> =
-        judges.iter().flat_map(|judge| judge.partners.iter().flatten().flatten().copied()).collect();
+    let count = systems.len();
+    let partners: BTreeSet<usize> = judges.iter().flat_map(|judge| judge.partners.all(count)).collect();
     for partner in partners {
         if let Some(last) = systems.get_mut(partner).and_then(|system| system.chain.last_mut()) {
             last.shared = true;
@@ -238,10 +238,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 max_tokens: rubric.parameters.max_tokens,
                 reasks: u64::from(rubric.rubric.invalid.reask),
                 rounds: u64::from(rubric.rounds()),
-                partners: rubric
-                    .versus
-                    .as_ref()
-                    .map(|versus| (0..plan.systems.len()).map(|system| plan.partner(versus, system)).collect()),
+                partners: partners(plan, rubric),
                 rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimate_tokens(&text)),
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
@@ -250,6 +247,16 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
         }
     }
     Ok(ready)
+}
+
+fn partners(plan: &PlanHeader, rubric: &RubricScorer) -> Partners {
+    match (&rubric.versus, plan.pair_design(rubric)) {
+        (None, _) => Partners::None,
+        (Some(_), Some(design)) => Partners::Design(design),
+        (Some(versus), None) => {
+            Partners::One((0..plan.systems.len()).map(|system| plan.partner(versus, system)).collect())
+        }
+    }
 }
 
 /// Indices of a scorer's metrics.

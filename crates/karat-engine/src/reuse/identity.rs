@@ -18,11 +18,23 @@ pub(crate) fn recorded_key(output: &Value) -> Key {
     KeyBuilder::new("karat/recorded/1").value(output).finish()
 }
 
-/// Key of the subject of a judgment: an output, or a pair of outputs.
-pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
-    match other {
-        None => output,
-        Some(other) => KeyBuilder::new("karat/pair/1").key(output).key(output_key(other)).finish(),
+/// The outputs that a judged one is compared with; `None` is one that there is not.
+pub(crate) type OtherOutputs = Vec<Option<Arc<Value>>>;
+
+/// Key of the subject of a judgment: an output, or an output and those that it is compared with. A tournament's
+/// judgments hold a game for each of the others, so `is_tournament` is part of the key.
+pub(crate) fn subject_key(output: Key, others: &[Option<Arc<Value>>], is_tournament: bool) -> Key {
+    match (is_tournament, others) {
+        (true, _) => {
+            let subject = KeyBuilder::new("karat/pairs/1").key(output);
+            let others = others.iter().fold(subject, |subject, other| match other {
+                Some(other) => subject.key(output_key(other)),
+                None => subject.text("absent"),
+            });
+            others.finish()
+        }
+        (false, [Some(other), ..]) => KeyBuilder::new("karat/pair/1").key(output).key(output_key(other)).finish(),
+        (false, _) => output,
     }
 }
 

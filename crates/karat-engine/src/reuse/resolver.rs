@@ -17,10 +17,10 @@ use crate::EngineError;
 use crate::cell::files::RecordedFiles;
 use crate::cell::row::{Row, step_input};
 use crate::cell::step_outcome::Reason;
-use crate::plan::ready::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem};
+use crate::plan::ready::{JudgmentKeys, Partners, ReadyJudge, ReadyStep, ReadySystem};
 use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierRun};
-use crate::reuse::identity::{recorded_key, subject_key};
+use crate::reuse::identity::{OtherOutputs, recorded_key, subject_key};
 use crate::run::remaining::{RecordedParts, Remaining};
 use crate::steps::{Metered, StepEnd};
 
@@ -179,9 +179,30 @@ impl Resolver {
         Ok(self.step(*last)?.map(|stored| stored.record.output))
     }
 
-    /// Keys of a judge's judgment of an output, or of a pair of outputs.
-    pub fn judgment_keys(&self, row: &Row, judge: &ReadyJudge, output: Key, other: Option<&Value>) -> JudgmentKeys {
-        judge.keys(subject_key(output, other), row.digests.get(&self.systems.reads, judge.reads))
+    /// Those of the other outputs of a judge's pairs that need no call.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn existing_others(
+        &self,
+        row: &Row,
+        judge: &ReadyJudge,
+        (at, trial): (usize, u32),
+    ) -> Result<OtherOutputs, EngineError> {
+        let partners = judge.partners.of(row.sample.row, at);
+        partners.into_iter().map(|partner| self.existing_output(row, partner, trial)).collect()
+    }
+
+    /// Keys of a judge's judgment of an output, or of an output and those that it is compared with.
+    pub fn judgment_keys(
+        &self,
+        row: &Row,
+        judge: &ReadyJudge,
+        output: Key,
+        others: &[Option<Arc<Value>>],
+    ) -> JudgmentKeys {
+        let subject = subject_key(output, others, matches!(judge.partners, Partners::Design(_)));
+        judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads))
     }
 
     /// The stored judgment under these keys.

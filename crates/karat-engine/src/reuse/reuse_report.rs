@@ -261,14 +261,11 @@ impl ReuseReporter<'_> {
         let last = self.history.latest(name)?;
         let output = self.output_status(row, reads, at, trial, last.as_ref())?;
         let judges = if output.status.is_judged() { &self.systems.judges[..] } else { &[] };
-        let judgments = judges.iter().filter(|judge| judge.is_asked(at)).map(|judge| {
-            let Some(partner) = judge.partner(at) else {
-                return self.judgment_reuse(row, reads, judge, output.value.as_deref(), None, last.as_ref());
-            };
-            let other = self.resolver.existing_output(row, partner, trial)?;
+        let judgments = judges.iter().filter(|judge| judge.is_asked(row.sample.row, at)).map(|judge| {
+            let others = self.resolver.existing_others(row, judge, (at, trial))?;
             // Half a pair is not judged: the judgment follows when both outputs exist.
-            let judged = output.value.as_deref().filter(|_| other.is_some());
-            self.judgment_reuse(row, reads, judge, judged, other.as_deref(), last.as_ref())
+            let judged = output.value.as_deref().filter(|_| others.iter().all(Option::is_some));
+            self.judgment_reuse(row, reads, judge, judged, &others, last.as_ref())
         });
         Ok(CellReuse {
             cell: ordinal,
@@ -362,14 +359,14 @@ impl ReuseReporter<'_> {
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         output: Option<&Value>,
-        other: Option<&Value>,
+        others: &[Option<Arc<Value>>],
         last: Option<&EarlierCell<'_>>,
     ) -> Result<JudgmentReuse, EngineError> {
         let plan = &self.plan.header;
         let scorer = plan.scorers[usize::from(judge.scorer)].id.clone();
         let status = match output {
             None => ReuseStatus::Follows,
-            Some(output) => self.judgment_status(row, reads, judge, &scorer, (output, other), last)?,
+            Some(output) => self.judgment_status(row, reads, judge, &scorer, (output, others), last)?,
         };
         Ok(JudgmentReuse { scorer, judge: judge.model.id.clone(), standing: status })
     }
@@ -380,11 +377,11 @@ impl ReuseReporter<'_> {
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         scorer: &str,
-        (output, other): (&Value, Option<&Value>),
+        (output, others): (&Value, &[Option<Arc<Value>>]),
         last: Option<&EarlierCell<'_>>,
     ) -> Result<ReuseStatus, EngineError> {
         let output = output_key(output);
-        let keys = self.resolver.judgment_keys(row, judge, output, other);
+        let keys = self.resolver.judgment_keys(row, judge, output, others);
         if let Some(stored) = self.resolver.judgment(keys)? {
             return Ok(ReuseStatus::Reused { run: stored.run, made_at: stored.run_started_at });
         }

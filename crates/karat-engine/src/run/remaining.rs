@@ -55,8 +55,8 @@ impl Remaining {
         }
         let is_unscored = self.retry && finished.unscored.contains(ordinal);
         let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
-        let (_, system, _) = plan.place(ordinal);
-        let judges = systems.judges.iter().filter(|judge| judge.is_asked(system));
+        let (row, system, _) = plan.place(ordinal);
+        let judges = systems.judges.iter().filter(|judge| judge.is_asked(row, system));
         let (present, open): (Vec<_>, Vec<_>) =
             judges.map(|judge| (judge.scorer, judge.judge)).partition(|(scorer, judge)| {
                 let is_retried = self.retry && finished.is_unscored(ordinal, *scorer, *judge);

@@ -23,6 +23,7 @@ pub fn of_analysis(report: Report<'_>, analysed: &AnalysisResult) -> Vec<Block> 
         Outcome::Delta(found) => changes::delta::blocks(report, found),
         Outcome::Drift(found) => changes::drift::blocks(found),
         Outcome::Power(found) => changes::power::blocks(report, found),
+        Outcome::Ranking(found) => changes::ranking::blocks(found),
         Outcome::Leaderboards(found) => changes::leaderboards::blocks(report, found),
         Outcome::Agreement(found) => judging::agreement::blocks(report, found),
         Outcome::Calibration(found) => judging::calibration::blocks(found),

@@ -49,6 +49,7 @@ const DETAILS: &[Section] = &[
     summary::legend::write,
     summary::scorecards::write,
     summary::leaderboards::write,
+    changes::ranking::write,
     changes::delta::write,
     changes::baselines::write,
     samples::slices::write,

@@ -124,7 +124,8 @@ pub(crate) fn visible_checks(verdicts: &Verdicts) -> Vec<VisibleCheck<'_>> {
 
 /// Returns the name of a check: the gate, and the cells it concerns.
 pub(crate) fn check_name(decision: &Decision) -> String {
-    format!("{}{}", excerpt(&decision.id, WIDTH / 2), cells(decision))
+    let anchored = if decision.is_anchored { ", human-anchored" } else { "" };
+    format!("{}{}{anchored}", excerpt(&decision.id, WIDTH / 2), cells(decision))
 }
 
 /// Returns the sign of a bound.

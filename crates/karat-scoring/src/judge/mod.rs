@@ -126,13 +126,14 @@ impl RubricJudge {
 
     /// The machine that judges one output. Of a scorer with `versus` it says that there is nothing to compare with.
     pub fn machine(&self, input: JudgeInput<'_>) -> JudgeMachine {
-        self.against(input, None)
+        self.against(input, &[])
     }
 
-    /// The machine that judges one output against another one of the same sample, for scorers with `versus`; others do
-    /// not look at it.
-    pub fn against(&self, input: JudgeInput<'_>, other: Option<&Value>) -> JudgeMachine {
-        JudgeMachine::new(Arc::clone(&self.0), input, other)
+    /// The machine that judges one output against others of the same sample, for scorers with `versus`; other scorers
+    /// do not look at them. `None` stands for an output that there is not: it is no game. Scorers without `versus: all`
+    /// look at the first alone.
+    pub fn against(&self, input: JudgeInput<'_>, others: &[Option<&Value>]) -> JudgeMachine {
+        JudgeMachine::new(Arc::clone(&self.0), input, others)
     }
 
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be

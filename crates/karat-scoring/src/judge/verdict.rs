@@ -57,6 +57,8 @@ pub struct Verdict {
 /// One of several times that a judge was asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct VerdictRound {
+    /// Position of the other output of the pair among those that were given; 0 without a pair.
+    pub opponent: u16,
     /// True if the judged output was shown second.
     pub swapped: bool,
     /// Numbers by name; of a pair, 1 where the judged output is preferred, wherever it was shown.

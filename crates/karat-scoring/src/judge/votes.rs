@@ -5,7 +5,10 @@
 //! | `votes: k` | k, with lists in other orders | choices: what most say, ties by mean; numbers: mean |
 //! | `versus`, `orders: both` | each vote twice, each output first once | mean of 1 (preferred), ½, 0 |
 //!
-//! A vote that cannot be read is left out and noted; half a pair says nothing, so a pair needs both its orders.
+//! | `versus: all` | the rounds of a pair for each other output | mean over the other outputs |
+//!
+//! A vote that cannot be read is left out and noted; half a pair says nothing, so a pair needs both its orders. Of a
+//! tournament the readable pairs stay in `rounds` where another pair could not be read.
 
 use std::sync::Arc;
 
@@ -33,28 +36,54 @@ pub struct JudgeMachine {
 
 #[derive(Debug)]
 struct VoteRound {
+    opponent: u16,
     swapped: bool,
     /// The prefix of its ids.
     prefix: String,
-    machine: RoundMachine,
+    /// `None` where no call is needed: then there is a verdict.
+    machine: Option<RoundMachine>,
     verdict: Option<Verdict>,
 }
 
+/// The verdict of a round.
+#[derive(Debug)]
+struct CastVote {
+    opponent: u16,
+    swapped: bool,
+    verdict: Verdict,
+}
+
 impl JudgeMachine {
-    pub(super) fn new(setup: Arc<CompiledRubric>, input: JudgeInput<'_>, other: Option<&Value>) -> Self {
-        let other = other.filter(|_| setup.is_pair);
-        if let Some(verdict) = settle_incomplete_pair(&setup, input, other) {
-            return Self { setup, rounds: Vec::new(), asked: Vec::new(), settled: Some(Box::new(verdict)) };
+    pub(super) fn new(setup: Arc<CompiledRubric>, input: JudgeInput<'_>, others: &[Option<&Value>]) -> Self {
+        let others = if setup.is_tournament { others } else { others.get(..1).unwrap_or(&[None]) };
+        if !setup.is_tournament || others.iter().all(Option::is_none) {
+            let only = others.first().copied().flatten();
+            if let Some(verdict) = settle_incomplete_pair(&setup, input, only) {
+                return Self { setup, rounds: Vec::new(), asked: Vec::new(), settled: Some(Box::new(verdict)) };
+            }
         }
-        let orders: &[bool] = if setup.is_pair && setup.orders == PairOrders::Both { &[false, true] } else { &[false] };
-        let rounds = (0..setup.votes).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
-        let rounds = rounds.map(|(vote, swapped)| {
-            let prefix = round_prefix(vote, swapped);
-            let machine = RoundMachine::new(Arc::clone(&setup), RoundInput { input, other, vote, swapped });
-            VoteRound { swapped, prefix, machine, verdict: None }
-        });
-        Self { rounds: rounds.collect(), asked: Vec::new(), settled: None, setup }
+        let rounds = others.iter().enumerate().flat_map(|(at, other)| pair_rounds(&setup, input, at, *other)).collect();
+        Self { rounds, asked: Vec::new(), settled: None, setup }
     }
+}
+
+/// The rounds of one pair, or of a single output.
+fn pair_rounds(setup: &Arc<CompiledRubric>, input: JudgeInput<'_>, at: usize, other: Option<&Value>) -> Vec<VoteRound> {
+    let (other, opponent) = (other.filter(|_| setup.is_pair), u16::try_from(at).unwrap_or(u16::MAX));
+    if let Some(verdict) = settle_incomplete_pair(setup, input, other) {
+        let verdict = other.is_some().then_some(verdict);
+        let prefix = String::new();
+        let settled = |verdict| VoteRound { opponent, swapped: false, prefix, machine: None, verdict: Some(verdict) };
+        return verdict.map(settled).into_iter().collect();
+    }
+    let orders: &[bool] = if setup.is_pair && setup.orders == PairOrders::Both { &[false, true] } else { &[false] };
+    let rounds = (0..setup.votes).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
+    let rounds = rounds.map(|(vote, swapped)| {
+        let prefix = round_prefix(u32::from(opponent), vote, swapped);
+        let machine = RoundMachine::new(Arc::clone(setup), RoundInput { input, other, vote, swapped });
+        VoteRound { opponent, swapped, prefix, machine: Some(machine), verdict: None }
+    });
+    rounds.collect()
 }
 
 /// The verdict on a pair of which an output is missing: what is there is better than nothing.
@@ -91,10 +120,8 @@ impl Machine for JudgeMachine {
         }
         let mut asks = Vec::new();
         for (at, (round, given)) in self.rounds.iter_mut().zip(given).enumerate() {
-            if round.verdict.is_some() {
-                continue;
-            }
-            match round.machine.poll(given) {
+            let Some(machine) = round.machine.as_mut().filter(|_| round.verdict.is_none()) else { continue };
+            match machine.poll(given) {
                 Turn::Done(verdict) => round.verdict = Some(verdict),
                 Turn::Ask(wanted) => {
                     self.asked.extend(wanted.iter().map(|_| at));
@@ -107,28 +134,35 @@ impl Machine for JudgeMachine {
             return Turn::Ask(asks);
         }
         let rounds = std::mem::take(&mut self.rounds);
-        let verdicts = rounds.into_iter().filter_map(|round| Some((round.swapped, round.verdict?))).collect();
-        Turn::Done(merge_verdicts(&self.setup, verdicts))
+        let cast = rounds.into_iter().filter_map(|round| {
+            let verdict = round.verdict?;
+            Some(CastVote { opponent: round.opponent, swapped: round.swapped, verdict })
+        });
+        Turn::Done(merge_verdicts(&self.setup, cast.collect()))
     }
 }
 
 /// The verdicts of all rounds as one.
-fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<(bool, Verdict)>) -> Verdict {
+fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<CastVote>) -> Verdict {
     if verdicts.len() < 2 && !setup.is_pair {
-        return verdicts.pop().map(|(_, verdict)| verdict).unwrap_or_default();
+        return verdicts.pop().map(|vote| vote.verdict).unwrap_or_default();
     }
-    verdicts.iter_mut().filter(|(swapped, _)| *swapped).for_each(|(_, verdict)| invert_scores(verdict));
-    let failed = verdicts.iter().filter(|(_, verdict)| verdict.error.is_some()).count();
+    verdicts.iter_mut().filter(|vote| vote.swapped).for_each(|vote| invert_scores(&mut vote.verdict));
+    let failed = verdicts.iter().filter(|vote| vote.verdict.error.is_some()).count();
     let counts_in_part = !setup.is_pair && failed < verdicts.len();
-    let mut notes: Vec<Note> =
-        verdicts.iter_mut().flat_map(|(_, verdict)| std::mem::take(&mut verdict.notes)).collect();
-    let error = verdicts.iter().find_map(|(_, verdict)| verdict.error.clone());
-    let seed = verdicts.first().map_or(0, |(_, verdict)| verdict.shuffle_seed);
+    let mut notes: Vec<Note> = verdicts.iter_mut().flat_map(|vote| std::mem::take(&mut vote.verdict.notes)).collect();
+    let error = verdicts.iter().find_map(|vote| vote.verdict.error.clone());
+    let seed = verdicts.first().map_or(0, |vote| vote.verdict.shuffle_seed);
     if let (Some(error), false) = (&error, counts_in_part) {
         let failed: CellError = error.clone();
+        // Games against other outputs count, though the judgment as a whole does not.
+        let half = |vote: &CastVote| vote.verdict.error.is_some().then_some(vote.opponent);
+        let halves: Vec<u16> = verdicts.iter().filter_map(half).collect();
+        verdicts.retain(|vote| setup.is_tournament && !halves.contains(&vote.opponent));
         return Verdict {
             shuffle_seed: seed,
             notes: count_notes(notes),
+            rounds: verdict_rounds(&verdicts),
             ..Verdict::without_scores(setup.names(), failed)
         };
     }
@@ -136,20 +170,36 @@ fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<(bool, Verdict)>) ->
         let text = format!("{failed} of {} votes could not be read and are left out", verdicts.len());
         notes.push(note(NoteKind::Lenience, text));
     }
-    verdicts.retain(|(_, verdict)| verdict.error.is_none());
-    let scores = merge_scores(setup, &verdicts);
-    let rounds = verdicts.iter().map(|(swapped, verdict)| {
-        let numbers = verdict.scores.iter().filter_map(|(name, score)| Some((name.clone(), score.number()?)));
-        VerdictRound { swapped: *swapped, scores: numbers.collect() }
-    });
-    let rounds = rounds.collect();
-    let rung = verdicts.iter().filter_map(|(_, verdict)| verdict.rung).max();
+    verdicts.retain(|vote| vote.verdict.error.is_none());
+    let scores = mean_over_opponents(setup, &verdicts);
+    let rounds = verdict_rounds(&verdicts);
+    let rung = verdicts.iter().filter_map(|vote| vote.verdict.rung).max();
     let reasoning = join_reasonings(setup, &verdicts);
-    let mut caps: Vec<String> = verdicts.iter().flat_map(|(_, verdict)| verdict.caps.clone()).collect();
+    let mut caps: Vec<String> = verdicts.iter().flat_map(|vote| vote.verdict.caps.clone()).collect();
     caps.sort_unstable();
     caps.dedup();
-    let first = verdicts.into_iter().next().map(|(_, verdict)| verdict).unwrap_or_default();
+    let first = verdicts.into_iter().next().map(|vote| vote.verdict).unwrap_or_default();
     Verdict { scores, reasoning, caps, rung, rounds, notes: count_notes(notes), ..first }
+}
+
+fn verdict_rounds(verdicts: &[CastVote]) -> Vec<VerdictRound> {
+    let rounds = verdicts.iter().map(|vote| {
+        let numbers = vote.verdict.scores.iter().filter_map(|(name, score)| Some((name.clone(), score.number()?)));
+        VerdictRound { opponent: vote.opponent, swapped: vote.swapped, scores: numbers.collect() }
+    });
+    rounds.collect()
+}
+
+/// The scores of a judgment: of each pair, then their mean, however many votes a pair has.
+fn mean_over_opponents(setup: &CompiledRubric, verdicts: &[CastVote]) -> Vec<(String, Score)> {
+    let pairs = verdicts.chunk_by(|a, b| a.opponent == b.opponent).map(|pair| merge_scores(setup, pair));
+    let pairs: Vec<Vec<(String, Score)>> = pairs.collect();
+    let [first, _, ..] = &pairs[..] else { return pairs.into_iter().next().unwrap_or_default() };
+    let scores = first.iter().enumerate().map(|(at, (name, _))| {
+        let of_pairs: Vec<&Score> = pairs.iter().filter_map(|pair| Some(&pair.get(at)?.1)).collect();
+        (name.clone(), merge_votes(&of_pairs, true, &Scale::Range { lo: 0.0, hi: 1.0, step: None }))
+    });
+    scores.collect()
 }
 
 /// The verdict on a pair from the other side.
@@ -162,9 +212,9 @@ fn invert_scores(verdict: &mut Verdict) {
 }
 
 /// A score per dimension, then the composite of these.
-fn merge_scores(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> Vec<(String, Score)> {
+fn merge_scores(setup: &CompiledRubric, verdicts: &[CastVote]) -> Vec<(String, Score)> {
     let said = |name: &str| -> Vec<&Score> {
-        let scores = verdicts.iter().flat_map(|(_, verdict)| &verdict.scores);
+        let scores = verdicts.iter().flat_map(|vote| &vote.verdict.scores);
         scores.filter(|(scored, _)| scored == name).map(|(_, score)| score).collect()
     };
     let dimensions: Vec<(&Dimension, Score)> = setup
@@ -179,7 +229,7 @@ fn merge_scores(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> Vec<(St
         let made = overall::overall(spec, &graded, Some(&given));
         // A cap has lowered the composite of a round: it holds for all.
         let capped = match (made.number(), given.number()) {
-            (Some(made), Some(given)) if verdicts.iter().any(|(_, it)| !it.caps.is_empty()) => {
+            (Some(made), Some(given)) if verdicts.iter().any(|vote| !vote.verdict.caps.is_empty()) => {
                 Score::value(made.min(given))
             }
             _ => made,
@@ -217,12 +267,16 @@ fn most_frequent(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 /// The judge's reasoning of each round.
-fn join_reasonings(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> String {
-    let explained = verdicts.iter().enumerate().filter(|(_, (_, verdict))| !verdict.reasoning.is_empty());
-    let lines = explained.map(|(at, (swapped, verdict))| match (setup.is_pair, swapped) {
-        (true, false) => format!("shown first: {}", verdict.reasoning),
-        (true, true) => format!("shown second: {}", verdict.reasoning),
-        (false, _) => format!("vote {}: {}", at + 1, verdict.reasoning),
+fn join_reasonings(setup: &CompiledRubric, verdicts: &[CastVote]) -> String {
+    let explained = verdicts.iter().enumerate().filter(|(_, vote)| !vote.verdict.reasoning.is_empty());
+    let lines = explained.map(|(at, vote)| {
+        let place = match (setup.is_pair, vote.swapped) {
+            (true, false) => "shown first".to_owned(),
+            (true, true) => "shown second".to_owned(),
+            (false, _) => format!("vote {}", at + 1),
+        };
+        let pair = if setup.is_tournament { format!("pair {}, ", vote.opponent + 1) } else { String::new() };
+        format!("{pair}{place}: {}", vote.verdict.reasoning)
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -163,6 +163,7 @@ impl<C: Completer> CompleterJudge<C> {
             judges: Vec::new(),
             votes: 1,
             versus: None,
+            pairs_per_sample: None,
             only_where: None,
             orders: PairOrders::default(),
             consensus: Consensus::default(),

@@ -28,7 +28,7 @@ const CHUNK: usize = 64;
 
 /// One replicate per resample, in order. Each chunk of [`CHUNK`] has its own stream of the seed, so
 /// the threads share nothing.
-pub(super) fn replicate<T: Copy + Default + Send>(
+pub(super) fn replicate<T: Clone + Default + Send>(
     resampling: &Resampling,
     resample: impl Fn(&mut Draws) -> T + Sync,
 ) -> Vec<T> {
@@ -74,6 +74,23 @@ pub fn bootstrap_indices(
         statistic(&drawn)
     });
     collect(estimate, replicates)
+}
+
+/// Any function of `n` indices below `n` that are drawn with replacement, for each resample in order; for statistics with
+/// several values. Nothing when `n` is 0.
+pub fn resample_indices<T: Clone + Default + Send>(
+    n: usize,
+    resampling: &Resampling,
+    statistic: impl Fn(&[usize]) -> T + Sync,
+) -> Vec<T> {
+    if n == 0 {
+        return Vec::new();
+    }
+    replicate(resampling, |draws| {
+        let mut drawn = Vec::with_capacity(n);
+        draws.visit(n, n, |index| drawn.push(index));
+        statistic(&drawn)
+    })
 }
 
 /// Bootstraps any statistic of a sample, such as a median. For a mean, [`super::bootstrap_mean`] is

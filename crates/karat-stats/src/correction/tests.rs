@@ -34,7 +34,7 @@ fn coverage(labels: usize, runs: u64) -> f64 {
     held / runs as f64
 }
 
-/// BY-03: simulated coverage of the human-anchored mean is 93–97 % at 50, 100 and 300 labels.
+/// BY-03, HU-40: simulated coverage of the human-anchored mean is 93–97 % at 50, 100 and 300 labels.
 #[test]
 fn anchored_intervals_hold_what_they_promise() {
     for labels in [50, 100, 300] {

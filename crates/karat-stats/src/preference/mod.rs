@@ -1,4 +1,4 @@
-//! Pairwise preference: Bradley-Terry, Davidson ties, position bias.
+//! Pairwise preference: Bradley-Terry, Davidson ties, position bias, rankings.
 //!
 //! ```
 //! use karat_stats::preference::{Games, Pairing, bradley_terry};
@@ -15,6 +15,9 @@ mod davidson;
 mod games;
 mod information;
 mod position_bias;
+mod ranking;
+#[cfg(test)]
+mod ranking_tests;
 #[cfg(test)]
 mod tests;
 
@@ -22,3 +25,6 @@ pub use bradley_terry::{BradleyTerry, bradley_terry};
 pub use davidson::{Davidson, davidson};
 pub use games::{Games, Pairing};
 pub use position_bias::{PositionBias, Preferred, position_bias};
+pub use ranking::{
+    DAVIDSON_FROM, NoMaximum, PRIOR_PSEUDO_WINS, PreferenceModel, RankedModel, RankedPair, Ranking, rank_models,
+};

@@ -10,8 +10,8 @@ use super::score::{finite, pack_scores, unpack_scores};
 use crate::block::pack::{Damage, Packer, Unpacker};
 
 /// Format version. 2 added the time at which a reused judgment was made, 3 the rounds of a judge that was asked
-/// several times, 4 the models that answered.
-const VERSION: u8 = 5;
+/// several times, 4 the models that answered, 6 the other side of each round.
+const VERSION: u8 = 6;
 
 /// Returns `true` if the judgment has neither an error nor an unscored metric, so that other runs may reuse it.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
@@ -44,16 +44,18 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
 
 fn pack_round(packer: &mut Packer, round: &JudgeRound) {
     packer.byte(u8::from(round.swapped));
+    packer.number(u64::from(round.opponent));
     packer.list(&round.scores, |packer, (metric, value)| {
         packer.number(u64::from(*metric));
         packer.float(*value);
     });
 }
 
-fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<JudgeRound, Damage> {
+fn unpack_round(unpacker: &mut Unpacker<'_>, version: u8) -> Result<JudgeRound, Damage> {
     let swapped = unpacker.flag()?;
+    let opponent = if version > 5 { unpacker.number()? } else { 0 };
     let scores = unpacker.list(|unpacker| Ok((unpacker.number()?, finite(unpacker)?)))?;
-    Ok(JudgeRound { swapped, scores })
+    Ok(JudgeRound { opponent, swapped, scores })
 }
 
 /// Unpacks a judgment.
@@ -85,7 +87,7 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         judgment.made_at = unpacker.option(Unpacker::moment)?;
     }
     if version > 2 {
-        judgment.rounds = unpacker.list(unpack_round)?;
+        judgment.rounds = unpacker.list(|unpacker| unpack_round(unpacker, version))?;
     }
     judgment.answered = unpack_answered(&mut unpacker)?;
     unpacker.end()?;

@@ -24,7 +24,8 @@ pub(super) static SCORER: Object = Object::new(
         may("judges", TEXTS, "Judges of this scorer, in place of the suite's.", "[gpt-5]"),
         may("votes", Shape::Integer(1), "Number of times that each judge grades a cell.", "3"),
         may("orders", Shape::Words(&["both", "one"]), "Whether a pair is judged in both orders or in one.", "both"),
-        may("versus", Shape::Text, "System to compare outputs with: `variant:ID` or `model:ID`.", "variant:short"),
+        may("versus", Shape::Text, "System to compare outputs with: `variant:ID` or `model:ID`; `all` compares every system with every other.", "all"),
+        may("pairs", Shape::Object(&PAIRS), "Which pairs `versus: all` compares; without it all of them.", "{ per_sample: 4 }"),
         may("consensus", Shape::Object(&CONSENSUS), "How the scores of several judges become one.", "{ method: median }"),
         may("labels", Shape::File, "File with scores by people, to calibrate the judges.", "data/labels.jsonl"),
         may("canary", Shape::Object(&CANARY), "Frozen judgments that a schedule with `task: canary` repeats, to notice a judge that changed.", "{ source: golden }"),
@@ -37,7 +38,7 @@ pub(super) static SCORER: Object = Object::new(
 
 /// Keys that only a scorer with a rubric may have.
 pub(crate) const RUBRIC_ONLY: &[&str] =
-    &["judges", "votes", "orders", "versus", "consensus", "labels", "canary", "parameters", "timeout"];
+    &["judges", "votes", "orders", "versus", "pairs", "consensus", "labels", "canary", "parameters", "timeout"];
 
 static CONSENSUS: Object = Object::new(
     "consensus",
@@ -52,6 +53,16 @@ static CONSENSUS: Object = Object::new(
         may("min_judges", Shape::Integer(1), "Number of judges below which a score is flagged with a warning.", "2"),
         may("flag_variance", super::POSITIVE, "Variance between judges above which a cell is flagged.", "2.0"),
     ],
+);
+
+static PAIRS: Object = Object::new(
+    "pairs",
+    &[may(
+        "per_sample",
+        Shape::Integer(1),
+        "Number of pairs that are compared for each sample, drawn so that all pairs are compared equally often.",
+        "4",
+    )],
 );
 
 static CANARY: Object = Object::new(

@@ -117,6 +117,7 @@ impl PrivacySpec {
 
 impl PlanHeader {
     /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
+    /// Of a tournament there are many: see [`PlanHeader::pair_design`].
     pub fn partner(&self, versus: &Versus, system: usize) -> Option<usize> {
         let spec = self.systems.get(system)?;
         let is_partner = |other: usize| {
@@ -127,6 +128,7 @@ impl PlanHeader {
                         && (it.model == spec.model || it.model.is_none() || spec.model.is_none())
                 }
                 Versus::Model(id) => it.variant == spec.variant && self.system_model(other)?.id == *id,
+                Versus::All => false,
             })
         };
         (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)

@@ -1,8 +1,8 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with
-//!   `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` (with `pairs.rs`)
+//!   and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod agent;
@@ -10,6 +10,7 @@ mod cap;
 mod gate;
 mod header;
 mod model;
+mod pairs;
 mod prompt;
 mod rubric;
 mod scorer;
@@ -25,6 +26,7 @@ pub use header::{
     PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
+pub use pairs::PairDesign;
 pub use prompt::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn};
 pub use rubric::{
     AbsentDimension, Better, BreakdownSpec, ChunkMerge, CountedShare, DiagnosticSpec, Dimension, FieldType,

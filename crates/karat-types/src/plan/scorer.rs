@@ -96,6 +96,9 @@ pub struct RubricScorer {
     /// The system that outputs are compared with: then the judge says which of two is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
+    /// Pairs that are compared in each sample, with [`Versus::All`]; all of them without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs_per_sample: Option<u32>,
     /// The orders in which a pair is shown.
     #[serde(default, skip_serializing_if = "PairOrders::is_both")]
     pub orders: PairOrders,
@@ -127,11 +130,16 @@ pub enum Versus {
     Variant(String),
     /// Of this model, in the same variant.
     Model(String),
+    /// Of every other system: a tournament.
+    All,
 }
 
 impl Versus {
-    /// From `variant:ID` or `model:ID`.
+    /// From `variant:ID`, `model:ID` or `all`.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.trim() == "all" {
+            return Some(Self::All);
+        }
         let (kind, id) = text.split_once(':')?;
         match (kind, id.trim()) {
             (_, "") => None,
@@ -147,6 +155,7 @@ impl fmt::Display for Versus {
         match self {
             Self::Variant(id) => write!(f, "variant:{id}"),
             Self::Model(id) => write!(f, "model:{id}"),
+            Self::All => f.write_str("all"),
         }
     }
 }
@@ -170,7 +179,7 @@ impl PairOrders {
 }
 
 impl RubricScorer {
-    /// The number of rounds per output and judge: votes × orders of a pair.
+    /// The number of rounds per output, judge and other output: votes × orders of a pair.
     pub fn rounds(&self) -> u32 {
         let orders = if self.versus.is_some() && self.orders == PairOrders::Both { 2 } else { 1 };
         self.votes.max(1) * orders

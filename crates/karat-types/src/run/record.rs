@@ -445,10 +445,18 @@ impl CellRecord {
 /// One of several times that a judge was asked about a cell: a vote, or one order of a pair.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JudgeRound {
+    /// Position, from 0, of the other output among those that the cell's output is compared with.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub opponent: u16,
     /// True if the cell's output was shown second.
     pub swapped: bool,
     /// Numbers by metric index; of a pair, 1 where the cell's output is preferred, wherever it was shown.
     pub scores: Vec<(u16, f64)>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_first(opponent: &u16) -> bool {
+    *opponent == 0
 }
 
 /// One judge's scores of one cell.

@@ -77,7 +77,7 @@ static METRICS: [MetricExample; 39] = [
 ];
 
 #[rustfmt::skip]
-static ANALYSES: [(&str, &str); 13] = [
+static ANALYSES: [(&str, &str); 14] = [
     ("agreement", "{ analysis: agreement, with: { scorer: quality } }"),
     ("balance", "{ analysis: balance, with: { by: [category] } }"),
     ("calibration", "{ analysis: calibration, with: { scorer: quality, agreement: icc } }"),
@@ -89,6 +89,7 @@ static ANALYSES: [(&str, &str); 13] = [
     ("judge_bias", "{ analysis: judge_bias, with: { scorer: quality, check: [length, style] } }"),
     ("missing_items", "{ analysis: missing_items, with: { items: $.claims, by: text, from: [raw] } }"),
     ("power", "{ analysis: power, with: { mde: 0.05 } }"),
+    ("ranking", "{ analysis: ranking, with: { scorer: quality } }"),
     ("slices", "{ analysis: slices, with: { by: [category, lang] } }"),
     ("summary_corpus", "{ analysis: summary_corpus, with: { scorer: quality } }"),
 ];

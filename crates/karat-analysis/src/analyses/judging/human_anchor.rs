@@ -8,8 +8,10 @@
 //! | `human` | mean(human) | to see the contribution of the judge |
 //! | `rogan_gladen` | (p + q₀ − 1) ÷ (q₀ + q₁ − 1) | pass/fail, with labels chosen by verdict |
 //!
-//! Labels shown to the judge as examples are left out, because it knows their answers. If the dataset names clusters,
-//! the interval is cluster-robust.
+//! Labels shown to the judge as examples are left out, because it knows their answers, and so are labels that name
+//! another `version` than the rubric has. If the dataset names clusters, the interval is cluster-robust.
+//!
+//! Every scorer with labels is anchored, whether the suite lists the analysis or not (HU-40).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use karat_stats::interval::{Interval, Level};
 use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, all_drawn_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
@@ -37,7 +40,8 @@ pub struct HumanAnchorOptions {
     /// The method: ppi++, unless the labels were chosen by the judge's verdicts.
     #[serde(default)]
     pub method: AnchorMethod,
-    /// A wanted width of the interval, in the metric's unit; the result states the labels that it needs.
+    /// A wanted width of the interval, in the metric's unit; the result states the labels that it needs. Default: a tenth
+    /// of the metric's range, if it has one.
     #[serde(default)]
     pub width: Option<f64>,
 }
@@ -69,6 +73,8 @@ pub struct HumanAnchor {
     pub labels: (u64, u64),
     /// Number of labels shown to judges as examples, which are left out.
     pub shown_to_judges: u64,
+    /// Number of labels given for another version of the rubric, which are left out.
+    pub other_version: u64,
     /// By metric and system, in the plan's order.
     pub figures: Vec<AnchoredFigure>,
 }
@@ -101,6 +107,9 @@ pub struct AnchoredFigure {
     /// Labels needed for the wanted width: with the judge, and without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels_needed: Option<(u64, u64)>,
+    /// Labels that are missing for the wanted width, with the judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels_missing: Option<u64>,
     /// The reason why there is no anchored figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -114,6 +123,9 @@ struct LabelledSums {
     n: f64,
 }
 
+/// The wanted width of an interval, as a share of the metric's range, where the suite states none.
+const USUAL_WIDTH: f64 = 0.1;
+
 struct HumanAnchorFold {
     options: HumanAnchorOptions,
     plan: Arc<PlanHeader>,
@@ -122,6 +134,7 @@ struct HumanAnchorFold {
     used: Vec<bool>,
     all: u64,
     shown: u64,
+    other_version: u64,
     /// By metric, system and sample.
     seen: BTreeMap<(usize, usize, usize), LabelledSums>,
 }
@@ -146,13 +159,16 @@ pub(in crate::analyses) fn build(
     }
     let shown = all_drawn_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
-    let labels: Vec<Label> = unseen.filter_map(|(_, row)| Label::from_row(row)).collect();
+    let is_current = |row: &Value| version_of(row).is_none_or(|version| Some(version) == rubric.rubric.version);
+    let (current, old): (Vec<_>, Vec<_>) = unseen.map(|(_, row)| row).partition(|row| is_current(row));
+    let labels: Vec<Label> = current.into_iter().filter_map(Label::from_row).collect();
     Ok(Some(Box::new(HumanAnchorFold {
         plan: plan.clone(),
         scorer,
         used: vec![false; labels.len()],
         all: rubric.labels.len() as u64,
         shown: shown.len() as u64,
+        other_version: old.len() as u64,
         labels,
         options,
         seen: BTreeMap::new(),
@@ -192,8 +208,18 @@ impl Analysis for HumanAnchorFold {
             method: self.options.method,
             labels: (self.used.iter().filter(|used| **used).count() as u64, self.all),
             shown_to_judges: self.shown,
+            other_version: self.other_version,
             figures,
         })
+    }
+}
+
+/// The version of the rubric that a row of a labels file names.
+fn version_of(row: &Value) -> Option<String> {
+    match row.get("version")? {
+        Value::String(version) => Some(version.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
     }
 }
 
@@ -250,6 +276,7 @@ impl HumanAnchorFold {
             lambda: None,
             worth: None,
             labels_needed: None,
+            labels_missing: None,
             why: None,
         };
         let outcome = match self.options.method {
@@ -264,7 +291,14 @@ impl HumanAnchorFold {
                 .map(|found| found.write(&samples, &mut figure)),
         };
         figure.why = outcome.err();
-        figure.labels_needed = self.options.width.and_then(|width| labels_needed(&samples, width, measure.level));
+        let wanted = self.options.width.or_else(|| spec.range.map(|(lo, hi)| USUAL_WIDTH * (hi - lo)));
+        let needed = wanted.and_then(|width| labels_needed(&samples, width, measure.level));
+        figure.labels_needed = needed.filter(|_| self.options.width.is_some());
+        // The formula plans for the average sample: what the interval has already reached needs no label.
+        let is_wide = |it: &Finding| it.interval().zip(wanted).is_none_or(|((lo, hi), width)| hi - lo > width);
+        let is_wide = figure.anchored.as_ref().is_none_or(is_wide);
+        let missing = needed.map(|(with, _)| with.saturating_sub(figure.labelled).max(1)).filter(|_| is_wide);
+        figure.labels_missing = missing;
         Some(figure)
     }
 }
@@ -506,5 +540,34 @@ mod tests {
         assert_eq!(figure.anchored.unwrap().method(), "PPI++, cluster t (CR1)");
         let refused = analyse(&run(json!({ "scorer": "other" }), lenient), &Options::default()).unwrap_err();
         assert!(refused.to_string().contains("not a scorer with judges"), "{refused}");
+    }
+
+    /// HU-40: a scorer with labels is anchored without being asked, beside its judge's figure; labels of another version
+    /// do not count, and what a wide interval lacks is stated.
+    #[test]
+    fn labels_anchor_without_being_asked() {
+        let mut run = run(json!({ "scorer": "quality" }), lenient);
+        let asked = found(&run);
+        let plan = Arc::make_mut(&mut run.header.plan);
+        plan.analyses.clear();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let figure = findings.anchored_figure("quality.overall", "model-a/variant-0").unwrap();
+        assert!(findings.analyses.iter().any(|it| it.id == "human_anchor"));
+        assert_eq!((Some(figure), figure.labels_missing), (asked.figures.first(), None));
+        let plan = Arc::make_mut(&mut run.header.plan);
+        let ScorerKind::Rubric(rubric) = &mut plan.scorers[0].kind else { panic!("no rubric") };
+        rubric.rubric.version = Some("2".to_owned());
+        rubric.labels.iter_mut().enumerate().for_each(|(at, row)| row["version"] = json!(if at < 4 { 2 } else { 1 }));
+        plan.analyses = vec![AnalysisSpec {
+            analysis: "human_anchor".to_owned(),
+            id: "anchor".to_owned(),
+            with: serde_json::Map::from_iter([
+                ("scorer".to_owned(), json!("quality")),
+                ("width".to_owned(), json!(0.1)),
+            ]),
+        }];
+        let anchor = found(&run);
+        assert_eq!((anchor.labels.0, anchor.other_version), (4, 46));
+        assert!(anchor.figures[0].labels_missing.is_some_and(|missing| missing > 0), "{anchor:?}");
     }
 }

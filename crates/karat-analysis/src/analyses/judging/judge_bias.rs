@@ -217,9 +217,13 @@ impl Analysis for JudgeBiasFold {
         }
         let judgments = || cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer);
         for judgment in judgments() {
-            for (metric, _) in judgment.scores.iter().filter(|_| judgment.rounds.len() > 1) {
+            // Each pair of a tournament has rounds of its own.
+            let pairs = judgment.rounds.chunk_by(|a, b| a.opponent == b.opponent).filter(|rounds| rounds.len() > 1);
+            for (rounds, (metric, _)) in
+                pairs.flat_map(|rounds| judgment.scores.iter().map(move |score| (rounds, score)))
+            {
                 let mut said = VoteRounds::default();
-                for round in &judgment.rounds {
+                for round in rounds {
                     let numbers = round.scores.iter().filter(|(at, _)| at == metric).map(|(_, number)| *number);
                     if round.swapped { said.swapped.extend(numbers) } else { said.straight.extend(numbers) }
                 }
@@ -514,7 +518,7 @@ mod tests {
             let at = cell.sample;
             run.outputs.insert(cell.cell.ordinal, json!("text"));
             // In the first twelve pairs the first position wins.
-            let round = |swapped: bool, value: f64| JudgeRound { swapped, scores: vec![(0, value)] };
+            let round = |swapped: bool, value: f64| JudgeRound { opponent: 0, swapped, scores: vec![(0, value)] };
             let swapped = if at < 12 { 0.0 } else { 1.0 };
             let votes = [round(false, 1.0), round(true, swapped), round(false, f64::from(u8::from(at % 2 == 0)))];
             cell.judgments[0].scores = vec![(0, Score::value(0.5))];

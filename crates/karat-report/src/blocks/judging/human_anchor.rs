@@ -31,9 +31,9 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, anchor: &HumanAnchor) -> Vec
     columns.extend(texts(["Based on"]));
     let (used, all) = anchor.labels;
     let head = Head::new("Human-anchored scores", "What would people have graded?").with_n(used).with_note(format!(
-        "Labels used: {used} of {all}; left out because judges saw them as examples: {}. The labels must be a random \
+        "Labels used: {used} of {all}; left out because judges saw them as examples: {}; because they are of another version of the rubric: {}. The labels must be a random \
          sample of the outputs.",
-        anchor.shown_to_judges
+        anchor.shown_to_judges, anchor.other_version
     ));
     vec![table(head, columns, rows)]
 }

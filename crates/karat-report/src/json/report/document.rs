@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::{
-    Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
+    AnchoredFigure, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
 };
 use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
@@ -245,7 +245,15 @@ struct GroupView<'a> {
     #[serde(skip_serializing_if = "<[ServedModel]>::is_empty")]
     answered_as: &'a [ServedModel],
     dimensions: Spreads<'a>,
+    /// By metric: what people would have given.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    anchored: BTreeMap<&'a str, &'a AnchoredFigure>,
     cost: Cost,
+}
+
+fn anchored_figures<'a>(report: Report<'a>, group: &'a Group) -> BTreeMap<&'a str, &'a AnchoredFigure> {
+    let figure = |name: &'a str| Some((name, report.findings.anchored_figure(name, &group.id)?));
+    report.metrics().filter_map(|(_, metric)| figure(&metric.name)).filter(|(_, it)| it.labelled > 0).collect()
 }
 
 fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
@@ -260,6 +268,7 @@ fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
         skipped: group.tally.skipped,
         answered_as: &group.answered_as,
         dimensions: spreads(report, &group.metrics),
+        anchored: anchored_figures(report, group),
         cost: Cost::of(&group.spend, report.group_estimate(group), report.context.canonical),
     };
     groups.iter().map(view).collect()

@@ -1,5 +1,6 @@
 //! Sections and documents that compare: `comparison` (the document of `karat compare`) with `movers`, `metric_name` and
-//! `diagnostics`, `delta` between variants, `baselines` without a model, `drift` over days, `power` to detect a difference.
+//! `diagnostics`, `delta` between variants, `baselines` without a model, `drift` over days, `power` to detect a difference,
+//! `ranking` of pairwise verdicts.
 
 pub(super) mod baselines;
 pub(super) mod comparison;
@@ -9,3 +10,4 @@ pub(super) mod drift;
 mod metric_name;
 mod movers;
 pub(super) mod power;
+pub(super) mod ranking;

@@ -25,6 +25,8 @@ fn write_anchor(page: &mut Page, report: Report<'_>, anchor: &HumanAnchor) {
             .and_text(count(all))
             .and("; left out because judges saw them as examples: ")
             .and_text(count(anchor.shown_to_judges))
+            .and("; because they are of another version of the rubric: ")
+            .and_text(count(anchor.other_version))
             .and(". The labels must be a random sample of the outputs."),
     );
     let heads = [

@@ -3,6 +3,7 @@
 use karat_analysis::Group;
 
 use crate::markdown::page::{Column, Inline, Page, columns};
+use crate::shared::anchored::anchored_line;
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
 
@@ -41,6 +42,24 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     };
     page.table(&heads, report.systems_by_rank().into_iter().map(row));
     bounds(page, report);
+    anchored(page, report);
+}
+
+/// Writes judged figures beside the human-anchored ones (HU-40).
+fn anchored(page: &mut Page, report: Report<'_>) {
+    let systems = report.systems_by_rank();
+    let lines = report.metrics().flat_map(|(_, metric)| {
+        systems.iter().filter_map(move |group| {
+            let figure = report.findings.anchored_figure(&metric.name, &group.id)?;
+            let line = anchored_line(metric, figure).filter(|_| figure.labelled > 0)?;
+            Some(Inline::code(&metric.name).and(" of ").and_code(&group.id).and(": ").and_text(line))
+        })
+    });
+    let lines: Vec<Inline> = lines.collect();
+    if !lines.is_empty() {
+        page.paragraph(Inline::plain("Judged figures, and what people would have given (human-anchored):"));
+        page.list(lines);
+    }
 }
 
 /// Writes the primary figures for the cases that all failed cells had scored worst or best.

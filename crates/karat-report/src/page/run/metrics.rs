@@ -10,6 +10,7 @@ use karat_page::{Markup, html, render};
 use super::latency;
 use super::verdict::page_verdict;
 use crate::page::sections::disclosure;
+use crate::shared::anchored::missing_text;
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::wording::kpis::{bounds_text, has_many_systems, is_notable};
@@ -63,7 +64,21 @@ fn rows_of(report: Report<'_>, at: usize) -> Vec<MetricRow> {
             note: scales::left_out(spread),
         })
     };
-    report.systems_by_rank().into_iter().take(SYSTEMS).filter_map(row).collect()
+    // What people would have given stands right below what the judge gave.
+    let anchored = |group: &Group| {
+        let figure = report.findings.anchored_figure(&metric.name, &group.id).filter(|it| it.labelled > 0)?;
+        let missing = figure.labels_missing.map(missing_text);
+        let why = figure.why.clone().filter(|_| figure.anchored.is_none());
+        Some(MetricRow {
+            metric: format!("{}{aggregate}", metric.name),
+            system: format!("{}, human-anchored by {}", group.id, count_noun(figure.labelled, "label")),
+            estimate: scales::estimate_or_none(&scale, figure.anchored.as_ref()),
+            scale: scale.clone(),
+            note: why.or(missing),
+        })
+    };
+    let systems = report.systems_by_rank().into_iter().take(SYSTEMS);
+    systems.flat_map(|group| [row(group), anchored(group)]).flatten().collect()
 }
 
 /// The primary figures for the cases that all failed cells had scored worst or best.

@@ -87,6 +87,8 @@ pub(crate) struct CompiledRubric {
     pub rubric_hash: String,
     /// True if two outputs are shown, and the judge says which is better.
     pub is_pair: bool,
+    /// True if the output is compared with any number of others.
+    pub is_tournament: bool,
     /// Rows for which it does not hold are not judged.
     pub only_where: Option<Expression>,
     pub orders: PairOrders,
@@ -136,6 +138,7 @@ impl CompiledRubric {
             identity: identity(scorer),
             rubric_hash: KeyBuilder::new("karat/judge/code/1").json(&scorer.rubric).finish().to_string(),
             is_pair,
+            is_tournament: scorer.versus == Some(karat_types::Versus::All),
             only_where: scorer.only_where.as_deref().map(|text| only_where(&scorer.rubric, text)).transpose()?,
             orders: scorer.orders,
             votes: scorer.votes.max(1),

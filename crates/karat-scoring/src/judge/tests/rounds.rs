@@ -21,7 +21,7 @@ fn judged(change: impl FnOnce(&mut RubricScorer), other: Option<&Value>, answers
     let judge = RubricJudge::new(&scorer, &model(json!({}))).unwrap();
     let sample = Sample { input: Some(json!("Why?")), ..sample("s", json!({}), None) };
     let input = JudgeInput { sample: &sample, output: &json!({"text": "Because OWN."}), seed: 1 };
-    Driven::new(judge.against(input, other), answers.iter().map(|text| stop(*text)))
+    Driven::new(judge.against(input, &[other]), answers.iter().map(|text| stop(*text)))
 }
 
 fn versus(scorer: &mut RubricScorer) {
@@ -97,4 +97,38 @@ fn a_missing_side_costs_no_call() {
     assert!(matches!(alone.score("helpful"), karat_types::Score::NotApplicable { .. }));
     let won = judged(versus, Some(&Value::Null), &[]);
     assert_eq!((won.number("helpful"), won.number("overall")), (1.0, 1.0));
+}
+
+/// PW-01, PW-03: against several outputs each pair is shown in both orders; the score is the mean over the pairs.
+#[test]
+fn a_tournament_judges_every_pair() {
+    let all = |scorer: &mut RubricScorer| {
+        versus(scorer);
+        scorer.versus = karat_types::Versus::parse("all");
+    };
+    let say = |word: &str| format!(r#"{{"helpful": "{word}", "polite": "tie", "why": "w"}}"#);
+    let (first, second) = (say("first"), say("second"));
+    let mut scorer = scorer(rubric(), json!([]));
+    all(&mut scorer);
+    let judge = RubricJudge::new(&scorer, &model(json!({}))).unwrap();
+    let sample = Sample { input: Some(json!("Why?")), ..sample("s", json!({}), None) };
+    let input = JudgeInput { sample: &sample, output: &json!({"text": "Because OWN."}), seed: 1 };
+    let (other, none) = (OTHER(), Value::Null);
+    let play = |answers: &[&str]| {
+        // The second output does not exist, the third is empty: neither costs a call.
+        let machine = judge.against(input, &[Some(&other), None, Some(&none), Some(&other)]);
+        Driven::new(machine, answers.iter().map(|text| stop(*text)))
+    };
+    // Won in both orders against the first; always the first position against the last.
+    let driven = play(&[&first, &second, &first, &first]);
+    assert_eq!(driven.ids(), ["0", "swapped/0", "pair4/0", "pair4/swapped/0"]);
+    let games: Vec<(u16, bool, f64)> =
+        driven.verdict.rounds.iter().map(|it| (it.opponent, it.swapped, it.scores[0].1)).collect();
+    assert_eq!(games, [(0, false, 1.0), (0, true, 1.0), (2, false, 1.0), (3, false, 1.0), (3, true, 0.0)]);
+    assert!((driven.number("helpful") - (1.0 + 1.0 + 0.5) / 3.0).abs() < 1e-12);
+    // A pair with an unreadable half is left out; the games of the others stay.
+    let half = play(&[&first, "no JSON", &second, &first]);
+    assert!(half.verdict.error.is_some() && half.score("helpful").is_unscored());
+    let games: Vec<(u16, f64)> = half.verdict.rounds.iter().map(|it| (it.opponent, it.scores[0].1)).collect();
+    assert_eq!(games, [(2, 1.0), (3, 0.0), (3, 0.0)]);
 }

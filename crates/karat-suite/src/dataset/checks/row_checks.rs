@@ -135,6 +135,7 @@ impl RowChecks {
             timeout_ms: None,
             votes: 1,
             versus: None,
+            pairs_per_sample: None,
             orders: PairOrders::default(),
             only_where: Some(format!("{list} | list | length > 0")),
             labels: Vec::new(),

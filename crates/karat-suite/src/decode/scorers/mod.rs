@@ -260,6 +260,7 @@ impl Decoder<'_> {
             consensus,
             votes: super::integer_at(node, "votes").unwrap_or(1),
             orders: word_at(node, "orders").unwrap_or_default(),
+            pairs_per_sample: self.pairs(node, versus.as_ref()),
             versus,
             only_where: None,
             parameters,
@@ -275,7 +276,7 @@ impl Decoder<'_> {
             if let Some(orders) = node.field("orders") {
                 self.problems
                     .error(&orders.place, "`orders` needs `versus`: it is about pairs of outputs")
-                    .hint("add `versus: variant:ID` or `versus: model:ID`");
+                    .hint("add `versus: variant:ID`, `versus: model:ID` or `versus: all`");
             }
             return None;
         };
@@ -283,7 +284,7 @@ impl Decoder<'_> {
         if versus.is_none() {
             self.problems
                 .error(&given.place, format!("`versus` is `{}`, which is not a system", given.text()?))
-                .hint("write `variant:ID` or `model:ID`");
+                .hint("write `variant:ID`, `model:ID` or `all`");
         }
         let alone = [
             ("caps", rubric.caps.is_empty()),
@@ -301,6 +302,17 @@ impl Decoder<'_> {
         versus
     }
 
+    /// The number of pairs in each sample of a tournament.
+    fn pairs(&mut self, node: &Node, versus: Option<&Versus>) -> Option<u32> {
+        let pairs = node.field("pairs")?;
+        if versus != Some(&Versus::All) {
+            self.problems
+                .error(&pairs.place, "`pairs` needs `versus: all`: any other comparison has one pair for each output")
+                .hint("add `versus: all`, or remove `pairs`");
+        }
+        super::integer_at(pairs, "per_sample")
+    }
+
     /// Reports comparisons with a system that does not run.
     pub fn partners(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], variants: &[String], models: &[String]) {
         for scorer in scorers {
@@ -313,6 +325,10 @@ impl Decoder<'_> {
             let (kind, id, known) = match versus {
                 Versus::Variant(id) => ("variant", id, variants),
                 Versus::Model(id) => ("model", id, models),
+                Versus::All => {
+                    self.enough_systems(scorer, place, variants.len().max(models.len()));
+                    continue;
+                }
             };
             if !known.contains(id) {
                 let hint = suggestion(id, known.iter().map(String::as_str));
@@ -320,6 +336,14 @@ impl Decoder<'_> {
                     .or_else(|| Some(format!("the system in `versus` must be part of the run: {}", known.join(", "))));
                 self.problems.error(&place.place, format!("the {kind} `{id}` is not part of the run")).maybe_hint(hint);
             }
+        }
+    }
+
+    /// A tournament needs two systems; `at_least` is a lower bound of their number.
+    fn enough_systems(&mut self, scorer: &ScorerSpec, place: &Node, at_least: usize) {
+        if at_least < 2 {
+            let message = format!("`{}` compares all systems, but the run has one", scorer.id);
+            self.problems.error(&place.place, message).hint("add a second variant or model, or remove `versus`");
         }
     }
 

@@ -89,7 +89,7 @@ fn answers(place: &Place) {
     place.write("karat.yaml", ANSWERS);
 }
 
-/// BY-03, GE-04: a day of traces, two judges of unlike weight, anchored by people and searched for bias.
+/// BY-03, GE-04, HU-40: a day of traces, two judges of unlike weight, anchored by people and searched for bias.
 #[test]
 fn judges_of_traces_are_anchored_by_people() {
     let place = Place::new();
@@ -106,6 +106,13 @@ fn judges_of_traces_are_anchored_by_people() {
     assert!(number("judge", "value") > number("anchored", "value"), "{figure}");
     let (lo, hi) = (figure["anchored"]["ci"][0].as_f64().unwrap(), figure["anchored"]["ci"][1].as_f64().unwrap());
     assert!(lo < 0.5 && 0.5 < hi && figure["anchored"]["method"] == "PPI++, cluster t (CR1)", "{figure}");
+    // HU-40: the anchored figure stands beside the judge's own in every report.
+    let anchored = &report["systems"][0]["anchored"]["quality"];
+    assert_eq!((&anchored["labelled"], &anchored["anchored"]), (&json!(30), &figure["anchored"]), "{report}");
+    let text = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    assert!(text.contains("· anchored") && text.contains(", 30 labels, PPI++"), "{text}");
+    let page = place.fine(&["report", "a", "--format", "html", "-o", "-"]).stdout;
+    assert!(page.contains("human-anchored by 30 labels"));
     let leanings = report["analyses"]["judge_bias"]["leanings"].as_array().unwrap().clone();
     let slope = |judge: &str| {
         let found = leanings.iter().find(|it| it["judge"] == judge).unwrap();
@@ -194,7 +201,7 @@ fn wrong_pairs_and_requirements_are_refused() {
     pairs(&place);
     for (right, wrong, part) in [
         (r#"versus: "variant:old""#, r#"versus: "variant:odl""#, "did you mean `old`"),
-        (r#"versus: "variant:old""#, "versus: old", "`variant:ID` or `model:ID`"),
+        (r#"versus: "variant:old""#, "versus: old", "`variant:ID`, `model:ID` or `all`"),
         (r#"versus: "variant:old""#, "orders: one", "needs `versus`"),
         ("{ ask: The reply is in German. } } ] }", "{ ask: x, version: 2 } } ] }", "one requirement in words"),
         ("id: language, rubric", "id: language, not: true, rubric", "in the text of the requirement"),

@@ -12,3 +12,4 @@ mod openai_provider;
 mod privacy;
 mod services_and_programs;
 mod short_suite;
+mod tournament;

@@ -1,0 +1,122 @@
+//! The games of a tournament, read from the rounds of judgments.
+
+use std::collections::BTreeMap;
+
+use karat_stats::preference::Pairing;
+use karat_types::{CellRow, JudgeRound, PairDesign, PlanHeader, RubricScorer};
+
+/// The result of a game for the system whose cell holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GameResult {
+    Won,
+    Tied,
+    Lost,
+}
+
+/// The outputs of two systems for one sample, compared by one judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Game {
+    pub judge: u16,
+    pub sample: usize,
+    /// The system whose cell holds the judgment.
+    pub own: usize,
+    pub other: usize,
+    pub result: GameResult,
+    /// True if a vote said otherwise when the outputs were swapped: such a vote is a tie.
+    pub depends_on_order: bool,
+}
+
+/// The systems whose outputs are compared with a cell's, in the order of [`JudgeRound::opponent`].
+#[derive(Debug)]
+pub(crate) enum Opponents {
+    Design(PairDesign),
+    One(Vec<Option<usize>>),
+}
+
+impl Opponents {
+    /// `None` for scorers that judge single outputs.
+    pub fn new(plan: &PlanHeader, rubric: &RubricScorer) -> Option<Self> {
+        let versus = rubric.versus.as_ref()?;
+        let one = || Self::One((0..plan.systems.len()).map(|system| plan.partner(versus, system)).collect());
+        Some(plan.pair_design(rubric).map_or_else(one, Self::Design))
+    }
+
+    pub fn of(&self, row: u64, system: usize) -> Vec<usize> {
+        match self {
+            Self::Design(design) => design.opponents(row, system),
+            Self::One(partners) => partners.get(system).copied().flatten().into_iter().collect(),
+        }
+    }
+}
+
+/// The games of a cell in one metric of a scorer.
+pub(crate) fn cell_games(
+    plan: &PlanHeader,
+    opponents: &Opponents,
+    (scorer, metric): (usize, usize),
+    row: &CellRow<'_>,
+    sample: usize,
+) -> Vec<Game> {
+    let others = opponents.of(plan.place(row.cell.ordinal).0, row.system);
+    let mut games = Vec::new();
+    for judgment in row.judgments.iter().filter(|it| usize::from(it.scorer) == scorer) {
+        let mut pairs: BTreeMap<u16, Vec<&JudgeRound>> = BTreeMap::new();
+        judgment.rounds.iter().for_each(|round| pairs.entry(round.opponent).or_default().push(round));
+        for (opponent, rounds) in pairs {
+            let Some(other) = others.get(usize::from(opponent)).copied() else { continue };
+            let Some((result, depends_on_order)) = pair_result(&rounds, metric) else { continue };
+            games.push(Game { judge: judgment.judge, sample, own: row.system, other, result, depends_on_order });
+        }
+    }
+    games
+}
+
+/// The result of a pair's rounds: each vote is what both orders say alike, else a tie; of several votes, what most of
+/// them say.
+fn pair_result(rounds: &[&JudgeRound], metric: usize) -> Option<(GameResult, bool)> {
+    let said = |swapped: bool| {
+        let own = rounds.iter().filter(move |round| round.swapped == swapped);
+        own.filter_map(|round| round.scores.iter().find(|(at, _)| usize::from(*at) == metric).map(|(_, it)| sign(*it)))
+    };
+    let (straight, swapped): (Vec<i32>, Vec<i32>) = (said(false).collect(), said(true).collect());
+    let votes: Vec<(i32, bool)> = match swapped.is_empty() {
+        true => straight.iter().map(|vote| (*vote, false)).collect(),
+        false => straight.iter().zip(&swapped).map(|(a, b)| if a == b { (*a, false) } else { (0, true) }).collect(),
+    };
+    if votes.is_empty() {
+        return None;
+    }
+    let result = match votes.iter().map(|(vote, _)| vote).sum::<i32>() {
+        sum if sum > 0 => GameResult::Won,
+        0 => GameResult::Tied,
+        _ => GameResult::Lost,
+    };
+    Some((result, votes.iter().any(|(_, differs)| *differs)))
+}
+
+/// 1 where the own output is preferred, −1 where the other is.
+fn sign(number: f64) -> i32 {
+    i32::from(number > 0.5) - i32::from(number < 0.5)
+}
+
+/// The games of each cluster, as pairings of systems.
+pub(crate) fn pairings<'g>(games: impl Iterator<Item = &'g Game>, cluster: impl Fn(usize) -> u32) -> Vec<Vec<Pairing>> {
+    let mut clusters: BTreeMap<u32, BTreeMap<(usize, usize), Pairing>> = BTreeMap::new();
+    for game in games {
+        let (a, b) = (game.own.min(game.other), game.own.max(game.other));
+        let pairing = clusters.entry(cluster(game.sample)).or_default().entry((a, b)).or_insert(Pairing {
+            a,
+            b,
+            wins_a: 0,
+            wins_b: 0,
+            ties: 0,
+        });
+        let count = match (game.result, game.own == a) {
+            (GameResult::Tied, _) => &mut pairing.ties,
+            (GameResult::Won, true) | (GameResult::Lost, false) => &mut pairing.wins_a,
+            (GameResult::Won, false) | (GameResult::Lost, true) => &mut pairing.wins_b,
+        };
+        *count += 1;
+    }
+    clusters.into_values().map(|pairs| pairs.into_values().collect()).collect()
+}

@@ -1,0 +1,138 @@
+//! Rankings of runs with planted verdicts.
+
+use karat_types::{JudgeRound, Score};
+use serde_json::json;
+
+use super::*;
+use crate::testing::{MemoryRun, judged_run};
+use crate::{Options, analyse};
+
+/// A tournament of models on 40 samples: `verdict(judge, sample, own, other, swapped)` is 1 where the own output wins.
+fn tournament(models: usize, judges: &[&str], verdict: impl Fn(usize, usize, usize, usize, bool) -> f64) -> MemoryRun {
+    let mut run = judged_run(models, 40, judges, json!([]));
+    let plan = Arc::make_mut(&mut run.header.plan);
+    let ScorerKind::Rubric(rubric) = &mut plan.scorers[0].kind else { panic!("a rubric") };
+    rubric.versus = Some(Versus::All);
+    for cell in &mut run.cells {
+        let (sample, own) = (cell.sample, cell.system);
+        if own == 0 {
+            cell.judgments.clear();
+        }
+        for (judge, judgment) in cell.judgments.iter_mut().enumerate() {
+            let games = (0..own).flat_map(|other| [false, true].map(|swapped| (other, swapped)));
+            judgment.rounds = games
+                .map(|(other, swapped)| JudgeRound {
+                    opponent: other as u16,
+                    swapped,
+                    scores: vec![(0, verdict(judge, sample, own, other, swapped))],
+                })
+                .collect();
+            judgment.scores = vec![(0, Score::value(0.5))];
+        }
+    }
+    run
+}
+
+fn ranking(run: &MemoryRun) -> MetricRanking {
+    let findings = analyse(run, &Options::default()).unwrap();
+    let found = findings.analyses.iter().find_map(|it| match &it.outcome {
+        Outcome::Ranking(found) => Some(found.rankings[0].clone()),
+        _ => None,
+    });
+    found.expect("a tournament has a ranking")
+}
+
+/// Steady noise from 0 to 1.
+fn noise(sample: usize, own: usize, other: usize) -> f64 {
+    ((sample * 37 + own * 11 + other * 5) % 40) as f64 / 40.0
+}
+
+/// PW-02: five systems are ranked in their planted order, with intervals, a win matrix and shared ranks.
+#[test]
+fn systems_are_ranked_in_their_order() {
+    // The earlier the model, the stronger; the last two are equal.
+    let strength = [2.6, 1.6, 0.6, -1.0, -1.0];
+    let run = tournament(5, &["judge"], |_, sample, own, other, _| {
+        let p = 1.0 / (1.0 + f64::exp(strength[other] - strength[own]));
+        f64::from(u8::from(noise(sample, own, other) < p))
+    });
+    let found = ranking(&run);
+    let names: Vec<&str> = found.systems.iter().map(|it| it.system.trim_end_matches("/variant-0")).take(3).collect();
+    assert_eq!(names, ["model-a", "model-b", "model-c"], "{found:?}");
+    assert_eq!((found.games, found.samples, found.order_dependent, found.model), (400, 40, 0, "bradley_terry"));
+    assert!(found.systems.iter().all(|it| it.strength.as_ref().is_some_and(|it| it.interval().is_some())));
+    assert_eq!((found.systems[0].ranks.0, found.systems[3].ranks, found.systems[4].ranks), (1, (4, 5), (4, 5)));
+    assert_eq!((found.systems[3].rank, found.systems[4].rank), (4, 4));
+    let first = &found.pairs[0];
+    assert_eq!(
+        (first.a.as_str(), first.b.as_str(), first.record.0 + first.record.2),
+        ("model-a/variant-0", "model-b/variant-0", 40)
+    );
+    let lost: u64 = found.systems.iter().map(|it| it.record.2).sum();
+    assert_eq!((found.pairs.len(), found.systems.iter().map(|it| it.record.0).sum::<u64>()), (10, lost));
+}
+
+/// PW-03: of a judge that always prefers the first position every game is a tie and counted, and no system is better.
+#[test]
+fn a_judge_of_positions_ranks_nothing() {
+    let mut run = tournament(3, &["first"], |_, _, _, _, swapped| f64::from(u8::from(!swapped)));
+    Arc::make_mut(&mut run.header.plan).analyses = vec![AnalysisSpec {
+        analysis: "judge_bias".to_owned(),
+        id: "bias".to_owned(),
+        with: serde_json::Map::from_iter([("scorer".to_owned(), json!("quality"))]),
+    }];
+    for cell in &run.cells {
+        run.outputs.insert(cell.cell.ordinal, json!("text"));
+    }
+    let found = ranking(&run);
+    assert_eq!((found.games, found.order_dependent, found.ties.as_ref().unwrap().value()), (120, 120, 1.0));
+    assert!(found.systems.iter().all(|it| it.ranks == (1, 3) && it.strength.as_ref().unwrap().value().abs() < 1e-9));
+    let findings = analyse(&run, &Options::default()).unwrap();
+    let bias = findings.analyses.iter().find_map(|it| match &it.outcome {
+        Outcome::JudgeBias(found) => Some(found.clone()),
+        _ => None,
+    });
+    let position = &bias.unwrap().positions[0];
+    assert_eq!(
+        (position.first.as_ref().unwrap().value(), position.consistency.value(), position.flips),
+        (1.0, 0.0, (120, 0))
+    );
+}
+
+/// PW-06: the judge without whom another system would be first is named.
+#[test]
+fn a_contrary_judge_is_named() {
+    let run = tournament(3, &["kind", "kind too", "contrary"], |judge, sample, own, other, _| {
+        // The last judge turns the order around, more firmly than the others hold it.
+        let p = if judge == 2 { 0.9 } else { 0.35 };
+        f64::from(u8::from(noise(sample, own, other) < p))
+    });
+    let found = ranking(&run);
+    let first = found.systems[0].system.clone();
+    let contrary: Vec<&WithoutJudge> = found.without.iter().filter(|it| it.changes_first).collect();
+    assert_eq!((first.as_str(), contrary.len(), contrary[0].judge.as_str()), ("model-c/variant-0", 1, "contrary"));
+    assert_eq!(contrary[0].first, "model-a/variant-0");
+}
+
+/// PW-02: a system that never lost is named, with the prior.
+#[test]
+fn an_undefeated_system_is_named() {
+    let found = ranking(&tournament(3, &["judge"], |_, _, _, _, _| 1.0));
+    assert_eq!((found.prior, found.systems[0].system.as_str()), (Some(0.1), "model-c/variant-0"));
+    assert!(
+        found.notes[0].contains("`model-c/variant-0` never lost") && found.notes[0].contains("0.1 wins"),
+        "{:?}",
+        found.notes
+    );
+}
+
+/// PW-01: the figure of every system is the share of all its games that it won, whichever cell holds them.
+#[test]
+fn scores_count_games_of_both_sides() {
+    let run = tournament(3, &["judge"], |_, _, own, other, _| if (own, other) == (2, 0) { 0.5 } else { 1.0 });
+    let findings = analyse(&run, &Options::default()).unwrap();
+    let shares: Vec<f64> = findings.systems.iter().map(|it| it.metrics[0].value().unwrap()).collect();
+    // The last beats the second and ties with the first; the second beats the first.
+    assert_eq!(shares, [0.25, 0.5, 0.75]);
+    assert_eq!((findings.run.tally.unscored, findings.summary.best_model.as_deref()), (0, Some("model-c")));
+}

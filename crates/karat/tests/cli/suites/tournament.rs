@@ -1,0 +1,86 @@
+//! Tournaments: every system against every other, judged in pairs, and the ranking.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// Prefers the longer text; of equal ones neither. `first` prefers what stands first.
+const JUDGE: &str = r#"{%- set a = fenced("FIRST_OUTPUT", "") | length -%}
+{%- set b = fenced("SECOND_OUTPUT", "") | length -%}
+{"better": "{{ "first" if vars.likes == "first" or a > b else "second" if b > a else "tie" }}"}"#;
+
+const MODELS: &str = r#"schema: karat.models/1
+as_of: 2026-11-01
+models:
+  - { id: fair, provider: scripted, family: sim, price: { input: 1.0, output: 2.0 }, with: { reply: judge.j2, vars: { likes: long } } }
+  - { id: biased, provider: scripted, family: sim, with: { reply: judge.j2, vars: { likes: first } } }
+"#;
+
+const SYSTEMS: [&str; 5] = ["poor", "fair", "good", "better", "best"];
+
+/// Five systems whose outputs are the longer the better they are, with noise that turns some pairs around.
+fn tournament(place: &Place, judge: &str, scorer: &str, samples: usize) {
+    let mut rows = String::new();
+    for at in 0..samples {
+        let mut row = json!({ "id": format!("s{at}"), "question": format!("Question {at}?") });
+        for (system, name) in SYSTEMS.iter().enumerate() {
+            let noise = (at * 7 + system * (13 + at % 5)) % 11;
+            row[name] = json!("word ".repeat(4 + 3 * system + noise));
+        }
+        writeln!(rows, "{row}").unwrap();
+    }
+    let variants: Vec<String> =
+        SYSTEMS.iter().map(|name| format!("  {name}: [ {{ recorded: {{ column: {name} }} }} ]")).collect();
+    place.write("data.jsonl", &rows);
+    place.write("models.yaml", MODELS);
+    place.write("judge.j2", JUDGE);
+    place.write(
+        "karat.yaml",
+        &format!(
+            "name: tournament\ndataset: {{ source: data.jsonl, id: id, input: question }}\nregistry: [models.yaml]\n\
+             judges: [{judge}]\nvariants:\n{}\nscorers:\n  duel:\n    versus: all\n    rubric: {{ ask: Which answer is \
+             better?, dimensions: {{ better: {{ definition: better, scale: [1, 5] }} }}, invalid: {{ reask: 0 }} }}\n{scorer}",
+            variants.join("\n")
+        ),
+    );
+}
+
+/// Least and most calls of the judges, as planned.
+fn planned_calls(place: &Place) -> (u64, u64) {
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    (plan["calls"][0].as_u64().unwrap(), plan["calls"][1].as_u64().unwrap())
+}
+
+/// PW-01, PW-02: five scripted systems are ranked in the known order with intervals; every pair is judged in both orders,
+/// the plan states these calls, and another run makes none.
+#[test]
+fn five_systems_are_ranked_in_their_order() {
+    let place = Place::new();
+    tournament(&place, "fair", "", 30);
+    assert_eq!(planned_calls(&place), (600, 600));
+    place.fine(&["run", "--run-id", "a", "-q", "-o", "out"]);
+    let report = place.report("a");
+    let ranking = &report["analyses"]["ranking"][0];
+    let order: Vec<&str> =
+        ranking["systems"].as_array().unwrap().iter().map(|it| it["system"].as_str().unwrap()).collect();
+    assert_eq!(order, ["best", "better", "good", "fair", "poor"], "{ranking}");
+    assert_eq!((&ranking["metric"], &ranking["games"], &ranking["samples"]), (&json!("duel"), &json!(300), &json!(30)));
+    for system in ranking["systems"].as_array().unwrap() {
+        let (lo, hi) = (&system["strength"]["ci"][0], &system["strength"]["ci"][1]);
+        assert!(
+            lo.as_f64() < system["strength"]["value"].as_f64() && system["strength"]["value"].as_f64() < hi.as_f64()
+        );
+        assert!(system["ranks"][0].as_u64() <= system["ranks"][1].as_u64(), "{system}");
+    }
+    assert_eq!(ranking["systems"][0]["ranks"][0], 1);
+    assert_eq!((ranking["order_dependent"].as_u64(), ranking["pairs"].as_array().unwrap().len()), (Some(0), 10));
+    let text = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    for part in ["## Ranking: `duel`", "Won against", "`best` against `poor`", "Bradley–Terry"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(planned_calls(&place), (0, 0));
+    place.fine(&["run", "--run-id", "b", "-q"]);
+    assert_eq!(place.canonical("a"), place.canonical("b"));
+}
