@@ -22,6 +22,16 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/post.js"),
 ];
 
+/// What the pages add on which people label and decide. No other page needs it, and no file has it.
+const ANNOTATE_STYLE: &str = include_str!("../assets/annotate/annotate.css");
+const ANNOTATE_SCRIPTS: &[&str] = &[
+    include_str!("../assets/annotate/question.js"),
+    include_str!("../assets/annotate/spans.js"),
+    include_str!("../assets/annotate/sending.js"),
+    include_str!("../assets/annotate/label.js"),
+    include_str!("../assets/annotate/decide.js"),
+];
+
 /// Inter, variable, Latin; its licence is `assets/inter-OFL.txt`.
 const FONT: &[u8] = include_bytes!("../assets/inter-latin.woff2");
 
@@ -46,6 +56,8 @@ pub struct Assets {
     pub style: Asset,
     /// The script.
     pub script: Asset,
+    /// Style and script of the pages on which people label and decide, in place of the two above.
+    pub annotate: (Asset, Asset),
     /// The font.
     pub font: Asset,
 }
@@ -54,10 +66,14 @@ pub struct Assets {
 pub fn live() -> &'static Assets {
     static LIVE: LazyLock<Assets> = LazyLock::new(|| {
         let font = asset("inter", "woff2", "font/woff2", FONT.to_vec());
-        let style = format!("{}{}", font_face(&font.name, "optional"), STYLES.concat());
+        let style = |more: &str| format!("{}{}{more}", font_face(&font.name, "optional"), STYLES.concat()).into_bytes();
+        let script = |more: &[&str]| [SCRIPTS.concat(), more.concat()].concat().into_bytes();
+        let css = |stem: &str, style: Vec<u8>| asset(stem, "css", "text/css; charset=utf-8", style);
+        let js = |stem: &str, script: Vec<u8>| asset(stem, "js", "text/javascript; charset=utf-8", script);
         Assets {
-            style: asset("page", "css", "text/css; charset=utf-8", style.into_bytes()),
-            script: asset("page", "js", "text/javascript; charset=utf-8", SCRIPTS.concat().into_bytes()),
+            style: css("page", style("")),
+            script: js("page", script(&[])),
+            annotate: (css("annotate", style(ANNOTATE_STYLE)), js("annotate", script(ANNOTATE_SCRIPTS))),
             font,
         }
     });

@@ -33,7 +33,12 @@ fn moved_app(folder: &Path) -> (App, Arc<MovedClock>) {
 const QUESTIONS: &str = "[{ id: quality, ask: How good?, kind: scale, scale: [1, 5], step: 1 }]";
 
 fn rows(folder: &Path, name: &str, count: usize) -> std::path::PathBuf {
-    let row = |at: usize| format!("{}\n", json!({ "id": format!("s{at}"), "input": format!("question {at}"), "output": format!("output {at}") }));
+    let row = |at: usize| {
+        format!(
+            "{}\n",
+            json!({ "id": format!("s{at}"), "input": format!("question {at}"), "output": format!("output {at}") })
+        )
+    };
     let file = folder.join(name);
     std::fs::write(&file, (0..count).map(row).collect::<String>()).unwrap();
     file
@@ -235,7 +240,10 @@ fn skipped_and_flagged_items_go_to_the_owner() {
     assert!(app.skip_item("t", "ann", &reason(&item, "boring")).is_err());
     assert_eq!(next(&app, "dan")["item"], Value::Null, "k + 2 people skipped it");
     let view = app.annotation_task("t").unwrap();
-    assert_eq!((&view["items"]["skipped"], &view["items"]["open"], &view["labels"]["counted"]), (&json!(1), &json!(1), &json!(0)));
+    assert_eq!(
+        (&view["items"]["skipped"], &view["items"]["open"], &view["labels"]["counted"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
     assert_eq!(view["with_owner"][0]["why"]["skips"].as_array().unwrap().len(), 3);
     let requeue = AdjudicationRequest { item: Some(item.clone()), requeue: true, ..AdjudicationRequest::default() };
     app.adjudicate("t", "owner", &requeue).unwrap();
@@ -357,7 +365,12 @@ fn gold_measures_people() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
     let gold: String = (0..12)
-        .map(|at| format!("{}\n", json!({ "input": format!("known {at}"), "output": format!("gold {at}"), "scores": { "quality": 5 } })))
+        .map(|at| {
+            format!(
+                "{}\n",
+                json!({ "input": format!("known {at}"), "output": format!("gold {at}"), "scores": { "quality": 5 } })
+            )
+        })
         .collect();
     let file = folder.path().join("gold.jsonl");
     std::fs::write(&file, gold).unwrap();
@@ -366,7 +379,10 @@ fn gold_measures_people() {
     for person in ["ann", "bob"] {
         for _ in 0..20 {
             let answer = next(&app, person);
-            assert!(answer["item"].get("gold").is_none() && answer["item"]["context"][0]["name"] == "input", "{answer}");
+            assert!(
+                answer["item"].get("gold").is_none() && answer["item"]["context"][0]["name"] == "input",
+                "{answer}"
+            );
             let is_gold = answer["item"]["text"].as_str().unwrap().starts_with("gold");
             let quality = if is_gold && person == "ann" { 5 } else { 2 };
             submit(&app, person, &item_of(&answer), quality);
@@ -374,12 +390,19 @@ fn gold_measures_people() {
     }
     let view = app.annotation_task("t").unwrap();
     let gold = |at: usize| view["people"][at]["gold"].clone();
-    assert_eq!((&gold(0)["right"], &gold(0)["share"]["share"], &gold(0)["share"]["below_limit"]), (&json!(10), &json!(1.0), &json!(false)));
+    assert_eq!(
+        (&gold(0)["right"], &gold(0)["share"]["share"], &gold(0)["share"]["below_limit"]),
+        (&json!(10), &json!(1.0), &json!(false))
+    );
     assert_eq!((&gold(1)["right"], &gold(1)["share"]["below_limit"]), (&json!(0), &json!(true)));
     // Wilson, 10 of 10: 10 / (10 + 1.96²).
     let lo = gold(0)["share"]["ci"][0].as_f64().unwrap();
     assert!((lo - 10.0 / (10.0 + 1.959_963_984_540_054_f64.powi(2))).abs() < 1e-9, "{lo}");
-    let exclude = |reason: &str| AdjudicationRequest { exclude: Some("bob".to_owned()), reason: reason.to_owned(), ..AdjudicationRequest::default() };
+    let exclude = |reason: &str| AdjudicationRequest {
+        exclude: Some("bob".to_owned()),
+        reason: reason.to_owned(),
+        ..AdjudicationRequest::default()
+    };
     assert!(app.adjudicate("t", "owner", &exclude(" ")).is_err());
     app.adjudicate("t", "owner", &exclude("always says 2")).unwrap();
     let view = app.annotation_task("t").unwrap();

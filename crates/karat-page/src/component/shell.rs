@@ -28,6 +28,18 @@ impl NavLink {
     }
 }
 
+/// Who works with a page, which decides what stands around it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Audience {
+    /// Readers of the dashboard.
+    #[default]
+    Readers,
+    /// The owner of a task for people, who decides.
+    Owner,
+    /// People who label: nothing leads to the dashboard.
+    Labellers,
+}
+
 /// A page without its shell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Document {
@@ -48,6 +60,8 @@ pub struct Document {
     pub body: Markup,
     /// One line at the end.
     pub foot: Option<String>,
+    /// Who works with it.
+    pub audience: Audience,
 }
 
 /// Markup as the text that it is.
@@ -85,6 +99,7 @@ impl Document {
             keys: Vec::new(),
             body,
             foot: None,
+            audience: Audience::Readers,
         }
     }
 
@@ -102,12 +117,16 @@ impl Document {
     /// Returns the page with links to its assets below `base`, such as `/assets/`.
     pub fn to_live(&self, base: &str) -> String {
         let assets = assets::live();
+        let (style, script) = match self.audience {
+            Audience::Readers => (&assets.style, &assets.script),
+            Audience::Owner | Audience::Labellers => (&assets.annotate.0, &assets.annotate.1),
+        };
         let head = html! {
             // Without one, browsers ask the server for /favicon.ico.
             link rel="icon" href="data:,";
             link rel="preload" href={ (base) (assets.font.name) } as="font" type="font/woff2" crossorigin;
-            link rel="stylesheet" href={ (base) (assets.style.name) };
-            script src={ (base) (assets.script.name) } {}
+            link rel="stylesheet" href={ (base) (style.name) };
+            script src={ (base) (script.name) } {}
         };
         self.render(&head, true)
     }
@@ -141,13 +160,15 @@ impl Document {
                         }
                     }
                     footer.foot {
-                        @if is_live {
+                        @if is_live && self.audience != Audience::Labellers {
                             nav aria-label="Pages" {
                                 a data-go="go-runs" href="/" { "Runs" }
                                 " · "
                                 a data-go="go-compare" href="/compare" { "Compare" }
                                 " · "
                                 a href="/service" { "Service" }
+                                " · "
+                                a href="/annotate" { "Labels" }
                             }
                         }
                         p { (line(self.foot.as_deref().unwrap_or("Made by karat."))) }

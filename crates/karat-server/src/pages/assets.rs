@@ -20,7 +20,8 @@ pub(crate) fn router() -> Router<State> {
 
 async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     let assets = live();
-    let all: [&'static Asset; 3] = [&assets.style, &assets.script, &assets.font];
+    let (style, script) = &assets.annotate;
+    let all: [&'static Asset; 5] = [&assets.style, &assets.script, &assets.font, style, script];
     let found = all.into_iter().find(|asset| asset.name == name);
     let asset =
         found.ok_or_else(|| Problem::not_found("the file is of another version of karat: load the page again"))?;

@@ -19,8 +19,8 @@ use karat_page::{Document, Markup, html};
 use karat_types::CellStatus;
 
 use crate::pages::PageResult;
+use crate::pages::parts::query::{LIST, Query, cell_query, status_name};
 use crate::pages::parts::{address, figure, notice, outputs};
-use crate::pages::query::{LIST, Query, cell_query, status_name};
 use crate::problem::Problem;
 use crate::state::State;
 

@@ -9,7 +9,7 @@ use karat_page::component::shell::NavLink;
 use karat_page::{Document, html};
 
 use crate::pages::PageResult;
-use crate::pages::query::Query;
+use crate::pages::parts::query::Query;
 use crate::state::State;
 
 /// Names in the address. Models and variants are those of `run`, the latest by default.

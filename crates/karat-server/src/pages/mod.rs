@@ -10,19 +10,20 @@
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
 //! | `series` | `/series/SUITE`: is a dated suite slipping? |
 //! | `service` | `/service`: what runs by itself, what is wrong, was everybody told? |
+//! | `annotate` | `/annotate`: tasks for people; `/annotate/TASK` to label, `…/owner` to watch, `…/adjudicate` to decide |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
-//! `assets` serves style, script and font. `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
+//! `assets` serves style, script and font. `parts/` is what several pages share, `query` among it, which reads and writes the state of a page in its address.
 //!
 //! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
+mod annotate;
 pub(crate) mod assets;
 mod cells;
 mod compare;
 mod live;
 mod parts;
-mod query;
 mod run;
 mod runs;
 mod sample;
@@ -49,7 +50,8 @@ pub(crate) fn router(state: &State) -> Router<State> {
         .merge(sample::router())
         .merge(trace::router())
         .merge(series::router())
-        .merge(service::router());
+        .merge(service::router())
+        .merge(annotate::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } | Purpose::Serve { .. } => pages,

@@ -18,8 +18,8 @@ use karat_page::{Document, Markup, html};
 use karat_types::{Moment, RunStatus};
 
 use crate::pages::PageResult;
+use crate::pages::parts::query::Query;
 use crate::pages::parts::{address, figure};
-use crate::pages::query::Query;
 use crate::state::State;
 
 /// Names in the address.

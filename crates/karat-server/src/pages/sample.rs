@@ -12,8 +12,8 @@ use karat_page::{Document, Markup, html};
 use karat_types::SampleText;
 
 use crate::pages::PageResult;
+use crate::pages::parts::query::{LIST, Query, cell_query};
 use crate::pages::parts::{address, notice, outputs};
-use crate::pages::query::{LIST, Query, cell_query};
 use crate::problem::Problem;
 use crate::state::State;
 

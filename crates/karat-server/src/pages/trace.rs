@@ -20,8 +20,8 @@ use karat_page::{Document, Markup, html};
 use serde_json::Value;
 
 use crate::pages::PageResult;
+use crate::pages::parts::query::{LIST, Query, cell_query};
 use crate::pages::parts::{address, figure, outputs};
-use crate::pages::query::{LIST, Query, cell_query};
 use crate::problem::Problem;
 use crate::state::State;
 

@@ -2,7 +2,7 @@
 
 use form_urlencoded::byte_serialize;
 
-use crate::pages::query::{LIST, Query};
+use crate::pages::parts::query::{LIST, Query};
 
 /// The page of a run.
 pub(in crate::pages) fn run(run: &str) -> String {

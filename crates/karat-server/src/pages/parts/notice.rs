@@ -9,7 +9,7 @@ use karat_page::{Document, Markup, html};
 use karat_types::RunStatus;
 
 use crate::pages::parts::address;
-use crate::pages::query::Query;
+use crate::pages::parts::query::Query;
 
 /// The remarks on a run: at most one of each kind. Empty for a finished run with outputs.
 pub(in crate::pages) fn of_run(view: &RunView) -> Markup {

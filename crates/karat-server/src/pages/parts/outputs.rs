@@ -11,8 +11,8 @@ use karat_page::text::visible::{Line, Name, line, lines};
 use karat_page::{Markup, html};
 use karat_types::CellStatus;
 
+use crate::pages::parts::query::Query;
 use crate::pages::parts::{address, figure};
-use crate::pages::query::Query;
 
 /// Characters of a text in a row that is opened in place.
 const SHORT: usize = 600;

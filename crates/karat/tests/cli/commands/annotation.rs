@@ -47,7 +47,9 @@ fn place() -> Place {
     let row = |at: u32| format!("{}\n", json!({ "id": format!("s{at}"), "num": (at % 11).to_string() }));
     place.write("data.jsonl", &(0..22).map(row).collect::<String>());
     place.write("models.yaml", MODELS);
-    let reply = |truth: &str| format!("{{\"code\": {{{{ code | json }}}}, \"scores\": {{\"truth\": {truth}}}, \"reasoning\": \"so\"}}");
+    let reply = |truth: &str| {
+        format!("{{\"code\": {{{{ code | json }}}}, \"scores\": {{\"truth\": {truth}}}, \"reasoning\": \"so\"}}")
+    };
     place.write("good.j2", &reply("{{ fenced('TEXT', '0') }}"));
     place.write("flat.j2", &reply("5"));
     place.write("karat.yaml", SUITE);
@@ -138,7 +140,10 @@ fn exports_have_forms() {
     assert!(csv.contains(",a1,") && !csv.contains("ann") && csv.lines().count() == 46, "{csv}");
     let items = export(&["--as", "jsonl"]);
     let head: Value = serde_json::from_str(items.lines().next().unwrap()).unwrap();
-    assert_eq!((&head["provenance"]["labels_per_item"], &head["provenance"]["people"]), (&json!(2), &json!(["ann", "bob"])));
+    assert_eq!(
+        (&head["provenance"]["labels_per_item"], &head["provenance"]["people"]),
+        (&json!(2), &json!(["ann", "bob"]))
+    );
     assert!(head["provenance"]["questions"]["truth"]["alpha"]["ci"].is_array(), "{head}");
     assert_eq!(export(&["--audit"]).lines().count(), 45);
     let absent = place.karat(&["annotate", "show", "numbrs"]);

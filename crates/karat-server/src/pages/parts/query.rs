@@ -4,14 +4,14 @@ use karat_app::{CellFlag, CellOrder, CellQuery, Cursor, RunView, nearest};
 use karat_types::CellStatus;
 
 /// Names that select and order cells. Pages of a sample and of a cell keep them, so that "next" means next in that list.
-pub(super) const LIST: [&str; 9] = ["metric", "lt", "gt", "status", "model", "variant", "flag", "q", "sort"];
+pub(in crate::pages) const LIST: [&str; 9] = ["metric", "lt", "gt", "status", "model", "variant", "flag", "q", "sort"];
 
 /// Longest value that is read.
 const LONGEST: usize = 4_096;
 
 /// The query of an address.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Query {
+pub(in crate::pages) struct Query {
     pairs: Vec<(String, String)>,
     /// Remarks on values that were not understood.
     pub notices: Vec<String>,
@@ -149,7 +149,7 @@ fn short(text: &str) -> String {
 }
 
 /// The name of a status in addresses.
-pub(super) fn status_name(status: CellStatus) -> &'static str {
+pub(in crate::pages) fn status_name(status: CellStatus) -> &'static str {
     match status {
         CellStatus::Ok => "ok",
         CellStatus::Error => "error",
@@ -158,7 +158,7 @@ pub(super) fn status_name(status: CellStatus) -> &'static str {
 }
 
 /// Reads the part of a query that selects and orders cells.
-pub(super) fn cell_query(query: &mut Query, view: &RunView) -> CellQuery {
+pub(in crate::pages) fn cell_query(query: &mut Query, view: &RunView) -> CellQuery {
     let plan = &view.plan;
     let is_model =
         |model: &str| (0..plan.systems.len()).any(|it| plan.system_model(it).is_some_and(|own| own.id == model));
