@@ -120,7 +120,7 @@ prop_compose! {
         (reused, made_at, latency_ms, answered) in (any::<bool>(), moment(), 0.0..1e9_f64, answered()),
         rounds in prop::collection::vec(
             (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
-                .prop_map(|(swapped, scores)| JudgeRound { swapped, scores }),
+                .prop_map(|(swapped, scores)| JudgeRound { opponent: scores.len() as u16 * 300, swapped, scores }),
             0..3,
         ),
     ) -> JudgmentRecord {

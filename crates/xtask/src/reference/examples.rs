@@ -89,7 +89,7 @@ static ANALYSES: [(&str, &str); 14] = [
     ("judge_bias", "{ analysis: judge_bias, with: { scorer: quality, check: [length, style] } }"),
     ("missing_items", "{ analysis: missing_items, with: { items: $.claims, by: text, from: [raw] } }"),
     ("power", "{ analysis: power, with: { mde: 0.05 } }"),
-    ("ranking", "{ analysis: ranking, with: { scorer: quality } }"),
+    ("ranking", "{ analysis: ranking }"),
     ("slices", "{ analysis: slices, with: { by: [category, lang] } }"),
     ("summary_corpus", "{ analysis: summary_corpus, with: { scorer: quality } }"),
 ];

@@ -42,11 +42,11 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     };
     page.table(&heads, report.systems_by_rank().into_iter().map(row));
     bounds(page, report);
-    anchored(page, report);
+    write_anchored(page, report);
 }
 
 /// Writes judged figures beside the human-anchored ones (HU-40).
-fn anchored(page: &mut Page, report: Report<'_>) {
+fn write_anchored(page: &mut Page, report: Report<'_>) {
     let systems = report.systems_by_rank();
     let lines = report.metrics().flat_map(|(_, metric)| {
         systems.iter().filter_map(move |group| {

@@ -69,7 +69,7 @@ pub struct MetricRanking {
     /// Number of wins that were added to each side of every pair, where the games alone leave a strength without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior: Option<f64>,
-    /// What must be known about the figures.
+    /// Remarks on games without finite strengths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The systems, the strongest first.

@@ -47,8 +47,8 @@ impl GameShares {
         for (metric, _) in metrics {
             for game in cell_games(plan, opponents, (scorer, metric), row, 0) {
                 let other = plan.paired_trial(game.other, trial);
-                self.add_game((at, game.own, trial, metric), won(&game));
-                self.add_game((at, game.other, other, metric), 1.0 - won(&game));
+                self.add_game((at, game.own, trial, metric), points_of(&game));
+                self.add_game((at, game.other, other, metric), 1.0 - points_of(&game));
             }
         }
     }
@@ -73,7 +73,8 @@ impl GameShares {
     }
 }
 
-fn won(game: &Game) -> f64 {
+/// 1 for a game that the own system won, ½ for a tie, 0 for a lost one.
+fn points_of(game: &Game) -> f64 {
     match game.result {
         GameResult::Won => 1.0,
         GameResult::Tied => 0.5,
