@@ -109,8 +109,8 @@ pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs,
 pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use error::{
-    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
-    LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
+    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError,
+    ImportError, LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;

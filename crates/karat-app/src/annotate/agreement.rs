@@ -56,7 +56,8 @@ fn of_question(task: &LoadedTask, state: &TaskState, question: &Question) -> Val
     let positions = (0..task.items.len()).filter(|at| task.items.get(*at).is_some_and(|item| item.gold.is_none()));
     let answers = positions.map(|position| {
         let labels = state.labels(position);
-        let answers = labels.filter_map(|(person, label)| Some((person.clone(), label.body.answers.get(&question.id)?)));
+        let answers =
+            labels.filter_map(|(person, label)| Some((person.clone(), label.body.answers.get(&question.id)?)));
         (position, answers.collect::<BTreeMap<String, &Value>>())
     });
     let answers: Vec<(usize, BTreeMap<String, &Value>)> = answers.filter(|(_, answers)| answers.len() > 1).collect();
@@ -119,17 +120,18 @@ fn add_coefficients(found: &mut Value, question: &Question, answers: &[(usize, B
     let most = steps.iter().map(|step| all.iter().filter(|value| (*value - step).abs() <= 1e-9).count()).max();
     let most = most.unwrap_or(0) as f64 / all.len().max(1) as f64;
     if most > MOST_OF_ONE {
-        let indices = rated.iter().map(|item| {
-            score_indices("person", &item.values().copied().collect::<Vec<_>>(), &steps).ok()
-        });
-        let table = indices.collect::<Option<Vec<_>>>().and_then(|rows| CountTable::from_ratings(rows, steps.len()).ok());
+        let indices =
+            rated.iter().map(|item| score_indices("person", &item.values().copied().collect::<Vec<_>>(), &steps).ok());
+        let table =
+            indices.collect::<Option<Vec<_>>>().and_then(|rows| CountTable::from_ratings(rows, steps.len()).ok());
         if let Some(gwet) = table.and_then(|table| gwet_ac(&table, weighting)) {
             let name = if is_weighted { "Gwet's AC2 (quadratic)" } else { "Gwet's AC1" };
             found["ac"] = figure(gwet.coefficient, n, None, name);
         }
         let share = (100.0 * most).round();
         found["note"] =
-            format!("{share} % of the answers are the same one: alpha and kappa are low even where people agree").into();
+            format!("{share} % of the answers are the same one: alpha and kappa are low even where people agree")
+                .into();
     }
 }
 
@@ -190,12 +192,7 @@ fn rate(question: &Question, answers: &[(usize, BTreeMap<String, &Value>)]) -> (
 }
 
 /// Agreement of marked characters.
-fn add_spans(
-    found: &mut Value,
-    task: &LoadedTask,
-    question: &Question,
-    answers: &[(usize, BTreeMap<String, &Value>)],
-) {
+fn add_spans(found: &mut Value, task: &LoadedTask, question: &Question, answers: &[(usize, BTreeMap<String, &Value>)]) {
     let category = |id: &str| question.categories.iter().position(|category| category.id == id).unwrap_or(0);
     let marked = answers.iter().map(|(position, answers)| {
         let length = task.items.get(*position).map_or(0, |item| item.text().chars().count());
@@ -207,9 +204,7 @@ fn add_spans(
     });
     let texts: Vec<MarkedText> = marked.collect();
     let categories = question.categories.len();
-    let of = |drawn: &[usize]| {
-        span_agreement(drawn.iter().filter_map(|at| texts.get(*at)), categories).ok().flatten()
-    };
+    let of = |drawn: &[usize]| span_agreement(drawn.iter().filter_map(|at| texts.get(*at)), categories).ok().flatten();
     let everything: Vec<usize> = (0..texts.len()).collect();
     let Some(whole) = of(&everything) else { return };
     let interval = |statistic: &(dyn Fn(&[usize]) -> Option<f64> + Sync)| {

@@ -207,7 +207,9 @@ mod tests {
             }
         }
         let last = chars.len();
-        for (start, end, category, quote) in [(0, 1, "c", "b"), (0, last + 1, "c", text), (1, 1, "c", ""), (0, 1, "d", "a")] {
+        for (start, end, category, quote) in
+            [(0, 1, "c", "b"), (0, last + 1, "c", text), (1, 1, "c", ""), (0, 1, "d", "a")]
+        {
             let span = json!([{ "start": start, "end": end, "category": category, "quote": quote }]);
             assert!(questions[0].check_answer(&span, text).is_err(), "{start}..{end}");
         }

@@ -71,7 +71,8 @@ impl App {
         })?;
         if text.is_empty() {
             let task = task.stored.name.clone();
-            let error = if asked.settled { AnnotateError::NoSettled { task } } else { AnnotateError::NoLabels { task } };
+            let error =
+                if asked.settled { AnnotateError::NoSettled { task } } else { AnnotateError::NoLabels { task } };
             return Err(error.into());
         }
         Ok(text)
@@ -79,11 +80,7 @@ impl App {
 }
 
 /// Pseudonyms of all people, in the order of their names, if they are wanted.
-fn pseudonyms(
-    state: &TaskState,
-    events: &[karat_store::AnnotationEvent],
-    wanted: bool,
-) -> BTreeMap<String, String> {
+fn pseudonyms(state: &TaskState, events: &[karat_store::AnnotationEvent], wanted: bool) -> BTreeMap<String, String> {
     let labels = state.items.iter().flat_map(|item| item.labels.keys().chain(item.skips.keys()));
     let flags = state.items.iter().flat_map(|item| item.flags.iter().map(|flag| &flag.person));
     let names = labels.chain(flags).chain(state.excluded.keys()).chain(events.iter().map(|event| &event.person));
@@ -155,12 +152,7 @@ pub(super) fn label_rows(
 }
 
 /// Items with their outputs, systems, labels and settled values. The blinding is open to the owner only.
-fn item_rows(
-    task: &LoadedTask,
-    state: &TaskState,
-    settled_only: bool,
-    rename: &dyn Fn(&str) -> String,
-) -> Vec<Value> {
+fn item_rows(task: &LoadedTask, state: &TaskState, settled_only: bool, rename: &dyn Fn(&str) -> String) -> Vec<Value> {
     let row = |(position, item): (usize, &super::task::ItemBody)| {
         let labels = state.items.get(position).into_iter().flat_map(|item| &item.labels).map(|(person, label)| {
             json!({

@@ -113,7 +113,8 @@ impl App {
         let task = self.loaded_task(name)?;
         let scorer = task.body.scorer.clone();
         let scorer = scorer.ok_or_else(|| AnnotateError::NotScored { task: task.stored.name.clone() })?;
-        let rows = self.read_state(&task, |state| super::export::label_rows(&task, state, true, &|name| name.to_owned()))?;
+        let rows =
+            self.read_state(&task, |state| super::export::label_rows(&task, state, true, &|name| name.to_owned()))?;
         match rows.is_empty() {
             true => Err(AnnotateError::NoSettled { task: task.stored.name.clone() }.into()),
             false => Ok((scorer, rows)),

@@ -73,9 +73,8 @@ impl Turn<'_> {
         let labelled = self.state.labels(position).filter(|(person, label)| label.body.counted && is_other(person));
         let labelled: Vec<&String> = labelled.map(|(person, _)| person).collect();
         let leases = self.leases.range((position, String::new())..(position + 1, String::new()));
-        let leased = leases.filter(|((_, person), end)| {
-            **end > self.now && is_other(person) && !labelled.contains(&person)
-        });
+        let leased =
+            leases.filter(|((_, person), end)| **end > self.now && is_other(person) && !labelled.contains(&person));
         labelled.len() + leased.count() < self.state.places
     }
 

@@ -181,7 +181,8 @@ mod tests {
     /// HU-31: the three rules, and a tie, which stays open.
     #[test]
     fn rules_make_one_value() {
-        let settle = |question: &Question, answers: &[Value]| question.settle_answers(&answers.iter().collect::<Vec<_>>());
+        let settle =
+            |question: &Question, answers: &[Value]| question.settle_answers(&answers.iter().collect::<Vec<_>>());
         let scale = "kind: scale, scale: [1, 5], step: 1";
         let median = question(scale);
         assert_eq!(settle(&median, &[json!(1), json!(5), json!(4)]), Some(json!(4.0)));

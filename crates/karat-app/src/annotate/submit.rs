@@ -314,9 +314,8 @@ impl App {
         }
         self.take_turn(task, owner, |turn| {
             check_open(turn)?;
-            let has_done = |item: &super::state::ItemState| {
-                item.labels.contains_key(person) || item.skips.contains_key(person)
-            };
+            let has_done =
+                |item: &super::state::ItemState| item.labels.contains_key(person) || item.skips.contains_key(person);
             if !turn.state.items.iter().any(has_done) {
                 let (person, task) = (person.to_owned(), task.stored.name.clone());
                 return Err(AnnotateError::NoPerson { person, task }.into());

@@ -168,7 +168,10 @@ impl App {
 }
 
 /// The scorer whose outputs are labelled.
-pub(crate) fn rubric_of<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str, &'a RubricScorer), AppError> {
+pub(crate) fn rubric_of<'a>(
+    plan: &'a PlanHeader,
+    wanted: Option<&str>,
+) -> Result<(&'a str, &'a RubricScorer), AppError> {
     let judged = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => Some((scorer.id.as_str(), &**rubric)),
         ScorerKind::Metric { .. } => None,

@@ -87,9 +87,9 @@ impl App {
             (Some(scorer), Some(rows.iter().map(|row| format!("{row}\n")).collect::<String>()))
         });
         let wanted = asked.scorer.as_deref().or(task_scorer.as_deref());
-        let task_file = wanted.filter(|_| task_labels.is_some()).map(|scorer| {
-            (format!("scorers.{scorer}.labels"), json!(format!("{LABELLED}{TASK_LABELS}")).to_string())
-        });
+        let task_file = wanted
+            .filter(|_| task_labels.is_some())
+            .map(|scorer| (format!("scorers.{scorer}.labels"), json!(format!("{LABELLED}{TASK_LABELS}")).to_string()));
         let own_files = LabelledOutputs { sets: BTreeMap::new(), task: task_labels.clone() };
         let suite = self
             .load_with(invocation, Arc::new(own_files), |it| {

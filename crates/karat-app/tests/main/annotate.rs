@@ -33,7 +33,12 @@ fn moved_app(folder: &Path) -> (App, Arc<MovedClock>) {
 const QUESTIONS: &str = "[{ id: quality, ask: How good?, kind: scale, scale: [1, 5], step: 1 }]";
 
 fn rows(folder: &Path, name: &str, count: usize) -> std::path::PathBuf {
-    let row = |at: usize| format!("{}\n", json!({ "id": format!("s{at}"), "input": format!("question {at}"), "output": format!("output {at}") }));
+    let row = |at: usize| {
+        format!(
+            "{}\n",
+            json!({ "id": format!("s{at}"), "input": format!("question {at}"), "output": format!("output {at}") })
+        )
+    };
     let file = folder.join(name);
     std::fs::write(&file, (0..count).map(row).collect::<String>()).unwrap();
     file
@@ -117,7 +122,7 @@ fn known_outputs_have_their_labels() {
     assert_eq!((&view["people"][0]["labels"], &view["people"][0]["earlier"]), (&json!(5), &json!(3)));
 }
 
-/// HU-10: two hundred people on a hundred items, with stalls and kills: each item gets exactly three labels of different
+/// HU-10, HU-13: two hundred people on a hundred items, with stalls and kills: each item gets exactly three labels of different
 /// people, every accepted label is kept, and those that came too late are kept as extras.
 #[test]
 fn each_item_gets_enough_different_people() {
@@ -235,7 +240,10 @@ fn skipped_and_flagged_items_go_to_the_owner() {
     assert!(app.skip_item("t", "ann", &reason(&item, "boring")).is_err());
     assert_eq!(next(&app, "dan")["item"], Value::Null, "k + 2 people skipped it");
     let view = app.annotation_task("t").unwrap();
-    assert_eq!((&view["items"]["skipped"], &view["items"]["open"], &view["labels"]["counted"]), (&json!(1), &json!(1), &json!(0)));
+    assert_eq!(
+        (&view["items"]["skipped"], &view["items"]["open"], &view["labels"]["counted"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
     assert_eq!(view["with_owner"][0]["why"]["skips"].as_array().unwrap().len(), 3);
     let requeue = AdjudicationRequest { item: Some(item.clone()), requeue: true, ..AdjudicationRequest::default() };
     app.adjudicate("t", "owner", &requeue).unwrap();
@@ -357,7 +365,12 @@ fn gold_measures_people() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
     let gold: String = (0..12)
-        .map(|at| format!("{}\n", json!({ "input": format!("known {at}"), "output": format!("gold {at}"), "scores": { "quality": 5 } })))
+        .map(|at| {
+            format!(
+                "{}\n",
+                json!({ "input": format!("known {at}"), "output": format!("gold {at}"), "scores": { "quality": 5 } })
+            )
+        })
         .collect();
     let file = folder.path().join("gold.jsonl");
     std::fs::write(&file, gold).unwrap();
@@ -366,7 +379,10 @@ fn gold_measures_people() {
     for person in ["ann", "bob"] {
         for _ in 0..20 {
             let answer = next(&app, person);
-            assert!(answer["item"].get("gold").is_none() && answer["item"]["context"][0]["name"] == "input", "{answer}");
+            assert!(
+                answer["item"].get("gold").is_none() && answer["item"]["context"][0]["name"] == "input",
+                "{answer}"
+            );
             let is_gold = answer["item"]["text"].as_str().unwrap().starts_with("gold");
             let quality = if is_gold && person == "ann" { 5 } else { 2 };
             submit(&app, person, &item_of(&answer), quality);
@@ -374,12 +390,19 @@ fn gold_measures_people() {
     }
     let view = app.annotation_task("t").unwrap();
     let gold = |at: usize| view["people"][at]["gold"].clone();
-    assert_eq!((&gold(0)["right"], &gold(0)["share"]["share"], &gold(0)["share"]["below_limit"]), (&json!(10), &json!(1.0), &json!(false)));
+    assert_eq!(
+        (&gold(0)["right"], &gold(0)["share"]["share"], &gold(0)["share"]["below_limit"]),
+        (&json!(10), &json!(1.0), &json!(false))
+    );
     assert_eq!((&gold(1)["right"], &gold(1)["share"]["below_limit"]), (&json!(0), &json!(true)));
     // Wilson, 10 of 10: 10 / (10 + 1.96²).
     let lo = gold(0)["share"]["ci"][0].as_f64().unwrap();
     assert!((lo - 10.0 / (10.0 + 1.959_963_984_540_054_f64.powi(2))).abs() < 1e-9, "{lo}");
-    let exclude = |reason: &str| AdjudicationRequest { exclude: Some("bob".to_owned()), reason: reason.to_owned(), ..AdjudicationRequest::default() };
+    let exclude = |reason: &str| AdjudicationRequest {
+        exclude: Some("bob".to_owned()),
+        reason: reason.to_owned(),
+        ..AdjudicationRequest::default()
+    };
     assert!(app.adjudicate("t", "owner", &exclude(" ")).is_err());
     app.adjudicate("t", "owner", &exclude("always says 2")).unwrap();
     let view = app.annotation_task("t").unwrap();
@@ -455,4 +478,50 @@ fn only_assigned_people_label() {
     assert!(app.invite_annotator("t", "bob", None).is_err());
     let token = app.invite_annotator("t", "ann", None).unwrap();
     assert_eq!(app.invited_person(&token.id).unwrap(), Some(("t".to_owned(), "ann".to_owned())));
+}
+
+/// HU-30: agreement by question: AC1 stands beside where one answer has more than 80 %, and spans have characters and F1;
+/// below ten items with two labels there is a count.
+#[test]
+fn agreement_is_by_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = place::app(folder.path());
+    let questions = "
+- { id: fine, ask: Fine?, kind: choice, choices: [{ id: a }, { id: b }] }
+- { id: marks, ask: Where?, kind: spans, categories: [{ id: wrong }, { id: odd }] }
+";
+    let questions = Some(TextFrom::Text(questions.to_owned()));
+    app.create_annotation_task(&TaskRequest { questions, ..request(folder.path(), 10, 2) }).unwrap();
+    let found = || app.annotation_agreement("t").unwrap()["questions"].clone();
+    for (person, start) in [("ann", 0), ("bob", 2)] {
+        for _ in 0..10 {
+            let answer = next(&app, person);
+            let text = answer["item"]["text"].as_str().unwrap();
+            let fine = if person == "bob" && text == "output 7" { "b" } else { "a" };
+            let quote = &text[start..start + 4];
+            let marks = json!([{ "start": start, "end": start + 4, "category": "wrong", "quote": quote }]);
+            let answers = json!({ "fine": fine, "marks": marks }).as_object().unwrap().clone();
+            let item = item_of(&answer);
+            app.submit_label("t", person, &LabelRequest { item, answers, ..LabelRequest::default() }).unwrap();
+        }
+        if person == "ann" {
+            assert_eq!((&found()[0]["items"], found()[0].get("alpha")), (&json!(0), None));
+        }
+    }
+    let found = found();
+    let choice = &found[0];
+    // 9 of 10 pairs are equal, and 19 of 20 answers are the same: pe = 2 · 0.95 · 0.05.
+    let (observed, chance) = (0.9, 2.0 * 0.95 * 0.05);
+    assert!((choice["ac"]["value"].as_f64().unwrap() - (observed - chance) / (1.0 - chance)).abs() < 1e-12, "{choice}");
+    assert!((choice["share_equal"]["value"].as_f64().unwrap() - 0.9).abs() < 1e-12);
+    // Nominal alpha: 1 − (n − 1) · 2 / (n² − 19² − 1), n = 20.
+    let alpha = 1.0 - 19.0 * 2.0 / (400.0 - 361.0 - 1.0);
+    assert!((choice["alpha"]["value"].as_f64().unwrap() - alpha).abs() < 1e-12, "{choice}");
+    assert!(
+        choice["note"].as_str().unwrap().starts_with("95 %") && choice["kappa"][0]["people"] == json!(["ann", "bob"])
+    );
+    let spans = &found[1];
+    // Texts have 8 characters, of which 4 differ.
+    assert!((spans["characters"]["value"].as_f64().unwrap() - 0.5).abs() < 1e-12, "{spans}");
+    assert_eq!((&spans["f1"][0]["f1"]["value"], &spans["f1"][1]["f1"]), (&json!(0.5), &Value::Null));
 }

@@ -62,9 +62,8 @@ pub fn span_agreement<'a>(
             }
         }
     }
-    let f1 = shared.iter().zip(&marked).map(|(both, marked)| {
-        (*marked > 0).then(|| 2.0 * *both as f64 / *marked as f64)
-    });
+    let f1 =
+        shared.iter().zip(&marked).map(|(both, marked)| (*marked > 0).then(|| 2.0 * *both as f64 / *marked as f64));
     Ok((all > 0).then(|| SpanAgreement { share: same as f64 / all as f64, f1: f1.collect() }))
 }
 
@@ -88,7 +87,10 @@ mod tests {
 
     fn text(length: usize, raters: &[&[(usize, usize, usize)]]) -> MarkedText {
         let spans = |spans: &&[(usize, usize, usize)]| {
-            spans.iter().map(|(start, end, category)| MarkedSpan { start: *start, end: *end, category: *category }).collect()
+            spans
+                .iter()
+                .map(|(start, end, category)| MarkedSpan { start: *start, end: *end, category: *category })
+                .collect()
         };
         MarkedText { length, raters: raters.iter().map(spans).collect() }
     }

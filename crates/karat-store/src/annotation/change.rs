@@ -82,7 +82,8 @@ impl AnnotationChange<'_> {
     /// # Errors
     /// The store cannot be written.
     pub fn set_lease(&self, item: u64, person: &str, expires_at: Moment) -> Result<(), StoreError> {
-        let upsert = "insert or replace into annotation_leases (task, item, person, expires_at) values (?1, ?2, ?3, ?4)";
+        let upsert =
+            "insert or replace into annotation_leases (task, item, person, expires_at) values (?1, ?2, ?3, ?4)";
         self.execute(upsert, params![self.task, item as i64, person, expires_at.0])
     }
 

@@ -91,10 +91,7 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn add_annotation_task(
-        &self,
-        new: &NewAnnotationTask<'_>,
-    ) -> Result<(StoredAnnotationTask, bool), StoreError> {
+    pub fn add_annotation_task(&self, new: &NewAnnotationTask<'_>) -> Result<(StoredAnnotationTask, bool), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing a task" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -181,9 +178,8 @@ impl Store {
             let select =
                 "select task, position from annotation_items where shown = ?1 and task <> ?2 order by task, position";
             let mut statement = connection.prepare_cached(select)?;
-            let rows = statement.query_map(params![shown.0, except], |row| {
-                Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
-            })?;
+            let rows = statement
+                .query_map(params![shown.0, except], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -198,7 +194,8 @@ impl Store {
 }
 
 pub(super) fn read_events(connection: &Connection, task: i64, after: i64) -> rusqlite::Result<Vec<AnnotationEvent>> {
-    let select = "select seq, item, person, kind, body, at from annotation_events where task = ?1 and seq > ?2 order by seq";
+    let select =
+        "select seq, item, person, kind, body, at from annotation_events where task = ?1 and seq > ?2 order by seq";
     let mut statement = connection.prepare_cached(select)?;
     let rows = statement.query_map(params![task, after], |row| {
         Ok(AnnotationEvent {

@@ -10,7 +10,14 @@ fn item(text: &str) -> NewStoredItem {
 }
 
 fn task<'a>(name: &'a str, hash: &str, items: &'a [NewStoredItem]) -> NewAnnotationTask<'a> {
-    NewAnnotationTask { name, secret: [7; 32], hash: Key::of("hash", hash.as_bytes()), body: "{}", items, at: Moment(5) }
+    NewAnnotationTask {
+        name,
+        secret: [7; 32],
+        hash: Key::of("hash", hash.as_bytes()),
+        body: "{}",
+        items,
+        at: Moment(5),
+    }
 }
 
 /// HU-01: a task is stored once; other content under its name is the next version, and the first one stays as it is.

@@ -365,12 +365,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             query("pseudonyms", "People as a1, a2 and so on", r#"{"enum": ["true", "false"], "default": "false"}"#),
         ],
         &[
-            Answer {
-                status: "200",
-                meaning: "The file",
-                kinds: &["application/x-ndjson", "text/csv"],
-                schema: "",
-            },
+            Answer { status: "200", meaning: "The file", kinds: &["application/x-ndjson", "text/csv"], schema: "" },
             NOT_MODIFIED,
         ],
     ),

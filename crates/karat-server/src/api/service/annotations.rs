@@ -61,9 +61,8 @@ struct WantedTask {
     seed: Option<u64>,
 }
 
-const FIELDS: [&str; 12] = [
-    "run", "task", "scorer", "k", "n", "per_sample", "select", "questions", "guidelines", "assign", "mask", "seed",
-];
+const FIELDS: [&str; 12] =
+    ["run", "task", "scorer", "k", "n", "per_sample", "select", "questions", "guidelines", "assign", "mask", "seed"];
 
 impl WantedTask {
     fn request(self) -> Result<TaskRequest, Problem> {
@@ -180,27 +179,57 @@ async fn answer_person<T: DeserializeOwned + Send + 'static>(
 /// What the token of a request allows.
 type Asker = Option<Extension<Access>>;
 
-async fn next(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn next(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     answer_person::<NextRequest>((state, access, uri), task, body, &["item", "except"], App::next_annotation).await
 }
 
-async fn draft(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn draft(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     let fields = ["item", "answers", "note"];
     answer_person::<DraftRequest>((state, access, uri), task, body, &fields, App::save_draft).await
 }
 
-async fn label(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn label(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     let fields = ["item", "answers", "note", "ms", "client"];
     answer_person::<LabelRequest>((state, access, uri), task, body, &fields, App::submit_label).await
 }
 
 const REASON: [&str; 3] = ["item", "reason", "note"];
 
-async fn skip(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn skip(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     answer_person::<ReasonRequest>((state, access, uri), task, body, &REASON, App::skip_item).await
 }
 
-async fn flag(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
+async fn flag(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     answer_person::<ReasonRequest>((state, access, uri), task, body, &REASON, App::flag_item).await
 }
 
@@ -210,10 +239,15 @@ struct WantedUndo {
     item: Option<String>,
 }
 
-async fn undo(state: State, access: Asker, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
-    let undo = |app: &App, task: &str, person: &str, asked: &WantedUndo| {
-        app.undo_label(task, person, asked.item.as_deref())
-    };
+async fn undo(
+    state: State,
+    access: Asker,
+    Path(task): Path<String>,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
+    let undo =
+        |app: &App, task: &str, person: &str, asked: &WantedUndo| app.undo_label(task, person, asked.item.as_deref());
     answer_person::<WantedUndo>((state, access, uri), task, body, &["item"], undo).await
 }
 

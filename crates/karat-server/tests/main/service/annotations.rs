@@ -41,7 +41,8 @@ fn place(samples: usize, change: impl FnOnce(&mut TaskRequest)) -> Place {
     place.write("models.yaml", MODELS);
     place.write("judge.j2", JUDGE);
     place.run(&place.folder.path().join("karat.yaml").display().to_string(), "RUNMARK");
-    let mut request = TaskRequest { name: Some("t".to_owned()), ..TaskRequest::new(ItemsFrom::Run("RUNMARK".to_owned())) };
+    let mut request =
+        TaskRequest { name: Some("t".to_owned()), ..TaskRequest::new(ItemsFrom::Run("RUNMARK".to_owned())) };
     change(&mut request);
     place.app.create_annotation_task(&request).unwrap();
     place
@@ -66,7 +67,11 @@ fn fine(answer: &Answer) -> Value {
 #[test]
 fn responses_to_people_are_blind() {
     for is_pair in [false, true] {
-        let place = place(6, |request| if is_pair { pairs(request) });
+        let place = place(6, |request| {
+            if is_pair {
+                pairs(request)
+            }
+        });
         let mut responses: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let items = if is_pair { 6 } else { 12 };
         for person in ["annmark", "bobmark"] {
@@ -100,11 +105,22 @@ fn responses_to_people_are_blind() {
             }
         }
         let export = place.get("/annotations/t/export?form=jsonl").text;
-        let mut forbidden: Vec<String> = ["MODELMARK", "VARIANTMARK", "JUDGEMARK", "SCORERMARK", "RUNMARK", "SUITEMARK"]
-            .into_iter()
-            .chain(["SAMPLEMARK", "REASONMARK", "SKIPMARK", "FLAGMARK", "\"gold\"", "cost", "latency", "alpha", "score"])
-            .map(str::to_owned)
-            .collect();
+        let mut forbidden: Vec<String> =
+            ["MODELMARK", "VARIANTMARK", "JUDGEMARK", "SCORERMARK", "RUNMARK", "SUITEMARK"]
+                .into_iter()
+                .chain([
+                    "SAMPLEMARK",
+                    "REASONMARK",
+                    "SKIPMARK",
+                    "FLAGMARK",
+                    "\"gold\"",
+                    "cost",
+                    "latency",
+                    "alpha",
+                    "score",
+                ])
+                .map(str::to_owned)
+                .collect();
         for line in export.lines().skip(1) {
             let item: Value = serde_json::from_str(line).unwrap();
             for output in item["outputs"].as_array().unwrap() {
@@ -112,7 +128,10 @@ fn responses_to_people_are_blind() {
             }
         }
         // The owner's side does name them, so the words are the right ones.
-        assert!(["MODELMARK", "VARIANTMARK", "SAMPLEMARK", "RUNMARK"].iter().all(|mark| export.contains(mark)), "{export}");
+        assert!(
+            ["MODELMARK", "VARIANTMARK", "SAMPLEMARK", "RUNMARK"].iter().all(|mark| export.contains(mark)),
+            "{export}"
+        );
         for (person, texts) in responses {
             let other = if person == "annmark" { "bobmark" } else { "annmark" };
             for text in &texts {
@@ -140,7 +159,10 @@ fn sides_of_pairs_are_balanced() {
             let label = json!({ "item": next["item"]["id"], "answers": { "better": better } });
             fine(&post(&place, "labels", person, &label));
             let again = fine(&post(&place, "next", person, &json!({ "item": next["item"]["id"] })));
-            assert_eq!((&again["item"]["a"], &again["item"]["answers"]["better"]), (&next["item"]["a"], &json!(better)));
+            assert_eq!(
+                (&again["item"]["a"], &again["item"]["answers"]["better"]),
+                (&next["item"]["a"], &json!(better))
+            );
         }
         assert!((10..=11).contains(&first), "{person}: {first}");
     }
@@ -163,7 +185,8 @@ fn a_person_sees_the_own_queue_only() {
     place.app.create_annotation_task(&other).unwrap();
     let token = place.app.invite_annotator("t", "ann", None).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.text);
-    let ask = |method: &str, path: &str| place.send(method, path, &[&bearer, "Content-Type: application/json"], "{}").status;
+    let ask =
+        |method: &str, path: &str| place.send(method, path, &[&bearer, "Content-Type: application/json"], "{}").status;
     assert_eq!(ask("POST", "/annotations/t/next"), StatusCode::OK);
     assert_eq!(ask("POST", "/annotations/u/next"), StatusCode::FORBIDDEN);
     assert_eq!(ask("POST", "/annotations/t/next?as=bob"), StatusCode::FORBIDDEN);
@@ -196,7 +219,10 @@ fn a_person_sees_the_own_queue_only() {
     // A token of the same role that is for no task.
     let stray = place.app.create_token("stray", Role::Annotate, None).unwrap();
     let stray = format!("Authorization: Bearer {}", stray.text);
-    assert_eq!(place.send("POST", "/annotations/t/next", &[&stray, "Content-Type: application/json"], "{}").status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        place.send("POST", "/annotations/t/next", &[&stray, "Content-Type: application/json"], "{}").status,
+        StatusCode::FORBIDDEN
+    );
     let reader = place.app.create_token("reader", Role::Read, None).unwrap();
     let reader = format!("Authorization: Bearer {}", reader.text);
     for path in ["/annotations", "/annotations/t"] {
@@ -213,7 +239,14 @@ fn a_repeated_label_is_stored_once() {
     let place = place(2, |_| {});
     let next = fine(&post(&place, "next", "ann", &json!({})));
     let label = json!({ "item": next["item"]["id"], "answers": { "good": 4 } }).to_string();
-    let send = || place.send("POST", "/annotations/t/labels?as=ann", &["Idempotency-Key: k1", "Content-Type: application/json"], &label);
+    let send = || {
+        place.send(
+            "POST",
+            "/annotations/t/labels?as=ann",
+            &["Idempotency-Key: k1", "Content-Type: application/json"],
+            &label,
+        )
+    };
     let (first, second) = (send(), send());
     assert_eq!((first.status, &first.text), (StatusCode::OK, &second.text));
     assert_eq!(second.header("idempotency-replayed"), "true");
@@ -236,7 +269,8 @@ fn a_repeated_label_is_stored_once() {
 #[test]
 fn a_task_is_made_over_http() {
     let place = place(2, |_| {});
-    let body = json!({ "run": "RUNMARK", "task": "web", "k": 3, "n": 2, "assign": ["ann"], "guidelines": "Be strict." });
+    let body =
+        json!({ "run": "RUNMARK", "task": "web", "k": 3, "n": 2, "assign": ["ann"], "guidelines": "Be strict." });
     let made = fine(&place.post("/annotations", &body.to_string()));
     assert_eq!((&made["task"], &made["version"], &made["items"]), (&json!("web"), &json!(1), &json!(2)));
     let listed = fine(&place.get("/annotations"));

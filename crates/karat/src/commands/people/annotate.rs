@@ -1,8 +1,8 @@
 //! `karat annotate`.
 
 use karat_app::{
-    AdjudicationRequest, AnnotationRequest, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom, LabelledSample,
-    TaskLine, TaskRequest, TextFrom, count_noun,
+    AdjudicationRequest, AnnotationRequest, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom,
+    LabelledSample, TaskLine, TaskRequest, TextFrom, count_noun,
 };
 use karat_types::Exit;
 use serde_json::Value;
