@@ -114,7 +114,7 @@ fn labels_of_a_task_calibrate_judges() {
         let rounds: Value = serde_json::from_str(&rounds).unwrap();
         let judges = rounds["rounds"].as_array().unwrap().last().unwrap()["calibration"]["judges"].clone();
         let found = judges.as_array().unwrap().iter().find(|it| it["judge"] == judge).unwrap().clone();
-        found["dimensions"][0]["agreement"]["value"].as_f64().unwrap()
+        1.0 - found["dimensions"][0]["mean_abs_difference"]["value"].as_f64().unwrap() / 10.0
     };
     let (good, flat) = (agreement("good"), agreement("flat"));
     assert!(good > 0.9 && flat < good - 0.1, "{good} {flat}");
