@@ -5,13 +5,13 @@
 //! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
 //! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
-//! `annotation/` keeps work for people and what they did. `batches.rs` keeps calls that go by a provider's batch API. `server/` keeps what the server
-//! needs: tokens, its queue, answers to repeated requests, due times, incidents and messages. `url.rs` parses store
+//! `batches.rs` keeps calls that go by a provider's batch API. `server/` keeps what the server
+//! needs: tokens, its queue, answers to repeated requests, due times, incidents, messages,
+//! and work for people. `url.rs` parses store
 //! addresses, `error.rs` has the errors.
 //!
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
 
-mod annotation;
 mod batches;
 mod blobs;
 mod block;
@@ -28,10 +28,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use crate::annotation::change::AnnotationChange;
-pub use crate::annotation::tasks::{
-    AnnotationEvent, NewAnnotationTask, NewStoredItem, StoredAnnotationItem, StoredAnnotationTask,
-};
 pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
@@ -53,6 +49,10 @@ pub use crate::reuse::invalidate::CachedResults;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;
 pub use crate::reuse::shared_results::{InvalidatedResults, ReusableResult};
+pub use crate::server::annotation::change::AnnotationChange;
+pub use crate::server::annotation::tasks::{
+    AnnotationEvent, NewAnnotationTask, NewStoredItem, StoredAnnotationItem, StoredAnnotationTask,
+};
 pub use crate::server::answers::KeptAnswer;
 pub use crate::server::firings::StoredFiring;
 pub use crate::server::incidents::{RunOutcome, StoredIncident};

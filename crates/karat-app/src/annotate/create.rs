@@ -17,7 +17,7 @@ use crate::error::{AnnotateError, FileError};
 use crate::exchange::annotate::rubric_of;
 use crate::{App, AppError};
 
-/// What the masked part of a text is replaced by.
+/// The text in place of a masked part.
 const MASK: &str = "█████";
 
 /// The largest number of people of an item.
@@ -197,7 +197,7 @@ impl App {
         let text = |error| AnnotateError::Damaged { task: name.to_owned(), source: error };
         let stored = items.iter().map(|item| {
             let body_text = serde_json::to_string(item).map_err(text)?;
-            Ok(NewStoredItem { shown: item.shown(body.questions_key), body: body_text })
+            Ok(NewStoredItem { shown: item.shown_key(body.questions_key), body: body_text })
         });
         let stored: Vec<NewStoredItem> = stored.collect::<Result<_, AppError>>()?;
         let frozen = serde_json::to_string(body).map_err(text)?;

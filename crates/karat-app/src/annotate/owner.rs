@@ -44,7 +44,7 @@ pub struct TaskLine {
     pub closed_at: Option<String>,
 }
 
-/// What a person did.
+/// The work of a person.
 #[derive(Default)]
 struct Done {
     labels: usize,
@@ -83,7 +83,7 @@ impl App {
                 source: task.body.source.clone(),
                 items: task.items.len(),
                 labels_per_item: task.body.places,
-                labels: positions.map(|position| state.counted(position)).sum(),
+                labels: positions.map(|position| state.count_labels(position)).sum(),
                 people: people.len(),
                 settled: settled.count(),
                 created_at: rfc3339(task.stored.created_at),
@@ -117,7 +117,7 @@ fn owner_view(task: &LoadedTask, state: &TaskState, now: Moment) -> Value {
     let (mut settled, mut adjudicated, mut open) = (0, 0, 0);
     let (mut waiting, mut with_owner) = (Vec::new(), Vec::new());
     for (position, item) in task.items.iter().enumerate() {
-        let labels = state.counted(position).min(task.body.places);
+        let labels = state.count_labels(position).min(task.body.places);
         counts[labels] += 1;
         let found = settle_item(task, state, position);
         match found.state {
@@ -144,7 +144,7 @@ fn owner_view(task: &LoadedTask, state: &TaskState, now: Moment) -> Value {
     }
     waiting.sort_by(|a, b| b.0.total_cmp(&a.0));
     let people = done_by_person(task, state);
-    let labels: usize = (0..task.items.len()).map(|position| state.counted(position)).sum();
+    let labels: usize = (0..task.items.len()).map(|position| state.count_labels(position)).sum();
     let skipped_out = state.items.iter().filter(|item| item.is_skipped_out(task.body.places)).count();
     let wanted = task.items.len() * task.body.places;
     let times: Vec<Moment> = people.values().flat_map(|done| done.times.iter().copied()).collect();

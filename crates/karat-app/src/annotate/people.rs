@@ -13,7 +13,7 @@ use crate::error::AnnotateError;
 use crate::service::role::Role;
 use crate::{App, AppError, NewToken};
 
-/// How far a person agrees with the settled value of the others: the most that a judge can be expected to reach.
+/// Agreement of a person with the settled value of the others: the most that a judge can be expected to reach.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HumanCeiling {
     /// The question: a dimension of the rubric.
@@ -99,7 +99,7 @@ impl App {
         Ok(parts)
     }
 
-    /// How far the people of a task agree with each other, by question with numbers.
+    /// The agreement of the people of a task with each other, by question with numbers.
     ///
     /// # Errors
     /// An unknown task.

@@ -290,7 +290,7 @@ impl Question {
     }
 
     /// The largest difference of two people that needs no adjudication.
-    pub fn tolerated(&self) -> f64 {
+    pub fn largest_tolerance(&self) -> f64 {
         self.tolerance.unwrap_or(match self.kind {
             QuestionKind::Scale => self.step.or(self.scale.map(|(lo, hi)| (hi - lo) / 10.0)).unwrap_or_default(),
             _ => 0.0,

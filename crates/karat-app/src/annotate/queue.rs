@@ -94,7 +94,7 @@ impl Turn<'_> {
     ///
     /// The side that the person has seen less often comes first, then that of the item, so that both are balanced; a keyed
     /// hash decides the rest.
-    fn swapped(&self, position: usize) -> Result<bool, AppError> {
+    fn draw_order(&self, position: usize) -> Result<bool, AppError> {
         let Some(item) = self.state.items.get(position) else { return Ok(false) };
         if let Some(swapped) = item.swapped.get(self.person) {
             return Ok(*swapped);
@@ -148,7 +148,7 @@ impl Turn<'_> {
         });
         let swapped = match item.outputs.as_slice() {
             [first, second] => {
-                let swapped = self.swapped(position)?;
+                let swapped = self.draw_order(position)?;
                 let (a, b) = if swapped { (second, first) } else { (first, second) };
                 shown["a"] = a.text.clone().into();
                 shown["b"] = b.text.clone().into();
@@ -196,7 +196,7 @@ pub(super) fn to_text(body: &impl serde::Serialize) -> Result<String, AppError> 
     Ok(serde_json::to_string(body).map_err(damaged)?)
 }
 
-/// What a person has done, and how long it took. Nothing of others.
+/// The number of a person's labels, and their median time. Nothing of others.
 fn own_progress(state: &TaskState, person: &str, left: usize) -> Value {
     let labels = state.items.iter().filter_map(|item| item.labels.get(person));
     let mut ms: Vec<u64> = labels.clone().filter_map(|label| label.body.ms).collect();

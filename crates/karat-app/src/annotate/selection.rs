@@ -67,7 +67,7 @@ pub(crate) struct Candidate {
     pub variant: Option<String>,
     /// Values of columns, for strata.
     columns: Map<String, Value>,
-    /// How unsure the judges are, from 0 to 1.
+    /// The doubt of the judges, from 0 to 1.
     doubt: f64,
     failed: bool,
 }

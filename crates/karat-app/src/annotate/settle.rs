@@ -71,12 +71,12 @@ impl Question {
             return (false, 0.0);
         }
         let numbers: Option<Vec<f64>> = answers.iter().map(|answer| self.number(answer)).collect();
-        let numbers = numbers.filter(|_| self.kind == QuestionKind::Scale || self.tolerated() > 0.0);
+        let numbers = numbers.filter(|_| self.kind == QuestionKind::Scale || self.largest_tolerance() > 0.0);
         if let Some(numbers) = numbers {
             let lo = numbers.iter().copied().fold(f64::INFINITY, f64::min);
             let hi = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let range = self.scale.map_or(1.0, |(lo, hi)| hi - lo);
-            return (hi - lo > self.tolerated() + 1e-9, ((hi - lo) / range).min(1.0));
+            return (hi - lo > self.largest_tolerance() + 1e-9, ((hi - lo) / range).min(1.0));
         }
         let most = count(answers).into_iter().map(|(_, count)| count).max().unwrap_or(0);
         let share = 1.0 - most as f64 / answers.len() as f64;

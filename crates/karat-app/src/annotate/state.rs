@@ -7,7 +7,6 @@ use karat_types::Moment;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::task::TaskBody;
 use crate::AppError;
 use crate::error::AnnotateError;
 
@@ -132,11 +131,11 @@ pub(crate) struct TaskState {
 }
 
 impl TaskState {
-    pub fn new(body: &TaskBody, items: usize) -> Self {
+    pub fn new(places: usize, items: usize) -> Self {
         Self {
             last_seq: 0,
             last_at: Moment(i64::MIN),
-            places: body.places,
+            places,
             items: vec![ItemState::default(); items],
             excluded: BTreeMap::new(),
             closed: None,
@@ -206,7 +205,7 @@ impl TaskState {
     }
 
     /// The people whose labels take a place of an item.
-    pub fn counted(&self, position: usize) -> usize {
+    pub fn count_labels(&self, position: usize) -> usize {
         self.labels(position).filter(|(_, label)| label.body.counted).count()
     }
 }

@@ -103,7 +103,7 @@ fn check_seen(turn: &Turn<'_>, position: usize) -> Result<(), AppError> {
     }
 }
 
-fn swapped(turn: &Turn<'_>, position: usize) -> bool {
+fn is_swapped(turn: &Turn<'_>, position: usize) -> bool {
     let item = turn.state.items.get(position);
     item.and_then(|item| item.swapped.get(turn.person)).copied().unwrap_or_default()
 }
@@ -131,7 +131,7 @@ impl App {
             let has_counted = standing.is_some_and(|label| label.body.counted);
             let counted = has_counted || turn.holds(position) || turn.has_place(position);
             let label = LabelBody {
-                answers: turn_sides(&task, &asked.answers, swapped(turn, position)),
+                answers: turn_sides(&task, &asked.answers, is_swapped(turn, position)),
                 note: asked.note.clone(),
                 ms: asked.ms,
                 client: asked.client.chars().take(64).collect(),
@@ -249,7 +249,7 @@ impl App {
             let (position, label) = label.ok_or(AnnotateError::NothingToUndo {})?;
             let body = json!({ "previous": label.body.answers });
             turn.change.add_event(Some(position as u64), person, kind::UNDO, &body.to_string(), turn.now)?;
-            let answers = turn_sides(&task, &label.body.answers, swapped(turn, position));
+            let answers = turn_sides(&task, &label.body.answers, is_swapped(turn, position));
             let draft = json!({ "answers": answers, "note": label.body.note });
             turn.change.set_draft(position as u64, person, Some(&draft.to_string()), turn.now)?;
             if turn.has_place(position) {

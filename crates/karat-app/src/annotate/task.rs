@@ -13,7 +13,7 @@ use super::state::TaskState;
 use crate::error::{AnnotateError, Names};
 use crate::{App, AppError};
 
-/// What is fixed with a task.
+/// The part of a task that is fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TaskBody {
     /// The run or file that the items are from.
@@ -77,7 +77,7 @@ pub(crate) struct ItemBody {
 
 impl ItemBody {
     /// Hash of what is shown and asked.
-    pub fn shown(&self, questions: Key) -> Key {
+    pub fn shown_key(&self, questions: Key) -> Key {
         let key = KeyBuilder::new("karat/annotation/shown/1").key(questions).json(&self.context);
         self.outputs.iter().fold(key, |key, output| key.text(&output.text)).finish()
     }
@@ -197,7 +197,7 @@ impl App {
             items.push(serde_json::from_str(&item.body).map_err(damaged)?);
         }
         let positions = ids.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
-        let state = Mutex::new(TaskState::new(&body, items.len()));
+        let state = Mutex::new(TaskState::new(body.places, items.len()));
         let task = Arc::new(LoadedTask { stored, body, items, ids, positions, state });
         self.opened.annotations().insert(task.stored.id, Arc::clone(&task));
         Ok(task)

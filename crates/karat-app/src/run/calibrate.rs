@@ -33,7 +33,7 @@ const TASK_LABELS: &str = "task.jsonl";
 #[derive(Debug, Clone)]
 pub struct Rounds {
     rounds: Vec<CalibrationRound>,
-    /// How far people agree with each other, where the last round is against the labels of a task.
+    /// Agreement of people with each other, where the last round is against the labels of a task.
     people: Vec<HumanCeiling>,
 }
 

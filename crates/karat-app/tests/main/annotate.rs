@@ -122,7 +122,7 @@ fn known_outputs_have_their_labels() {
     assert_eq!((&view["people"][0]["labels"], &view["people"][0]["earlier"]), (&json!(5), &json!(3)));
 }
 
-/// HU-10: two hundred people on a hundred items, with stalls and kills: each item gets exactly three labels of different
+/// HU-10, HU-13: two hundred people on a hundred items, with stalls and kills: each item gets exactly three labels of different
 /// people, every accepted label is kept, and those that came too late are kept as extras.
 #[test]
 fn each_item_gets_enough_different_people() {
@@ -478,4 +478,50 @@ fn only_assigned_people_label() {
     assert!(app.invite_annotator("t", "bob", None).is_err());
     let token = app.invite_annotator("t", "ann", None).unwrap();
     assert_eq!(app.invited_person(&token.id).unwrap(), Some(("t".to_owned(), "ann".to_owned())));
+}
+
+/// HU-30: agreement by question: AC1 stands beside where one answer has more than 80 %, and spans have characters and F1;
+/// below ten items with two labels there is a count.
+#[test]
+fn agreement_is_by_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = place::app(folder.path());
+    let questions = "
+- { id: fine, ask: Fine?, kind: choice, choices: [{ id: a }, { id: b }] }
+- { id: marks, ask: Where?, kind: spans, categories: [{ id: wrong }, { id: odd }] }
+";
+    let questions = Some(TextFrom::Text(questions.to_owned()));
+    app.create_annotation_task(&TaskRequest { questions, ..request(folder.path(), 10, 2) }).unwrap();
+    let found = || app.annotation_agreement("t").unwrap()["questions"].clone();
+    for (person, start) in [("ann", 0), ("bob", 2)] {
+        for _ in 0..10 {
+            let answer = next(&app, person);
+            let text = answer["item"]["text"].as_str().unwrap();
+            let fine = if person == "bob" && text == "output 7" { "b" } else { "a" };
+            let quote = &text[start..start + 4];
+            let marks = json!([{ "start": start, "end": start + 4, "category": "wrong", "quote": quote }]);
+            let answers = json!({ "fine": fine, "marks": marks }).as_object().unwrap().clone();
+            let item = item_of(&answer);
+            app.submit_label("t", person, &LabelRequest { item, answers, ..LabelRequest::default() }).unwrap();
+        }
+        if person == "ann" {
+            assert_eq!((&found()[0]["items"], found()[0].get("alpha")), (&json!(0), None));
+        }
+    }
+    let found = found();
+    let choice = &found[0];
+    // 9 of 10 pairs are equal, and 19 of 20 answers are the same: pe = 2 · 0.95 · 0.05.
+    let (observed, chance) = (0.9, 2.0 * 0.95 * 0.05);
+    assert!((choice["ac"]["value"].as_f64().unwrap() - (observed - chance) / (1.0 - chance)).abs() < 1e-12, "{choice}");
+    assert!((choice["share_equal"]["value"].as_f64().unwrap() - 0.9).abs() < 1e-12);
+    // Nominal alpha: 1 − (n − 1) · 2 / (n² − 19² − 1), n = 20.
+    let alpha = 1.0 - 19.0 * 2.0 / (400.0 - 361.0 - 1.0);
+    assert!((choice["alpha"]["value"].as_f64().unwrap() - alpha).abs() < 1e-12, "{choice}");
+    assert!(
+        choice["note"].as_str().unwrap().starts_with("95 %") && choice["kappa"][0]["people"] == json!(["ann", "bob"])
+    );
+    let spans = &found[1];
+    // Texts have 8 characters, of which 4 differ.
+    assert!((spans["characters"]["value"].as_f64().unwrap() - 0.5).abs() < 1e-12, "{spans}");
+    assert_eq!((&spans["f1"][0]["f1"]["value"], &spans["f1"][1]["f1"]), (&json!(0.5), &Value::Null));
 }

@@ -23,7 +23,7 @@
 //! idempotency
 //!            answers to requests that may be repeated
 //! annotation_tasks, annotation_items, annotation_events
-//!            work for people, and what they did, which is only ever added: see [`crate::annotation`]
+//!            work for people, and what they did, which is only ever added: see [`crate::server::annotation`]
 //! annotation_leases, annotation_drafts
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time

@@ -6,8 +6,10 @@
 //! - `firings`: due times: each is a run, or was skipped; a due time is stored once. It also keeps the pauses.
 //! - `incidents`: open and closed ones. A run's changes of incidents, its messages and the end of its firing are one commit,
 //!   so that a run alerts once. `outbox`: the messages that are to be sent, or were.
+//! - `annotation/`: work for people, and what they did.
 //! - `pages`: stored and waiting runs in one list that stays while runs are added.
 
+pub(crate) mod annotation;
 pub(crate) mod answers;
 pub(crate) mod firings;
 pub(crate) mod incidents;

@@ -27,6 +27,37 @@ fn answers() -> Value {
     json!({ "type": "object", "description": "Answers by the id of their question" })
 }
 
+/// A question, as in a file of questions.
+fn question() -> Value {
+    let choice = body(
+        &["id"],
+        json!({
+            "id": text(), "text": text(), "value": { "type": "number", "description": "Its worth as a score" },
+        }),
+    );
+    let anchor = body(&["value", "text"], json!({ "value": { "type": "number" }, "text": text() }));
+    let choices = json!({ "type": "array", "items": choice });
+    body(
+        &["id", "ask", "kind"],
+        json!({
+            "id": { "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" }, "ask": text(),
+            "kind": { "enum": ["scale", "choice", "multi", "pairwise", "spans", "text"] },
+            "required": { "type": "boolean", "default": true },
+            "show_if": {
+                "type": "object", "maxProperties": 1,
+                "description": "An earlier question and the answer at which this one is asked",
+            },
+            "scale": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
+            "step": { "type": "number", "exclusiveMinimum": 0 },
+            "anchors": { "type": "array", "items": anchor },
+            "choices": choices.clone(), "categories": choices,
+            "tolerance": { "type": "number", "minimum": 0 },
+            "settle": { "enum": ["majority", "median", "mean"] },
+            "measurement": { "enum": ["nominal", "ordinal", "interval"] },
+        }),
+    )
+}
+
 /// All objects by their names.
 pub(super) fn all() -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
@@ -43,15 +74,17 @@ pub(super) fn all() -> Value {
             "run": text(), "task": text(), "scorer": text(), "k": { "type": "integer", "minimum": 1, "maximum": 20 },
             "n": { "type": "integer", "minimum": 1 }, "per_sample": { "type": "integer", "minimum": 1 },
             "select": { "type": "string", "pattern": "^(random|uncertain|failed|stratified:.+)$" },
-            "questions": { "type": "array", "items": { "type": "object" } }, "guidelines": text(),
-            "assign": { "type": "array", "items": { "type": "string" } }, "mask": text(), "seed": count(),
+            "questions": { "type": "array", "items": { "$ref": "#/components/schemas/AnnotationQuestion" } },
+            "guidelines": text(), "assign": { "type": "array", "items": { "type": "string" } }, "mask": text(), "seed": count(),
         })),
         "CreatedAnnotationTask": object(json!({
             "task": text(), "version": version(), "hash": text(), "items": count(), "is_new": { "type": "boolean" },
             "known_labels": count(),
         })),
+        "AnnotationQuestion": question(),
         "AnnotationTask": object(json!({
-            "task": text(), "version": version(), "questions": list.clone(), "guidelines": text(),
+            "task": text(), "version": version(),
+            "questions": { "type": "array", "items": { "$ref": "#/components/schemas/AnnotationQuestion" } }, "guidelines": text(),
             "items": { "type": "object" }, "labels": { "type": "object" }, "people": list.clone(),
             "with_owner": list.clone(), "adjudication": list.clone(), "closed": nullable("object"),
         })),

@@ -176,7 +176,7 @@ async fn answer_person<T: DeserializeOwned + Send + 'static>(
     state.read(move |app| answer(app, &task, &person, &asked)).await.map(Json)
 }
 
-/// What the token of a request allows.
+/// The access that the token of a request gives.
 type Asker = Option<Extension<Access>>;
 
 async fn next(

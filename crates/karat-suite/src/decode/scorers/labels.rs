@@ -18,7 +18,8 @@ use crate::syntax::node::Node;
 const FORM: &str = "a label is a line such as {\"sample\": \"s1\", \"output\": …, \"scores\": {\"NAME\": 7}}";
 
 /// Keys of a label. Other keys are ignored unless they look like a misspelling of one of these.
-const KEYS: [&str; 9] = ["sample", "model", "variant", "annotator", "rater", "output", "scores", "note", "notes"];
+const KEYS: [&str; 10] =
+    ["sample", "model", "variant", "annotator", "rater", "output", "scores", "note", "notes", "provenance"];
 
 /// Most problems of one file that are shown.
 const SHOWN: usize = 20;

@@ -1,7 +1,6 @@
 //! Commands, and what they print.
 
 mod agree;
-mod annotation;
 mod calibration;
 mod ci_workflow;
 mod comment;

@@ -1,5 +1,6 @@
 //! The commands of the server.
 
+mod annotation;
 mod limits;
 mod operations;
 mod restarts;

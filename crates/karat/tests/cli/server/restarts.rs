@@ -78,3 +78,26 @@ fn a_copy_of_a_running_store_is_resumed() {
     whole.fine(&["run", "--run-id", "r", "--yes"]);
     assert!(other.canonical("r") == whole.canonical("r"), "the report differs from that of a run without a copy");
 }
+
+/// HU-04: a label whose submit was answered is there after `kill -9`.
+#[test]
+fn an_answered_label_outlives_a_kill() {
+    let place = Place::new();
+    let rows = (0..5).map(|at| format!("{{\"id\": \"s{at}\", \"output\": \"text {at}\"}}\n"));
+    place.write("rows.jsonl", &rows.collect::<String>());
+    place.write("questions.yaml", "[{ id: good, ask: Good?, kind: scale, scale: [1, 5], step: 1 }]");
+    let create = ["annotate", "create", "--dataset", "rows.jsonl", "--questions", "questions.yaml", "--task", "t"];
+    place.fine(&create);
+    for kill in 0..5 {
+        let served = Served::start(&place, &[]);
+        let (status, next) = served.ask("POST /annotations/t/next?as=ann", JSON, "{}");
+        assert_eq!(status, 200, "{next}");
+        let body: serde_json::Value = serde_json::from_str(next.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let label = format!("{{\"item\": {}, \"answers\": {{\"good\": {}}}}}", body["item"]["id"], kill % 5 + 1);
+        let (status, answer) = served.ask("POST /annotations/t/labels?as=ann", JSON, &label);
+        served.kill();
+        assert_eq!(status, 200, "{answer}");
+        let audit = place.fine(&["annotate", "export", "t", "--audit"]).stdout;
+        assert_eq!(audit.lines().count(), kill + 2, "{audit}");
+    }
+}

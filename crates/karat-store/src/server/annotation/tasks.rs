@@ -19,7 +19,7 @@ pub struct NewAnnotationTask<'a> {
     pub secret: [u8; 32],
     /// Hash of everything that people see, and of how it is handed out.
     pub hash: Key,
-    /// What is fixed with the task, in the application's own format.
+    /// Everything that is fixed with the task, in the application's own format.
     pub body: &'a str,
     /// Its items in order.
     pub items: &'a [NewStoredItem],
@@ -49,7 +49,7 @@ pub struct StoredAnnotationTask {
     pub secret: [u8; 32],
     /// Hash of everything that people see, and of how it is handed out.
     pub hash: Key,
-    /// What is fixed with the task.
+    /// Everything that is fixed with the task.
     pub body: String,
     /// Time of its creation.
     pub created_at: Moment,

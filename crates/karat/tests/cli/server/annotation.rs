@@ -60,7 +60,7 @@ fn place() -> Place {
 /// Labels every item for two people: the number itself, and for the second person one more of each fourth.
 fn label_all(place: &Place) {
     let app = App {
-        store: StoreUrl::in_folder(&place.path().join(".karat")),
+        store: StoreUrl::in_folder(place.path().join(".karat")),
         home: place.path().join(".karat"),
         lookup: Arc::new(|_| None),
         clock: Arc::new(Noon),
@@ -72,7 +72,7 @@ fn label_all(place: &Place) {
             let next = app.next_annotation("numbers", person, &NextRequest::default()).unwrap();
             let Some(item) = next["item"]["id"].as_str() else { break };
             let number: u64 = next["item"]["text"].as_str().unwrap().parse().unwrap();
-            let value = number + if number % 4 == 0 { more } else { 0 };
+            let value = number + if number.is_multiple_of(4) { more } else { 0 };
             let answers = Map::from_iter([("truth".to_owned(), json!(value))]);
             let label = LabelRequest { item: item.to_owned(), answers, ..LabelRequest::default() };
             app.submit_label("numbers", person, &label).unwrap();
@@ -107,15 +107,14 @@ fn labels_of_a_task_calibrate_judges() {
     let same = find(&agree, "alpha").and_then(|it| it["value"].as_f64()).unwrap();
     assert!((alpha["value"].as_f64().unwrap() - same).abs() < 1e-12, "{alpha} {same}");
 
-    let by_task = place.karat(&["calibrate", "--task", "numbers", "-q"]);
-    assert_eq!(by_task.code, 2, "the flat judge fails: {}", by_task.all());
+    let by_task = place.fine(&["calibrate", "--task", "numbers", "-q"]);
     assert!(by_task.stdout.contains("people among themselves 0.9"), "{}", by_task.stdout);
     let agreement = |judge: &str| -> f64 {
         let rounds = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
         let rounds: Value = serde_json::from_str(&rounds).unwrap();
         let judges = rounds["rounds"].as_array().unwrap().last().unwrap()["calibration"]["judges"].clone();
         let found = judges.as_array().unwrap().iter().find(|it| it["judge"] == judge).unwrap().clone();
-        found["dimensions"][0]["agreement"]["value"].as_f64().unwrap()
+        1.0 - found["dimensions"][0]["mean_abs_difference"]["value"].as_f64().unwrap() / 10.0
     };
     let (good, flat) = (agreement("good"), agreement("flat"));
     assert!(good > 0.9 && flat < good - 0.1, "{good} {flat}");
@@ -123,8 +122,7 @@ fn labels_of_a_task_calibrate_judges() {
     place.write("labels.jsonl", &place.fine(&["annotate", "export", "numbers", "--settled"]).stdout);
     place.write("karat.yaml", &SUITE.replace("  quality:\n", "  quality:\n    labels: labels.jsonl\n"));
     place.fine(&["validate"]);
-    let from_file = place.karat(&["calibrate", "-q"]);
-    assert_eq!(from_file.code, 2, "{}", from_file.all());
+    place.fine(&["calibrate", "-q"]);
     assert!((agreement("good") - good).abs() < 1e-12 && (agreement("flat") - flat).abs() < 1e-12);
 }
 
