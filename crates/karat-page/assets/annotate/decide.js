@@ -94,8 +94,8 @@
       article.append(element("p", { class: "soft" }, `${this.at + 1} of ${this.waiting.length} · ${item.labels} ${item.labels === 1 ? "label" : "labels"}${reasons.length ? ` · ${item.why.flags ? "flagged" : "skipped"}: ${reasons.join("; ")}` : ""}`));
       for (const { name, text } of item.context ?? []) article.append(element("details", text.length < 1200 ? { open: "" } : {}, element("summary", {}, element("bdi", {}, name)), element("pre", { class: "text" }, element("bdi", {}, text))));
       item.texts.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
-        if (item.texts.length > 1) article.append(element("h2", {}, at === 0 ? "A" : "B"));
-        article.append(element("pre", { class: "text main-text", dir: "auto" }, text));
+        const name = item.texts.length === 1 ? "Output" : at === 0 ? "A" : "B";
+        article.append(element("div", { class: "output" }, element("h2", {}, name), element("pre", { class: "text", dir: "auto" }, text)));
       });
       this.form = element("div", { class: "questions" });
       this.shown = element("div", {});

@@ -32,6 +32,9 @@
   /** @param {string} key @returns {string | null} */
   const preference = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
 
+  /** What is labelled, under its name. @param {HTMLElement} text */
+  const output = (text) => element("div", { class: "output" }, element("h2", {}, "Output"), text);
+
   /** @param {any} question @param {Record<string, any>} answers @returns {boolean} */
   const isAsked = (question, answers) => Object.entries(question.show_if ?? {}).every(([id, wanted]) => answers[id] === wanted);
 
@@ -141,9 +144,9 @@
       if (item.text === undefined) content.append(this.pair(item));
       else if (this.task.questions.some((/** @type {any} */ question) => question.kind === "spans")) {
         this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: "text", dir: "auto" }));
-        content.append(this.text);
+        content.append(output(this.text));
         this.text.show(item.text);
-      } else content.append(element("pre", { class: "text main-text", dir: "auto" }, item.text));
+      } else content.append(output(element("pre", { class: "text", dir: "auto" }, item.text)));
       this.form = element("div", { class: "questions" });
       const submit = button("Submit", "Enter", "submit", () => this.submit());
       submit.classList.add("primary");

@@ -118,11 +118,11 @@ async fn label(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) 
                 button type="submit" { "Begin" }
             }
         } @else {
-            @if !has_tokens {
-                p.soft.small { "This server has no tokens, so that your name is taken as you give it, and the owner's pages are open to you as well." }
-            }
             k-annotate task=(task) person=(person) {
                 p.state { "This page needs a script to hold your place and to keep your answers. " code { "karat annotate create RUN -o FILE" } " makes a file instead." }
+            }
+            @if !has_tokens {
+                p.soft.small { "This server has no tokens, so that your name is taken as you give it, and the owner's pages are open to you as well." }
             }
         }
     };
