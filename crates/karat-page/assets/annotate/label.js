@@ -126,8 +126,11 @@
       this.isDirty = false;
       this.setAttribute("data-item", item.id);
       this.render();
-      this.upcoming = this.offline?.ask("next", { except: [item.id] });
+      this.upcoming = this.offline?.ask("next", { except: this.atHand() });
     }
+
+    /** The items that this person needs no more: the one shown, and those whose answers are on their way. */
+    atHand() { return [this.item?.id, ...(this.offline?.waiting ?? []).map((message) => message.body.item)].filter(Boolean); }
 
     asked() { return (this.task?.questions ?? []).filter((/** @type {any} */ question) => isAsked(question, this.answers)); }
 
@@ -293,7 +296,7 @@
       if (found?.ok && found.body.item && found.body.item.id !== done) this.receive(found.body);
       else {
         await this.offline?.flush();
-        await this.load({ except: done ? [done] : [] });
+        await this.load({ except: this.atHand() });
       }
     }
 
