@@ -259,6 +259,18 @@ describe("pages of tasks for people", { skip: binary ? false : "KARAT_TEST_BINAR
     await context.close();
   });
 
+  test("HU-32: a task is closed by a second press only", async () => {
+    const { page, context } = await openLive(browser, `${url}/annotate/hard/owner`);
+    const close = page.locator("k-post button");
+    await close.click();
+    assert.equal(await close.innerText(), "Close it for good");
+    assert.equal(task("hard").closed, null);
+    await close.click();
+    await page.locator("k-post").waitFor({ state: "detached" });
+    assert.equal(task("hard").closed.by, "owner");
+    await context.close();
+  });
+
   test("HU-05: the page of a person leads nowhere else and names nothing", async () => {
     const { page, context } = await begin("kinds", "fred");
     const links = await page.locator("a[href]").evaluateAll((all) => all.map((link) => link.getAttribute("href")));

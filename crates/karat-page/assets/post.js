@@ -6,8 +6,19 @@
   class Post extends HTMLElement {
     connectedCallback() {
       for (const button of this.querySelectorAll("button[data-to]")) {
-        if (button instanceof HTMLButtonElement) button.addEventListener("click", () => this.send(button));
+        if (button instanceof HTMLButtonElement) button.addEventListener("click", () => this.press(button));
       }
+    }
+
+    /** What cannot be taken back is asked for twice. @param {HTMLButtonElement} button */
+    press(button) {
+      const { confirmation } = button.dataset;
+      if (!confirmation) return void this.send(button);
+      delete button.dataset.confirmation;
+      const label = button.textContent;
+      button.textContent = confirmation;
+      button.removeAttribute("aria-label");
+      button.addEventListener("blur", () => { button.dataset.confirmation = confirmation; button.textContent = label; }, { once: true });
     }
 
     /** @param {HTMLButtonElement} button */

@@ -22,11 +22,11 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/post.js"),
 ];
 
-/// What the pages add on which people label and decide. No other page needs it, and no file has it.
+/// Style and script of the pages on which people label and decide. No other page needs them, and no file has them.
 const ANNOTATE_STYLE: &str = include_str!("../assets/annotate/annotate.css");
 const ANNOTATE_SCRIPTS: &[&str] = &[
     include_str!("../assets/annotate/question.js"),
-    include_str!("../assets/annotate/spans.js"),
+    include_str!("../assets/annotate/marked_text.js"),
     include_str!("../assets/annotate/sending.js"),
     include_str!("../assets/annotate/label.js"),
     include_str!("../assets/annotate/decide.js"),

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::guard::Guard;
 use crate::guard::keys::KeysUnderWay;
 use crate::guard::limits::RequestLimits;
+use crate::guard::streams::SharedStreams;
 use crate::runs::active_runs::ActiveRuns;
 use crate::runs::background::BackgroundParts;
 use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
@@ -27,7 +28,7 @@ use crate::telemetry::metrics::Metrics;
 /// Calls to the app at one time. Each one may hold a connection to the store and the rows of a page.
 const CONCURRENT_READS: usize = 8;
 
-/// Streams of events at one time. Each has a thread that reads the store.
+/// Streams of events at one time. Each reads the store.
 const CONCURRENT_STREAMS: usize = 256;
 
 /// The state that all requests share. A handler takes it as a parameter.
@@ -48,7 +49,8 @@ struct Shared {
     limits: RequestLimits,
     telemetry: Telemetry,
     pulse: OnceLock<Pulse>,
-    streams: Arc<Semaphore>,
+    stream_places: Arc<Semaphore>,
+    streams: SharedStreams,
     reads: Arc<Semaphore>,
     /// Set when the server is stopped, so that streams end.
     stop: Stop,
@@ -65,7 +67,7 @@ impl State {
         let is_view = matches!(settings.purpose, Purpose::View { .. });
         let guard = Guard::new(&settings.hosts, is_view && has_tokens)?;
         let reads = Arc::new(Semaphore::new(CONCURRENT_READS));
-        let streams = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
+        let stream_places = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
         let (runs, wake, keys) = (ActiveRuns::default(), Wake::default(), KeysUnderWay::default());
         let limits = RequestLimits::default();
         let log = ServerLog { out: settings.log.clone(), notes: settings.notes.clone(), clock: app.clock.clone() };
@@ -87,7 +89,8 @@ impl State {
             limits,
             telemetry,
             pulse,
-            streams,
+            stream_places,
+            streams: SharedStreams::default(),
             reads,
             stop: Stop::new(),
         })))
@@ -161,7 +164,7 @@ impl State {
 
     /// Open streams of events.
     pub fn open_streams(&self) -> usize {
-        CONCURRENT_STREAMS.saturating_sub(self.0.streams.available_permits())
+        CONCURRENT_STREAMS.saturating_sub(self.0.stream_places.available_permits())
     }
 
     /// The limits of requests.
@@ -179,7 +182,14 @@ impl State {
     /// # Errors
     /// There are too many.
     pub fn stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| Problem::too_many("there are too many streams"))
+        Arc::clone(&self.0.stream_places)
+            .try_acquire_owned()
+            .map_err(|_| Problem::too_many("there are too many streams"))
+    }
+
+    /// The streams of events that share a thread.
+    pub fn streams(&self) -> &SharedStreams {
+        &self.0.streams
     }
 
     /// The rules of who may ask.

@@ -161,6 +161,10 @@ impl App {
         let name = asked.name.clone().unwrap_or_else(|| plain_name(&material.name));
         check_name(&name)?;
         asked.assigned.iter().try_for_each(|person| check_person(person))?;
+        let people: std::collections::BTreeSet<&String> = asked.assigned.iter().collect();
+        if !people.is_empty() && people.len() < asked.places {
+            return Err(AnnotateError::TooFew { people: people.len(), places: asked.places }.into());
+        }
         let guidelines = asked.guidelines.as_ref().map(TextFrom::read).transpose()?.unwrap_or_default();
         let mask = asked.mask.as_deref().map(parse_mask).transpose()?;
         let key = questions_key(&material.questions, &guidelines);
@@ -363,8 +367,11 @@ impl App {
 
 /// Gold items of a file: so many that they are the wanted share of all.
 fn gold_items(gold: &GoldItems, questions: &[Question], others: usize, seed: u64) -> Result<Vec<ItemBody>, AppError> {
-    if !(0.0..0.9).contains(&gold.share) {
+    if !(gold.share > 0.0 && gold.share < 0.9) {
         return Err(AnnotateError::Share { share: gold.share }.into());
+    }
+    if !(0.0..=1.0).contains(&gold.limit) {
+        return Err(AnnotateError::GoldLimit { limit: gold.limit }.into());
     }
     let wanted = (gold.share * others as f64 / (1.0 - gold.share)).ceil() as usize;
     let wrong = |problem: String| AnnotateError::Gold { file: gold.file.display().to_string(), problem };
@@ -380,6 +387,9 @@ fn gold_items(gold: &GoldItems, questions: &[Question], others: usize, seed: u64
         check_answers(questions, &scores, &text).map_err(|problem| wrong(format!("row {}: {problem}", at + 1)))?;
         row.insert("id".to_owned(), Value::from(at + 1));
         answers.push(scores);
+    }
+    if answers.is_empty() {
+        return Err(wrong("there is no row".to_owned()).into());
     }
     let mut candidates = selection::of_rows(rows, seed);
     candidates.sort_by_key(|candidate| candidate.rank);
@@ -400,7 +410,9 @@ fn parse_mask(pattern: &str) -> Result<Regex, AppError> {
 
 /// A name of a suite or file with everything replaced that a task's name cannot have.
 fn plain_name(name: &str) -> String {
-    name.chars().map(|it| if is_plain(it) { it } else { '-' }).take(64).collect()
+    let plain: String = name.chars().map(|it| if is_plain(it) { it } else { '-' }).take(64).collect();
+    let plain = plain.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    if plain.is_empty() { "task".to_owned() } else { plain.to_owned() }
 }
 
 fn is_plain(letter: char) -> bool {
@@ -408,7 +420,9 @@ fn is_plain(letter: char) -> bool {
 }
 
 fn check_name(name: &str) -> Result<(), AppError> {
-    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+    // Names stand in addresses and on command lines.
+    let begins_well = name.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    if !begins_well || name.len() > 64 || !name.chars().all(is_plain) {
         return Err(AnnotateError::BadName { name: name.to_owned() }.into());
     }
     Ok(())

@@ -224,7 +224,8 @@ fn csv(task: &LoadedTask, state: &TaskState, settled: bool, rename: &dyn Fn(&str
 
 /// A cell of CSV. A leading sign that a spreadsheet would take for a formula is put behind an apostrophe.
 fn quote(cell: &str) -> String {
-    let is_formula = cell.starts_with(['=', '+', '@']) || (cell.starts_with('-') && cell.parse::<f64>().is_err());
+    let is_formula =
+        cell.starts_with(['=', '+', '@', '\t', '\r']) || (cell.starts_with('-') && cell.parse::<f64>().is_err());
     let cell = if is_formula { format!("'{cell}") } else { cell.to_owned() };
     match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),

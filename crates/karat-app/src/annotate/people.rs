@@ -86,6 +86,9 @@ impl App {
     pub fn invite_annotator(&self, task: &str, person: &str, expires_ms: Option<u64>) -> Result<NewToken, AppError> {
         let task = self.loaded_task(task)?;
         task.check_person(person)?;
+        if self.read_state(&task, |state| state.closed.is_some())? {
+            return Err(AnnotateError::Closed { task: task.stored.name.clone() }.into());
+        }
         self.create_token(&format!("{}/{person}", task.stored.name), Role::Annotate, expires_ms)
     }
 

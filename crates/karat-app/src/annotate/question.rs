@@ -229,6 +229,17 @@ impl Question {
         if self.tolerance.is_some_and(|tolerance| !tolerance.is_finite() || tolerance < 0.0) {
             return Err("`tolerance` must be 0 or more".to_owned());
         }
+        let is_on_scale = |value: f64| self.scale.is_none_or(|(lo, hi)| (lo..=hi).contains(&value));
+        if let Some(anchor) = self.anchors.iter().find(|anchor| !anchor.value.is_finite() || !is_on_scale(anchor.value))
+        {
+            return Err(format!("the anchor {} is not on the scale", anchor.value));
+        }
+        if self.choices.iter().filter_map(|choice| choice.value).any(|value| !value.is_finite()) {
+            return Err("the `value` of a choice must be a number".to_owned());
+        }
+        if self.ask.trim().is_empty() {
+            return Err("its `ask` is empty".to_owned());
+        }
         if self.show_if.len() > 1 {
             return Err("`show_if` names one question".to_owned());
         }
@@ -250,7 +261,9 @@ impl Question {
     fn check_scale(&self) -> Result<(), String> {
         match (self.scale, self.step) {
             (Some((lo, hi)), step) if lo.is_finite() && hi.is_finite() && lo < hi => match step {
-                Some(step) if !(step > 0.0 && step <= hi - lo) => Err("`step` must fit into the scale".to_owned()),
+                Some(step) if !(step > 0.0 && is_whole((hi - lo) / step)) => {
+                    Err(format!("steps of {step} do not lead from {lo} to {hi}"))
+                }
                 _ => Ok(()),
             },
             _ => Err("a scale needs `scale: [LOWEST, HIGHEST]`".to_owned()),
@@ -296,6 +309,11 @@ impl Question {
             _ => 0.0,
         })
     }
+}
+
+/// Returns whether a number of steps is whole, and not 0.
+fn is_whole(steps: f64) -> bool {
+    steps.is_finite() && steps.round() >= 1.0 && (steps - steps.round()).abs() < 1e-6
 }
 
 fn check_choices(name: &str, choices: &[Choice], least: usize) -> Result<(), String> {

@@ -11,6 +11,9 @@ use super::task::LoadedTask;
 use crate::error::{AnnotateError, Names};
 use crate::{App, AppError, rfc3339};
 
+/// The longest note, in characters.
+const LONGEST_NOTE: usize = 10_000;
+
 /// Reasons of a skip.
 const SKIP_REASONS: [&str; 3] = ["cannot_judge", "not_my_language", "broken"];
 
@@ -108,6 +111,13 @@ fn is_swapped(turn: &Turn<'_>, position: usize) -> bool {
     item.and_then(|item| item.swapped.get(turn.person)).copied().unwrap_or_default()
 }
 
+fn check_note(note: &str) -> Result<(), AppError> {
+    match note.chars().count() > LONGEST_NOTE {
+        true => Err(refuse(format!("a note has at most {LONGEST_NOTE} characters"))),
+        false => Ok(()),
+    }
+}
+
 fn refuse(problem: String) -> AppError {
     AnnotateError::Answers { problem }.into()
 }
@@ -126,6 +136,7 @@ impl App {
             check_open(turn)?;
             check_seen(turn, position)?;
             let item = task.item(position)?;
+            check_note(&asked.note)?;
             check_answers(&task.body.questions, &asked.answers, item.text()).map_err(refuse)?;
             let standing = turn.state.items.get(position).and_then(|item| item.labels.get(person));
             let has_counted = standing.is_some_and(|label| label.body.counted);
@@ -168,6 +179,7 @@ impl App {
                 return answer("closed", Value::Null);
             }
             if let Some(answers) = &asked.answers {
+                check_note(&asked.note)?;
                 check_given(&task.body.questions, answers, task.item(position)?.text()).map_err(refuse)?;
                 let draft = json!({ "answers": answers, "note": asked.note });
                 turn.change.set_draft(position as u64, person, Some(&draft.to_string()), turn.now)?;
@@ -223,6 +235,7 @@ impl App {
             if kind == kind::SKIP && item.is_some_and(|item| item.labels.contains_key(person)) {
                 return Err(refuse("this item has your label; take it back with `undo` before you skip it".to_owned()));
             }
+            check_note(&asked.note)?;
             let body = ReasonBody { reason: asked.reason.clone(), note: asked.note.clone() };
             turn.change.add_event(Some(position as u64), person, kind, &to_text(&body)?, turn.now)?;
             turn.release(position)

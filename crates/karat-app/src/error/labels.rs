@@ -43,7 +43,7 @@ errors! {
             hint "tasks: {known}; `karat annotate create RUN` makes one";
         NoItem { id: String, task: String } => "the task {task} has no item `{id}`" hint "`next` gives items with their ids";
         BadName { name: String } => "`{name}` cannot name a task"
-            hint "use 1 to 64 letters, digits, `_`, `-` and `.`";
+            hint "use 1 to 64 letters, digits, `_`, `-` and `.`, with a letter or digit first";
         BadPerson {} => "a person needs a name of 1 to 64 characters without `/`" hint "name the person, such as `ann`";
         Questions { file: String, problem: String } => "reading the questions {file}: {problem}"
             hint "a question is such as {{id: helpful, ask: Is it helpful?, kind: choice, choices: [{{id: good}}, {{id: bad}}]}}";
@@ -57,7 +57,10 @@ errors! {
         NoItems { source_name: String } => "no item to label is left of {source_name}"
             hint "select others, or keep outputs: `privacy: {{ keep_content: true }}`";
         Places { places: usize } => "`-k {places}`: an item needs 1 to 20 different people" hint "use 2 or 3";
-        Share { share: f64 } => "a share of gold items of {share} is not from 0 to below 0.9" hint "use `--gold-share 0.1`";
+        Share { share: f64 } => "a share of gold items of {share} is not above 0 and below 0.9" hint "use `--gold-share 0.1`";
+        GoldLimit { limit: f64 } => "`--gold-limit {limit}` is no share" hint "use `--gold-limit 0.7`";
+        TooFew { people: usize, places: usize } => "`--assign` names {people} different people, and an item needs {places}"
+            hint "name more, or lower `-k`";
         Mask { pattern: String, problem: String } => "`--mask {pattern}`: {problem}" hint "give a regular expression";
         NotAssigned { person: String, task: String } => "`{person}` is not assigned to the task {task}"
             hint "ask the owner of the task for a place";

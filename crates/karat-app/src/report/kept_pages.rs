@@ -5,14 +5,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use karat_report::page::Document;
 use karat_store::StoredRun;
 use karat_types::{GateReference, Key, KeyBuilder, RunRows, RunStatus};
+use serde::{Deserialize, Serialize};
 
 use crate::inspect::figures::figures_key;
-use crate::report::page::RunPage;
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::{App, AppError};
 
 /// Bytes of pages of a kind that are kept.
 const MEMORY: usize = 32 << 20;
+
+/// The page of a run, with what the pages around it need.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunPage {
+    /// The page.
+    pub document: Document,
+    /// The suite, if its samples have dates.
+    pub dated_suite: Option<String>,
+    /// The run of the suite before this one.
+    pub previous: Option<String>,
+}
 
 /// A page that can be kept.
 pub(crate) trait Page {

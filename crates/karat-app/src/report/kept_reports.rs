@@ -9,7 +9,7 @@ use karat_store::StoredRun;
 use karat_types::{Exit, Key, KeyBuilder};
 use serde::{Deserialize, Serialize};
 
-use crate::report::page::RunPage;
+use crate::report::kept_pages::RunPage;
 use crate::{App, AppError};
 
 /// Cells from which something is kept: a page about fewer is made before a person notices.

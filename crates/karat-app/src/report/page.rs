@@ -4,28 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_analysis::series::SeriesView;
-use karat_report::page::{Document, Links};
+use karat_report::page::Links;
 use karat_report::{Outputs, Report};
 use karat_store::StoredRun;
 use karat_types::RunRows;
-use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::series::SeriesRequest;
-use crate::report::kept_pages::find_or_build;
+use crate::report::kept_pages::{RunPage, find_or_build};
 use crate::report::kept_reports::{find_page, keep_page};
 use crate::{App, AppError};
-
-/// The page of a run, with what the pages around it need.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RunPage {
-    /// The page.
-    pub document: Document,
-    /// The suite, if its samples have dates.
-    pub dated_suite: Option<String>,
-    /// The run of the suite before this one.
-    pub previous: Option<String>,
-}
 
 impl App {
     /// Builds the page of a run with links to the other pages of the dashboard. That of an ended run is kept in memory, and

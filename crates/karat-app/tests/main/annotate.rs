@@ -525,3 +525,38 @@ fn agreement_is_by_question() {
     assert!((spans["characters"]["value"].as_f64().unwrap() - 0.5).abs() < 1e-12, "{spans}");
     assert_eq!((&spans["f1"][0]["f1"]["value"], &spans["f1"][1]["f1"]), (&json!(0.5), &Value::Null));
 }
+
+/// HU-01, HU-02, HU-23: a task that nobody could label, or no program could read again, is refused before it is stored.
+#[test]
+fn impossible_tasks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = place::app(folder.path());
+    let plain = request(folder.path(), 4, 2);
+    let questions = |text: &str| TaskRequest { questions: Some(TextFrom::Text(text.to_owned())), ..plain.clone() };
+    let names = ["..", ".", "-x", "_x", "a/b", ""];
+    let named = names.map(|name| TaskRequest { name: Some(name.to_owned()), ..plain.clone() });
+    let file = folder.path().join("gold.jsonl");
+    std::fs::write(&file, format!("{}\n", json!({ "output": "right", "scores": { "quality": 5 } }))).unwrap();
+    let empty = folder.path().join("empty.jsonl");
+    std::fs::write(&empty, "").unwrap();
+    let golds = [(&file, 0.5, f64::NAN), (&file, 0.5, 7.0), (&file, 0.0, 0.7), (&empty, 0.5, 0.7)];
+    let golds = golds.map(|(file, share, limit)| TaskRequest {
+        gold: Some(GoldItems { file: file.clone(), share, limit }),
+        ..plain.clone()
+    });
+    let asked = [
+        questions("[{ id: q, ask: Good?, kind: scale, scale: [1, 5], step: 1, anchors: [{ value: .nan, text: z }] }]"),
+        questions("[{ id: q, ask: Good?, kind: scale, scale: [1, 5], step: 1, anchors: [{ value: 9, text: z }] }]"),
+        questions("[{ id: q, ask: Good?, kind: scale, scale: [1, 5], step: 3 }]"),
+        questions("[{ id: q, ask: Good?, kind: choice, choices: [{ id: a, value: .inf }, { id: b }] }]"),
+        questions("[{ id: q, ask: ' ', kind: text }]"),
+        TaskRequest { assigned: vec!["ann".to_owned(), "ann".to_owned()], ..plain.clone() },
+    ];
+    for asked in named.into_iter().chain(golds).chain(asked) {
+        assert!(app.create_annotation_task(&asked).is_err(), "{asked:?}");
+    }
+    assert!(app.stored_annotation_tasks().unwrap().is_empty());
+    app.create_annotation_task(&plain).unwrap();
+    app.close_annotation_task("t", "owner").unwrap();
+    assert!(app.invite_annotator("t", "ann", None).is_err());
+}

@@ -1,4 +1,4 @@
-//! What the store keeps about large runs.
+//! Reports and pages of large runs, which the store keeps.
 
 use std::fs;
 use std::path::Path;

@@ -112,7 +112,7 @@ impl SettledCall {
         }
     }
 
-    /// What counters say about the call: who answered, how it ended, and what it took.
+    /// The call for counters: its recipient, its end, its time and its tokens.
     pub fn summary<'a>(&self, record: &'a CallRecord, target: &'a Target, requests: u32) -> CallSummary<'a> {
         let model = target.model.as_deref().map(|model| (model.provider.as_str(), model.id.as_str()));
         let (provider, model) = model.unwrap_or((record.model.as_str(), ""));

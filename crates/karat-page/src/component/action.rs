@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::text::visible::line;
 
 /// A button.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Action {
     /// Its word, such as `Close`.
     pub label: String,
@@ -14,6 +14,8 @@ pub struct Action {
     pub object: String,
     /// The address that it posts to.
     pub to: String,
+    /// The word of the second press, if it cannot be taken back: such as `Close for good`.
+    pub confirmation: Option<String>,
 }
 
 /// The buttons of a row, and the place of what the server says.
@@ -22,7 +24,7 @@ pub fn actions(actions: &[Action]) -> Markup {
         @if !actions.is_empty() {
             k-post.chips.needs-script {
                 @for action in actions {
-                    button type="button" data-to=(action.to) aria-label={ (action.label) " " (line(&action.object)) } {
+                    button type="button" data-to=(action.to) data-confirmation=[&action.confirmation] aria-label={ (action.label) " " (line(&action.object)) } {
                         (action.label)
                     }
                 }

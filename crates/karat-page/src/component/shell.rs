@@ -28,7 +28,7 @@ impl NavLink {
     }
 }
 
-/// Who works with a page, which decides what stands around it.
+/// The people who work with a page, which decides what stands around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
     /// Readers of the dashboard.
@@ -60,7 +60,7 @@ pub struct Document {
     pub body: Markup,
     /// One line at the end.
     pub foot: Option<String>,
-    /// Who works with it.
+    /// The people who work with it.
     pub audience: Audience,
 }
 

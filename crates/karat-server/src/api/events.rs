@@ -1,8 +1,9 @@
 //! `GET /eval/runs/{id}/events`: what happens in a run, as server-sent events (SV-06, DB-21).
 //!
 //! Everything comes from the rows of the store, so a run of another process is followed as well, and a server that was
-//! restarted goes on where it was. Each connection has a thread that looks at the store four times a second; a reader that
-//! is slower than the run makes it wait.
+//! restarted goes on where it was. Each connection looks at the store four times a second; a reader that is slower than the
+//! run makes it wait. Connections that want all cells have a thread each; the many that show a page share one, since a thread
+//! keeps memory for itself.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,16 +16,15 @@ use http::{HeaderMap, StatusCode, Uri};
 use karat_app::{App, AppError, FinishedCell, Look, Progress, RunFollower, RunState};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::query::Query;
 use crate::api::run_object::RunObject;
+use crate::guard::streams::{PERIOD, Stream};
 use crate::live_text;
 use crate::problem::Problem;
 use crate::state::State;
-
-/// Time between two looks: four a second.
-const PERIOD: Duration = Duration::from_millis(250);
 
 /// Time between comments that keep a connection open through proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -37,6 +37,9 @@ const WAITING: usize = 64;
 
 /// Cells that come with one look under `cells=latest`: what a page shows.
 const LATEST: usize = 20;
+
+/// Events of one step without all cells: these, states, progress and the end.
+const MOST_OF_A_STEP: usize = LATEST + 8;
 
 /// The cells that are wanted as events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,14 +75,21 @@ pub(super) async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let (sender, receiver) = channel(WAITING);
+    let sent = Sent { after, status: String::new(), progress: None };
+    let following = follower.map(|(follower, look)| (follower, Some(look)));
     let handle = Handle::current();
-    tokio::task::spawn_blocking(move || {
-        let sent = Sent { after, status: String::new(), progress: None };
-        let mut stream = EventStream { state, run: run.run_id, cells, sent, sender, handle };
-        // A reader that has gone ends the stream, and so does a store that cannot be read: the reader connects again.
-        let _ = stream.run(follower);
-        drop(place);
-    });
+    let stream = EventStream { state: state.clone(), run: run.run_id, cells, following, sent, sender, handle, place };
+    // Its place is free: nothing was sent before.
+    let _ = stream.sender.try_send(Event::default().retry(RETRY));
+    match cells {
+        Cells::None | Cells::Latest => state.streams().add(Box::new(stream)),
+        Cells::Failed | Cells::All => drop(tokio::task::spawn_blocking(move || {
+            let mut stream = stream;
+            while stream.step() {
+                std::thread::sleep(PERIOD);
+            }
+        })),
+    }
     let events = unfold(receiver, async |mut receiver: Receiver<Event>| {
         let event = receiver.recv().await?;
         Some((Ok::<_, Infallible>(event), receiver))
@@ -129,9 +139,14 @@ struct EventStream {
     /// Id of the run.
     run: String,
     cells: Cells,
+    /// The follower of the run, once it has rows, and its first look if it is not sent yet.
+    following: Option<(RunFollower, Option<Look>)>,
     sent: Sent,
     sender: Sender<Event>,
     handle: Handle,
+    /// One of the connections that a server has at a time.
+    #[expect(dead_code, reason = "it is free again when the stream ends")]
+    place: OwnedSemaphorePermit,
 }
 
 /// The part of a run that its reader knows.
@@ -144,48 +159,49 @@ struct Sent {
     progress: Option<Progress>,
 }
 
+impl Stream for EventStream {
+    fn step(&mut self) -> bool {
+        // A reader that has gone ends the stream, and so does a store that cannot be read: the reader connects again.
+        self.send_news().unwrap_or(false)
+    }
+}
+
 impl EventStream {
-    fn run(&mut self, follower: Option<(RunFollower, Look)>) -> Result<(), Ended> {
-        self.send(Event::default().retry(RETRY))?;
-        let (mut follower, mut look) = match follower {
-            Some(follower) => follower,
-            None => match self.wait_for_start()? {
-                Some(follower) => follower,
-                None => return self.send_end(self.sent.after),
-            },
+    /// Sends what has happened since the last step. Returns false once everything was sent.
+    fn send_news(&mut self) -> Result<bool, Ended> {
+        if self.sender.is_closed() || self.state.stop().is_set() {
+            return Err(Ended::Closed);
+        }
+        if matches!(self.cells, Cells::None | Cells::Latest) && self.sender.capacity() < MOST_OF_A_STEP {
+            // A slow reader: what it misses now is in the next look.
+            return Ok(true);
+        }
+        let (mut follower, look) = match self.following.take() {
+            Some((follower, Some(first))) => (follower, first),
+            Some((mut follower, None)) => {
+                let look = follower.look()?;
+                (follower, look)
+            }
+            None => {
+                let present = self.present()?;
+                if present.started_at.is_some() {
+                    let begun = self.handle.block_on(follow(&self.state, self.run.clone()));
+                    begun.map_err(|_| Ended::Store)?
+                } else if is_end(present.status) {
+                    // It ended without rows.
+                    return self.send_end(self.sent.after).map(|()| false);
+                } else {
+                    return self.send_status("queued").map(|()| true);
+                }
+            }
         };
-        loop {
-            self.send_look(&mut follower, &look)?;
-            // A run that is continued waits for its turn.
-            if look.has_ended() && is_end(self.present()?.status) {
-                return self.send_end(look.seq);
-            }
-            self.wait()?;
-            look = follower.look()?;
+        self.send_look(&mut follower, &look)?;
+        // A run that is continued waits for its turn.
+        if look.has_ended() && is_end(self.present()?.status) {
+            return self.send_end(look.seq).map(|()| false);
         }
-    }
-
-    /// Waits until a queued run has rows. Returns `None` if it ended without.
-    fn wait_for_start(&mut self) -> Result<Option<(RunFollower, Look)>, Ended> {
-        loop {
-            let present = self.present()?;
-            if present.started_at.is_some() {
-                return self.handle.block_on(follow(&self.state, self.run.clone())).map(Some).map_err(|_| Ended::Store);
-            }
-            if is_end(present.status) {
-                return Ok(None);
-            }
-            self.send_status("queued")?;
-            self.wait()?;
-        }
-    }
-
-    fn wait(&self) -> Result<(), Ended> {
-        std::thread::sleep(PERIOD);
-        match self.sender.is_closed() || self.state.stop().is_set() {
-            true => Err(Ended::Closed),
-            false => Ok(()),
-        }
+        self.following = Some((follower, None));
+        Ok(true)
     }
 
     fn present(&self) -> Result<RunState, Ended> {

@@ -230,7 +230,7 @@ fn progress(view: &Value) -> Markup {
             dt { "Flagged" } dd { (number(&items["flagged"])) }
             dt { "Skipped by all" } dd { (number(&items["skipped"])) }
             dt { "Disagreements" } dd { (number(&items["disagreements"])) }
-            @if let Some(rate) = labels["per_hour"].as_f64() { dt { "Labels an hour" } dd { (format!("{rate:.0}")) } }
+            @if let Some(rate) = labels["per_hour"].as_f64() { dt { "Labels an hour" } dd { (count(rate.round() as u64)) } }
             @if let Some(end) = labels["expected_end"].as_str() { dt { "Expected end (UTC)" } dd { (time(Some(end))) } }
             dt { "State" } dd { (state) }
         }
@@ -351,6 +351,7 @@ fn export(task: &str, view: &Value, may_change: bool) -> Markup {
                 label: "Close the task".to_owned(),
                 object: text(view, "task").to_owned(),
                 to: format!("/annotations/{}/close", encode(task)),
+                confirmation: Some("Close it for good".to_owned()),
             }]))
         }
     }

@@ -101,6 +101,7 @@ fn schedules(shown: &Shown, may_change: bool) -> Markup {
             label: label.to_owned(),
             object: format!("{} of {}", it.schedule, it.suite),
             to: to(verb),
+            confirmation: None,
         };
         let pause = if it.paused_since.is_some() { action("Resume", "resume") } else { action("Pause", "pause") };
         let mut cells = vec![
@@ -168,6 +169,7 @@ fn incidents(incidents: &[IncidentLine], may_change: bool) -> Markup {
             label: label.to_owned(),
             object: format!("{} {}", it.event, it.subject),
             to: format!("/incidents/{}/{verb}", encode(&it.id)),
+            confirmation: None,
         };
         let mut cells = vec![
             html! { (line(&it.event.replace('_', " "))) },
@@ -229,7 +231,8 @@ fn outbox(messages: &[MessageLine], may_change: bool) -> Markup {
         ];
         if may_change {
             let to = format!("/outbox/{}/retry", encode(&it.id));
-            let retry = Action { label: "Retry".to_owned(), object: format!("message {}", it.id), to };
+            let object = format!("message {}", it.id);
+            let retry = Action { label: "Retry".to_owned(), object, to, confirmation: None };
             cells.push(if it.state == "sent" {
                 html! {}
             } else {

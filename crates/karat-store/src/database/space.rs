@@ -33,3 +33,26 @@ impl Store {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::StoreUrl;
+
+    /// SV-24: looking whether a store can be written leaves the locks that hold its log.
+    #[test]
+    fn a_check_keeps_the_locks_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(store.path()).unwrap());
+        let (process, file) = (format!(" {} ", std::process::id()), format!(":{inode} "));
+        let locks = || {
+            let all = std::fs::read_to_string("/proc/locks").unwrap();
+            all.lines().filter(|line| line.contains(&process) && line.contains(&file)).count()
+        };
+        let before = locks();
+        assert!(before > 0, "{}", std::fs::read_to_string("/proc/locks").unwrap());
+        store.check_writable().unwrap();
+        assert_eq!(locks(), before);
+    }
+}

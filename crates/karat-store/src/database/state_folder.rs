@@ -33,9 +33,13 @@ pub(crate) fn prepare_folder(database: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns `true` if the file may be written.
+/// Returns `true` if the file may be written. The file is not opened: closing it would give up the locks that SQLite holds
+/// on it in this process, and another program could then remove the log under a running server.
 pub(crate) fn may_write(file: &Path) -> bool {
-    OpenOptions::new().append(true).open(file).is_ok()
+    #[cfg(unix)]
+    return nix::unistd::access(file, nix::unistd::AccessFlags::W_OK).is_ok();
+    #[cfg(not(unix))]
+    return fs::metadata(file).is_ok_and(|file| !file.permissions().readonly());
 }
 
 /// The file behind a path, as far as the system tells files apart.

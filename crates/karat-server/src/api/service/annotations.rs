@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json};
 use bytes::Bytes;
-use http::{Uri, header};
+use http::{StatusCode, Uri, header};
 use karat_app::{
     Access, AdjudicationRequest, App, AppError, CreatedTask, DraftRequest, ExportForm, ExportRequest, ItemsFrom,
     LabelRequest, NextRequest, ReasonRequest, Role, TaskRequest, TextFrom,
@@ -172,8 +172,15 @@ async fn answer_person<T: DeserializeOwned + Send + 'static>(
     let query = Query::read(&uri, &["as"])?;
     let asked: T = body::read(&body, fields)?;
     check_may_change(&state)?;
+    let is_invited = access.as_ref().is_some_and(|Extension(access)| access.role == Role::Annotate);
     let person = person(&state, access, &query, &task).await?;
-    state.read(move |app| answer(app, &task, &person, &asked)).await.map(Json)
+    let answer = state.read(move |app| answer(app, &task, &person, &asked)).await;
+    // A hint would name other tasks.
+    let answer = answer.map_err(|problem| match is_invited && problem.status == StatusCode::NOT_FOUND {
+        true => Problem::not_found("there is no such item or version of the task"),
+        false => problem,
+    });
+    answer.map(Json)
 }
 
 /// The access that the token of a request gives.

@@ -216,6 +216,9 @@ fn a_person_sees_the_own_queue_only() {
     for (method, path) in routes {
         assert_eq!(ask(method, path), StatusCode::FORBIDDEN, "{method} {path}");
     }
+    let gone = place.send("POST", "/annotations/t@9/next", &[&bearer, "Content-Type: application/json"], "{}");
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+    assert!(!gone.text.contains("hint"), "a hint names other tasks: {}", gone.text);
     // A token of the same role that is for no task.
     let stray = place.app.create_token("stray", Role::Annotate, None).unwrap();
     let stray = format!("Authorization: Bearer {}", stray.text);
@@ -269,8 +272,7 @@ fn a_repeated_label_is_stored_once() {
 #[test]
 fn a_task_is_made_over_http() {
     let place = place(2, |_| {});
-    let body =
-        json!({ "run": "RUNMARK", "task": "web", "k": 3, "n": 2, "assign": ["ann"], "guidelines": "Be strict." });
+    let body = json!({ "run": "RUNMARK", "task": "web", "k": 3, "n": 2, "assign": ["a", "b", "c"], "guidelines": "Be strict." });
     let made = fine(&place.post("/annotations", &body.to_string()));
     assert_eq!((&made["task"], &made["version"], &made["items"]), (&json!("web"), &json!(1), &json!(2)));
     let listed = fine(&place.get("/annotations"));

@@ -23,10 +23,10 @@ fn health_is_an_exit_code() {
 #[test]
 fn promtool_accepts_the_figures() {
     let place = Place::new();
-    place.fine(&["init", "faq", "faq"]);
+    place.fine(&["init", "agent", "agent"]);
     let served = Served::start(&place, &["--max-runs", "1"]);
     let json = "Content-Type: application/json\r\n";
-    assert_eq!(served.ask("POST /eval/run", json, r#"{"suite": "./faq", "run_id": "mine"}"#).0, 202);
+    assert_eq!(served.ask("POST /eval/run", json, r#"{"suite": "./agent", "run_id": "mine"}"#).0, 202);
     served.wait_for("mine", "completed");
     let counted = (0..400).map(|_| {
         std::thread::sleep(Duration::from_millis(25));
