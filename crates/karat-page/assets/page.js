@@ -85,7 +85,7 @@
   /** Rows that appear without being asked for: a browser needs a second to lay out thousands. */
   const AT_ONCE = 150;
 
-  /** Rows that appear in one step: more than a screen has, so that a reader waits for no others. */
+  /** Rows of a long table that appear in one step: more than a screen has, so that a reader waits for no others. */
   const STEP = 40;
 
   let isPrinting = false;
@@ -254,7 +254,8 @@
      * @param {HTMLTableRowElement[]} rows */
     reveal(rows) {
       clearTimeout(this.revealing);
-      const first = isPrinting ? rows.length : STEP;
+      const isLong = (this.rows ?? []).length > AT_ONCE;
+      const first = isPrinting ? rows.length : isLong ? STEP : AT_ONCE;
       for (const row of rows.slice(0, first)) row.hidden = false;
       const rest = rows.slice(first);
       if (rest.length > 0) this.revealing = setTimeout(() => this.reveal(rest), 0);

@@ -73,7 +73,27 @@ fn collect(root: &Path) -> Result<Tests, String> {
             }
         }
     }
+    for file in files_with(&root.join("tests/browser"), ".test.js")? {
+        let text = fs::read_to_string(&file).map_err(|error| format!("reading {}: {error}", file.display()))?;
+        let path = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+        for title in text.lines().filter_map(|line| line.trim().strip_prefix("test(\"")) {
+            *tests.by_crate.entry("browser".to_owned()).or_default() += 1;
+            for id in ids(title) {
+                tests.by_id.entry(id).or_default().push(format!("`{path}`"));
+            }
+        }
+    }
     Ok(tests)
+}
+
+/// The files of a folder whose names end so, in the order of their names.
+fn files_with(folder: &Path, end: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("reading {}: {error}", folder.display()))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(|error| error.to_string()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+    paths.retain(|path| path.to_string_lossy().ends_with(end));
+    paths.sort();
+    Ok(paths)
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
