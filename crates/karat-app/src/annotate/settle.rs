@@ -19,7 +19,7 @@ pub(crate) enum SettledState {
     Adjudicated,
     /// Labels are missing, or differ by more than the tolerance.
     Open,
-    /// Nobody answered a question that may stay unanswered, or it is free text, which has no common value.
+    /// An optional question without an answer, or free text, which has no common value.
     Unanswered,
 }
 

@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// DB-04: figures are kept for a baseline folder, and made anew when one of its golden files changes.
+    /// DB-04: figures are kept for a baseline folder, and computed again when one of its golden files changes.
     #[test]
     fn a_changed_golden_file_changes_the_key() {
         let folder = tempfile::tempdir().unwrap();

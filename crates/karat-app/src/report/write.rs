@@ -114,7 +114,8 @@ impl App {
             remove_abandoned(files.map(|name| place.path(name)));
         }
         let formats = &to.formats;
-        let key = self.report_key(&stored, to.outputs)?.filter(|_| !canonical);
+        let has_page = formats.contains(&Format::Html);
+        let key = if has_page && !canonical { self.report_key(&stored, to.outputs)? } else { None };
         if formats.as_slice() == [Format::Html]
             && let Some(kept) = find_report(&stored, key)?
         {
@@ -131,7 +132,7 @@ impl App {
             let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
             context.outputs = to.outputs;
-            if formats.contains(&Format::Html) {
+            if has_page {
                 context.series = self.series_of_run(&stored)?;
             }
             let report = Report { findings: &findings, rows: &stored, context: &context };
@@ -141,7 +142,7 @@ impl App {
             }
             files.push(place.manifest(stored.header(), &files, cells.wait_for_file()?)?);
             let summary = karat_report::terminal::render(report);
-            if formats.contains(&Format::Html) && context.series.is_none() {
+            if key.is_some() && context.series.is_none() {
                 let page = fs::read_to_string(place.path("report.html")).ok();
                 page.into_iter()
                     .for_each(|page| keep_report(&stored, key, &KeptReport::new(page, summary.clone(), exit)));
@@ -165,7 +166,8 @@ impl App {
         out: &mut dyn Write,
     ) -> Result<Exit, AppError> {
         let stored = self.stored_run(run)?;
-        let key = self.report_key(&stored, outputs)?.filter(|_| !canonical && format == Format::Html);
+        let is_page = format == Format::Html && !canonical;
+        let key = if is_page { self.report_key(&stored, outputs)? } else { None };
         if let Some(kept) = find_report(&stored, key)? {
             out.write_all(kept.page.as_bytes()).map_err(RenderError::from)?;
             return Ok(kept.exit());

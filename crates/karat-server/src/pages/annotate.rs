@@ -18,6 +18,7 @@ use karat_page::{Document, Markup, html};
 use serde_json::Value;
 
 use crate::pages::PageResult;
+use crate::pages::parts::figure::time;
 use crate::pages::parts::query::Query;
 use crate::settings::Purpose;
 use crate::state::State;
@@ -353,16 +354,6 @@ fn export(task: &str, view: &Value, may_change: bool) -> Markup {
                 to: format!("/annotations/{}/close", encode(task)),
                 confirmation: Some("Close it for good".to_owned()),
             }]))
-        }
-    }
-}
-
-/// A time to the minute; the whole one in `datetime`.
-fn time(at: Option<&str>) -> Markup {
-    html! {
-        @match at {
-            None => span.soft { "–" },
-            Some(at) => time datetime=(at) { (at.get(..16).unwrap_or(at).replace('T', " ")) },
         }
     }
 }

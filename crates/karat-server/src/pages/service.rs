@@ -15,6 +15,7 @@ use karat_page::{Document, Markup, html};
 
 use crate::pages::PageResult;
 use crate::pages::parts::address;
+use crate::pages::parts::figure::time;
 use crate::settings::Purpose;
 use crate::state::State;
 use crate::target::encode;
@@ -272,16 +273,6 @@ fn traces(datasets: &[TraceDataset]) -> Markup {
             ))
         } @else {
             (list("Traces", "traces-row", columns(&names, &["Rows", "Days", "Bytes"], false), rows.collect()))
-        }
-    }
-}
-
-/// A time to the minute; the whole one in `datetime`.
-fn time(at: Option<&str>) -> Markup {
-    html! {
-        @match at {
-            None => span.soft { "–" },
-            Some(at) => time datetime=(at) { (at.get(..16).unwrap_or(at).replace('T', " ")) },
         }
     }
 }

@@ -272,7 +272,7 @@ fn no_maximum(games: &Games) -> Option<NoMaximum> {
     let all = |wanted: &dyn Fn(usize, usize) -> bool| -> Vec<usize> {
         (0..models).filter(|at| (0..models).all(|other| wanted(*at, other))).collect()
     };
-    // Who is reached from a model also reaches it back: there is no way in from outside.
+    // A model that is reached from another also reaches it back: there is no way in from outside.
     let undefeated = all(&|at, other| !holds[other][at] || holds[at][other]);
     let winless = all(&|at, other| !holds[at][other] || holds[other][at]);
     Some(NoMaximum::Separated { undefeated, winless })

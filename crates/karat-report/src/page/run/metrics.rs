@@ -64,7 +64,7 @@ fn rows_of(report: Report<'_>, at: usize) -> Vec<MetricRow> {
             note: scales::left_out(spread),
         })
     };
-    // What people would have given stands right below what the judge gave.
+    // The anchored figure stands right below the one that the judge gave.
     let anchored = |group: &Group| {
         let figure = report.findings.anchored_figure(&metric.name, &group.id).filter(|it| it.labelled > 0)?;
         let missing = figure.labels_missing.map(missing_text);

@@ -93,3 +93,13 @@ fn ago(at: Moment, now: Moment) -> String {
         _ => format!("{} days ago", seconds / 86_400),
     }
 }
+
+/// A time to the minute; the whole one in `datetime`.
+pub(in crate::pages) fn time(at: Option<&str>) -> Markup {
+    html! {
+        @match at {
+            None => span.soft { "–" },
+            Some(at) => time datetime=(at) { (at.get(..16).unwrap_or(at).replace('T', " ")) },
+        }
+    }
+}
