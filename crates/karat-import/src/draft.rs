@@ -1,0 +1,75 @@
+//! Writes the files of the suite.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::error::ImportError;
+use crate::report::ImportReport;
+use crate::suite::Suite;
+
+/// The suite in the making.
+pub(crate) struct Draft<'a> {
+    folder: &'a Path,
+    pub suite: Suite,
+    pub report: ImportReport,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(folder: &'a Path, report: ImportReport) -> Self {
+        Self { folder, suite: Suite::default(), report }
+    }
+
+    /// Writes a text file at a path relative to the suite.
+    pub fn write(&self, path: &str, text: &str) -> Result<(), ImportError> {
+        let path = self.place(path)?;
+        fs::write(&path, text).map_err(|error| ImportError::writing(&path, &error))
+    }
+
+    /// Opens a JSONL file at a path relative to the suite; rows are streamed to disk.
+    pub fn rows(&self, path: &str) -> Result<Rows, ImportError> {
+        let path = self.place(path)?;
+        let file = File::create(&path).map_err(|error| ImportError::writing(&path, &error))?;
+        Ok(Rows { path, out: BufWriter::new(file) })
+    }
+
+    fn place(&self, path: &str) -> Result<PathBuf, ImportError> {
+        let path = self.folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| ImportError::writing(parent, &error))?;
+        }
+        Ok(path)
+    }
+
+    /// Writes `karat.yaml`, `import.json` and `import.md`.
+    pub fn finish(mut self) -> Result<ImportReport, ImportError> {
+        self.report.counts.dropped = self.report.dropped.len() as u64;
+        self.report.counts.approximate = self.report.approximate.len() as u64;
+        let unwritable = |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
+        let yaml = serde_saphyr::to_string(&self.suite.to_value()).map_err(|error| unwritable(&error))?;
+        let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
+        self.write("karat.yaml", &yaml)?;
+        self.write("import.json", &format!("{json}\n"))?;
+        self.write("import.md", &self.report.to_markdown())?;
+        Ok(self.report)
+    }
+}
+
+/// A JSONL file that is being written.
+pub(crate) struct Rows {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Rows {
+    pub fn push(&mut self, row: &Value) -> Result<(), ImportError> {
+        writeln!(self.out, "{row}").map_err(|error| ImportError::writing(&self.path, &error))
+    }
+
+    /// Ends the file. A file that is only dropped may lack its last rows.
+    pub fn finish(mut self) -> Result<(), ImportError> {
+        self.out.flush().map_err(|error| ImportError::writing(&self.path, &error))
+    }
+}

@@ -1,0 +1,67 @@
+//! Files of other evaluation tools as suites (IO-01 to IO-09).
+//!
+//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`.
+//! - `source` reads files below the imported one's folder; `draft` writes the suite's files; `suite` is the suite.
+//! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
+//!   templates in texts of the source.
+//!
+//! An importer never runs code of a source and never copies it. It writes into an empty folder of the caller, who throws
+//! the folder away on an error: nothing is left of a failed import. Read `draft`, then an importer.
+
+mod draft;
+mod error;
+mod escape;
+mod inspect;
+mod names;
+mod openai;
+mod promptfoo;
+mod report;
+mod source;
+mod suite;
+
+use std::path::Path;
+
+pub use crate::error::ImportError;
+pub use crate::report::{Approximate, Counts, Dropped, Figure, ImportReport, Shape, SourceFile, Tool};
+
+use crate::draft::Draft;
+use crate::source::Source;
+
+/// The tool that a file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportKind {
+    /// A promptfoo config, or the results that promptfoo wrote.
+    Promptfoo,
+    /// An eval of OpenAI's hosted service, or a JSONL of its results.
+    OpenaiEvals,
+    /// Logs of Inspect.
+    Inspect,
+}
+
+impl ImportKind {
+    /// Name of the kind on the command line and in `import.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Promptfoo => "promptfoo",
+            Self::OpenaiEvals => "openai-evals",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+/// Writes a suite made of `file` into the empty folder `into`: `karat.yaml`, data, prompts, rubrics, `import.json` and
+/// `import.md`.
+///
+/// # Errors
+/// A file that cannot be read, or is not what `kind` names. The folder may then hold a part of the files.
+pub fn import(kind: ImportKind, file: &Path, into: &Path) -> Result<ImportReport, ImportError> {
+    let source = Source::open(file)?;
+    let mut draft = Draft::new(into, ImportReport::new(kind.name(), &source));
+    match kind {
+        ImportKind::Promptfoo => promptfoo::import(&source, &mut draft)?,
+        ImportKind::OpenaiEvals => openai::import(&source, &mut draft)?,
+        ImportKind::Inspect => inspect::import(&source, &mut draft)?,
+    }
+    draft.report.source.blake3 = source.hash()?;
+    draft.finish()
+}
