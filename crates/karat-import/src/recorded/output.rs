@@ -27,6 +27,7 @@ pub(crate) struct Output {
 /// Tokens that an output took of one model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TokenUse {
+    /// Empty if the source does not say it.
     pub model: String,
     pub input: Option<u64>,
     pub output: Option<u64>,
@@ -68,6 +69,7 @@ impl TokenUse {
     fn to_members(&self) -> Map<String, Value> {
         let counts = [("input_tokens", self.input), ("output_tokens", self.output), ("cached_tokens", self.cached)];
         let counts = counts.into_iter().filter_map(|(key, count)| Some((key.to_owned(), json!(count?))));
-        std::iter::once(("model".to_owned(), json!(self.model))).chain(counts).collect()
+        let model = Some(("model".to_owned(), json!(self.model))).filter(|_| !self.model.is_empty());
+        model.into_iter().chain(counts).collect()
     }
 }
