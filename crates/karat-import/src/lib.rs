@@ -2,7 +2,7 @@
 //!
 //! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`. `testsets` those of ragas and
 //!   deepeval. `recorded` makes a suite of outputs and scores.
-//! - `source` reads files below the imported one's folder; `draft` writes the suite's files; `suite` is the suite.
+//! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
 //! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
 //!   templates in texts of the source.
 //!
@@ -19,7 +19,6 @@ mod promptfoo;
 mod recorded;
 mod report;
 mod source;
-mod suite;
 mod testsets;
 
 use std::path::Path;

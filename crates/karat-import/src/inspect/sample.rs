@@ -95,7 +95,7 @@ fn read_output(entry: &Entry, id: &str, resolved: &impl Fn(&Value) -> Value, dro
         sample: id.to_owned(),
         trial: part("epoch").as_u64().and_then(|epoch| u32::try_from(epoch).ok()).unwrap_or(1).max(1),
         output: if error.is_some() && content.text.is_empty() { Value::Null } else { Value::String(content.text) },
-        reasoning: content.reasoning,
+        beside: content.reasoning.map(|reasoning| ("reasoning", Value::String(reasoning))).into_iter().collect(),
         error,
         latency_ms: part("total_time").as_f64().map(|seconds| (seconds * 1e6).round() / 1e3),
         usage,

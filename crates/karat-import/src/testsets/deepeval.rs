@@ -42,11 +42,11 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
             .map(|(key, value)| (snake_case(&key), value))
             .collect();
         for column in DROPPED {
-            if row.remove(column).is_some() {
+            if row.shift_remove(column).is_some() {
                 drop_column(column, "no metric of a suite reads it", draft);
             }
         }
-        let name = row.remove("name");
+        let name = row.shift_remove("name");
         let id = ids.take(name.as_ref().and_then(Value::as_str).filter(|name| !name.is_empty()), index + 1);
         cases.push(read_row(row, id, table.form, draft));
     }
@@ -56,20 +56,20 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
 fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Draft<'_>) -> TestCase {
     let mut columns = Map::new();
     for (name, column) in LISTS {
-        if let Some(list) = row.remove(name) {
+        if let Some(list) = row.shift_remove(name) {
             columns.insert(column.to_owned(), read_list(list, name, draft));
         }
     }
-    let turns = row.remove("turns").map(|turns| parsed(turns, form));
+    let turns = row.shift_remove("turns").map(|turns| parsed(turns, form));
     let turns = turns.as_ref().and_then(Value::as_array).filter(|turns| !turns.is_empty());
     let input = match turns {
         Some(turns) => Some(messages(turns, "role")),
-        None => row.remove("input").or_else(|| row.get("scenario").cloned()),
+        None => row.shift_remove("input").or_else(|| row.get("scenario").cloned()),
     };
-    let reference = row.remove("expected_output").or_else(|| row.remove("expected_outcome"));
-    let output = row.remove("actual_output");
+    let reference = row.shift_remove("expected_output").or_else(|| row.shift_remove("expected_outcome"));
+    let output = row.shift_remove("actual_output");
     let mut number =
-        |name: &str| row.remove(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()));
+        |name: &str| row.shift_remove(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()));
     let (cost_usd, input_tokens, output_tokens) =
         (number("token_cost"), number("input_token_count"), number("output_token_count"));
     let usage = TokenUse {

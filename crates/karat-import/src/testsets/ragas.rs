@@ -40,11 +40,11 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     for (index, mut row) in table.rows.into_iter().enumerate() {
         let mut columns = Map::new();
         for (name, column) in LISTS {
-            if let Some(list) = row.remove(name).filter(|value| !value.is_null()) {
+            if let Some(list) = row.shift_remove(name).filter(|value| !value.is_null()) {
                 columns.insert(column.to_owned(), read_list(list));
             }
         }
-        let mut text = |name: &str| row.remove(name).filter(|value| !value.is_null());
+        let mut text = |name: &str| row.shift_remove(name).filter(|value| !value.is_null());
         let (input, response, reference) = (text("user_input"), text("response"), text("reference"));
         if text("rubrics").is_some() {
             drop_column("rubrics", "a rubric of a row is not that of a scorer", draft);

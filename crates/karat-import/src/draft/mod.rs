@@ -1,4 +1,8 @@
 //! Writes the files of the suite.
+//!
+//! `suite` holds the keys of `karat.yaml`; this file writes it, and the files beside it.
+
+mod suite;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -6,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::draft::suite::Suite;
 use crate::error::ImportError;
 use crate::report::ImportReport;
-use crate::suite::Suite;
 
 /// The suite in the making.
 pub(crate) struct Draft<'a> {
@@ -47,7 +51,8 @@ impl<'a> Draft<'a> {
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {
         self.report.counts.dropped = self.report.dropped.len() as u64;
         self.report.counts.approximate = self.report.approximate.len() as u64;
-        let unwritable = |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
+        let unwritable =
+            |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
         let yaml = serde_saphyr::to_string(&self.suite.to_value()).map_err(|error| unwritable(&error))?;
         let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
         self.write("karat.yaml", &yaml)?;
