@@ -151,7 +151,7 @@ pub enum Command {
     Dataset(DatasetCommand),
     /// Create a suite from files of another tool
     Import(ImportArgs),
-    /// Export the cells of a run as JSON lines, CSV or JUnit XML
+    /// Export a run: cells, tables, logs of other tools
     Export(ExportArgs),
     /// List stored runs
     #[command(visible_alias = "list")]

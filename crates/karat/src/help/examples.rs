@@ -245,6 +245,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "export",
         &[
             ("karat export csv latest -o cells.csv", "Write the latest run for a spreadsheet"),
+            ("karat export parquet latest -o tables", "Write tables for DuckDB or polars"),
+            ("karat export inspect latest -o logs", "Write logs for `inspect view`"),
             ("karat export junit", "Print the latest run for a CI server"),
         ],
     ),
