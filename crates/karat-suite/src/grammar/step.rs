@@ -124,7 +124,7 @@ static RECORDED: Object = Object::new(
         may(
             "by",
             Shape::Template,
-            "Id of the row in a file of many rows. Default: the sample's id.",
+            "Id of the row in a file of many rows. Default: the sample's id, unless `from` reads the sample.",
             r#""{{ sample.id }}""#,
         ),
         may("column", Shape::Path, "Path of the output within the row, or within the file's row.", "answer"),
@@ -139,6 +139,18 @@ static RECORDED: Object = Object::new(
             Shape::Words(&["error", "text"]),
             "What happens with an output that cannot be read: the cell fails, or its text is scored as it is.",
             "text",
+        ),
+        may(
+            "error",
+            Shape::Path,
+            "Path of an error text beside the output. Where it holds one, the cell fails with that text.",
+            "error",
+        ),
+        may(
+            "trial",
+            Shape::Path,
+            "Path of the trial's number within the file's row, counted from 1. The file then has a row for each trial.",
+            "epoch",
         ),
     ],
 );

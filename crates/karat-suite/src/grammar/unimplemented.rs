@@ -43,6 +43,8 @@ const METRICS: &[&str] = &[
     "tool_calls",
     "valid_calls",
     "assert",
+    "checks",
+    "given",
     "latency",
     "cost",
     "tokens",
