@@ -102,6 +102,17 @@ impl Source {
         Ok(bytes)
     }
 
+    /// Counts a file that is streamed among those that were read.
+    pub fn include(&self, path: &Path) -> Result<(), ImportError> {
+        let mut hasher = blake3::Hasher::new();
+        let file = File::open(path).map_err(|error| ImportError::reading(path, &error))?;
+        hasher.update_reader(file).map_err(|error| ImportError::reading(path, &error))?;
+        let mut read = self.read.borrow_mut();
+        read.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        read.update(hasher.finalize().as_bytes());
+        Ok(())
+    }
+
     /// A reader of a large file, for sources that are streamed; refuses a Git LFS pointer.
     pub fn reader(&self, path: &Path) -> Result<BufReader<File>, ImportError> {
         use std::io::BufRead;

@@ -39,6 +39,12 @@ pub enum ImportKindArg {
     OpenaiEvals,
     /// Logs of Inspect: `.eval`, `.json` or a folder of them
     Inspect,
+    /// Results of lm-eval: `results_DATE.json`, with samples beside it, or their folder
+    LmEval,
+    /// Test set of ragas: JSON, JSONL or CSV
+    Ragas,
+    /// Test set of deepeval: JSON, JSONL or CSV
+    Deepeval,
     /// Snapshot of a span evaluation
     SpanSnapshot,
     /// Folder of claims that people copied from a chat window
