@@ -51,6 +51,11 @@ impl Source {
         self.path.file_stem().map_or_else(|| "import".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
+    /// Name of the folder that the file lies in, or of the folder itself.
+    pub fn folder_name(&self) -> Option<String> {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
     /// Files directly in the folder, by name; just the file itself where a file is imported.
     pub fn files(&self) -> Result<Vec<PathBuf>, ImportError> {
         if !self.path.is_dir() {

@@ -1,0 +1,158 @@
+//! The dataset of a suite: a row a sample, written as it is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::asserts::RowChecks;
+use super::nunjucks::column_name;
+use crate::draft::Rows;
+use crate::error::ImportError;
+use crate::names::Names;
+
+/// The dataset's file.
+pub(super) const SAMPLES: &str = "data/samples.jsonl";
+
+/// Columns that a suite takes for the input, and those that it takes for the reference, without being told.
+const INPUTS: [&str; 5] = ["input", "inputs", "user_input", "question", "prompt"];
+const REFERENCES: [&str; 7] =
+    ["reference", "target", "ideal", "expected", "expected_output", "expectedOutput", "expectations"];
+
+/// Writes rows and remembers which columns they have.
+pub(super) struct RowWriter {
+    out: Rows,
+    ids: Names,
+    summary: Summary,
+}
+
+/// A row in the making.
+pub(super) struct Row {
+    columns: Map<String, Value>,
+    only: Option<Value>,
+    checks: u64,
+    is_judged: bool,
+}
+
+/// The facts of all rows together.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    pub rows: u64,
+    /// Checks of rows.
+    pub checks: u64,
+    /// True if a judge decides a check of any row.
+    pub is_judged: bool,
+    has_metadata: bool,
+    /// The number of rows that have a column.
+    columns: BTreeMap<String, u64>,
+    /// Rows with several columns for one role.
+    ambiguous: BTreeSet<&'static str>,
+}
+
+impl RowWriter {
+    pub fn new(out: Rows) -> Self {
+        Self { out, ids: Names::default(), summary: Summary::default() }
+    }
+
+    /// A new row with these variables, and the next id.
+    pub fn row(&mut self, vars: &Map<String, Value>, id: Option<String>) -> Row {
+        let number = (self.summary.rows + 1).to_string();
+        let id = self.ids.take(id.as_deref().unwrap_or(&number), &number);
+        let mut columns = Map::from_iter([("id".to_owned(), json!(id))]);
+        columns.extend(vars.iter().map(|(name, value)| (column_name(name), value.clone())));
+        Row { columns, only: None, checks: 0, is_judged: false }
+    }
+
+    pub fn write(&mut self, row: Row) -> Result<(), ImportError> {
+        let Row { mut columns, only, checks, is_judged } = row;
+        for (role, names) in [("input", &INPUTS[..]), ("reference", &REFERENCES[..])] {
+            if names.iter().filter(|name| columns.contains_key(**name)).count() > 1 {
+                self.summary.ambiguous.insert(role);
+            }
+        }
+        for column in columns.keys() {
+            *self.summary.columns.entry(column.clone()).or_default() += 1;
+        }
+        columns.extend(only.map(|only| ("only".to_owned(), only)));
+        self.summary.rows += 1;
+        self.summary.checks += checks;
+        self.summary.is_judged |= is_judged;
+        self.summary.has_metadata |= columns.contains_key("metadata");
+        self.out.push(&Value::Object(columns))
+    }
+
+    pub fn finish(self) -> Result<Summary, ImportError> {
+        self.out.finish()?;
+        Ok(self.summary)
+    }
+}
+
+impl Row {
+    pub fn id(&self) -> &str {
+        self.columns.get("id").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Sets the column of a variable.
+    pub fn fill(&mut self, variable: &str, value: Value) {
+        self.columns.insert(column_name(variable), value);
+    }
+
+    /// Sets a column that is no variable.
+    pub fn set(&mut self, column: &str, value: Value) {
+        self.columns.insert(column.to_owned(), value);
+    }
+
+    /// Limits the row to some cells.
+    pub fn only(&mut self, only: Option<Value>) {
+        self.only = only;
+    }
+
+    /// Adds checks and metadata.
+    pub fn finish(&mut self, description: Option<&str>, metadata: &Map<String, Value>, checks: RowChecks) {
+        let RowChecks { items, columns, unchecked } = checks;
+        self.checks = items.len() as u64;
+        self.is_judged = items.iter().any(|item| item.get("rubric").is_some());
+        self.columns.extend(columns);
+        self.columns.insert("assert".to_owned(), Value::Array(items));
+        let mut all = Map::new();
+        all.extend(description.map(|description| ("description".to_owned(), json!(description))));
+        all.extend(metadata.iter().map(|(key, value)| (key.clone(), value.clone())));
+        if !unchecked.is_empty() {
+            all.insert("unchecked".to_owned(), json!(unchecked));
+        }
+        if !all.is_empty() {
+            self.columns.insert("metadata".to_owned(), Value::Object(all));
+        }
+    }
+}
+
+impl Summary {
+    /// The column of the input, if every row has one; `reads` are the variables of the prompts.
+    fn input(&self, reads: &BTreeSet<String>) -> Option<String> {
+        let is_whole = |name: &&str| self.columns.get(*name) == Some(&self.rows);
+        let only = reads.first().filter(|_| reads.len() == 1).map(|name| column_name(name));
+        let common = INPUTS.iter().find(is_whole).map(|name| (*name).to_owned());
+        common.or(only.filter(|name| is_whole(&name.as_str())))
+    }
+
+    /// Returns true if every row has an input.
+    pub fn has_input(&self, reads: &BTreeSet<String>) -> bool {
+        self.rows > 0 && self.input(reads).is_some()
+    }
+
+    /// `dataset` of the suite.
+    pub fn dataset(&self, reads: &BTreeSet<String>) -> Map<String, Value> {
+        let mut dataset = Map::from_iter([("source".to_owned(), json!(SAMPLES)), ("id".to_owned(), json!("id"))]);
+        let is_implied = INPUTS.iter().any(|name| self.columns.contains_key(*name));
+        if let Some(input) = self.input(reads).filter(|_| !is_implied || self.ambiguous.contains("input")) {
+            dataset.insert("input".to_owned(), json!(input));
+        }
+        if self.ambiguous.contains("reference") {
+            let first = REFERENCES.iter().find(|name| self.columns.contains_key(**name));
+            dataset.extend(first.map(|first| ("reference".to_owned(), json!(first))));
+        }
+        if self.has_metadata {
+            dataset.insert("metadata".to_owned(), json!(["metadata"]));
+        }
+        dataset
+    }
+}
