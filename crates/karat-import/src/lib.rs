@@ -1,6 +1,6 @@
 //! Files of other evaluation tools as suites (IO-01 to IO-09).
 //!
-//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`.
+//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`. `recorded` makes a suite of outputs and scores.
 //! - `source` reads files below the imported one's folder; `draft` writes the suite's files; `suite` is the suite.
 //! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
 //!   templates in texts of the source.
@@ -15,6 +15,7 @@ mod inspect;
 mod names;
 mod openai;
 mod promptfoo;
+mod recorded;
 mod report;
 mod source;
 mod suite;

@@ -62,7 +62,8 @@ impl Source {
             return Ok(vec![self.path.clone()]);
         }
         let unreadable = |error: io::Error| ImportError::reading(&self.path, &error);
-        let entries = fs::read_dir(&self.path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        let entries =
+            fs::read_dir(&self.path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
         let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_file()).collect();
         files.sort();
         Ok(files)
@@ -76,7 +77,9 @@ impl Source {
         let folder = if from.is_dir() { from } else { from.parent().unwrap_or(Path::new("")) };
         let outside = || {
             ImportError::new(from.display(), format!("names the file `{name}`, which lies outside of its folder"))
-                .with_hint("import from a folder that holds all files: only those below the imported file's folder are read")
+                .with_hint(
+                    "import from a folder that holds all files: only those below the imported file's folder are read",
+                )
         };
         if Path::new(name).components().any(|part| matches!(part, Component::RootDir | Component::Prefix(_))) {
             return Err(outside());
@@ -91,7 +94,10 @@ impl Source {
     /// The bytes of a file of at most 512 MiB.
     pub fn bytes(&self, path: &Path) -> Result<Vec<u8>, ImportError> {
         let mut bytes = Vec::new();
-        self.reader(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| ImportError::reading(path, &error))?;
+        self.reader(path)?
+            .take(MAX_FILE + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ImportError::reading(path, &error))?;
         if bytes.len() as u64 > MAX_FILE {
             return Err(ImportError::new(path.display(), "is larger than 512 MiB"));
         }
@@ -99,6 +105,17 @@ impl Source {
         read.update(path.file_name().unwrap_or_default().as_encoded_bytes());
         read.update(blake3::hash(&bytes).as_bytes());
         Ok(bytes)
+    }
+
+    /// Counts a file that is streamed among those that were read.
+    pub fn include(&self, path: &Path) -> Result<(), ImportError> {
+        let mut hasher = blake3::Hasher::new();
+        let file = File::open(path).map_err(|error| ImportError::reading(path, &error))?;
+        hasher.update_reader(file).map_err(|error| ImportError::reading(path, &error))?;
+        let mut read = self.read.borrow_mut();
+        read.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        read.update(hasher.finalize().as_bytes());
+        Ok(())
     }
 
     /// A reader of a large file, for sources that are streamed; refuses a Git LFS pointer.
