@@ -447,7 +447,7 @@ impl Case {
 }
 
 /// Fills in variables that name other variables.
-fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String, Value>, report: &mut ImportReport) {
+pub(super) fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String, Value>, report: &mut ImportReport) {
     let templates: Vec<(String, String)> = row
         .iter()
         .filter_map(|(name, value)| Some((name.clone(), value.as_str().filter(|text| nunjucks::is_template(text))?.to_owned())))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::asserts::metrics::text_of;
 use super::asserts::unsupported::Refusal;
-use super::asserts::{Checks, HasInput, MissingFile, Questions, Shown, dropped};
+use super::asserts::{Checks, HasInput, Questions, Shown, dropped};
 use super::cases::{self, Case, Defaults};
 use super::prompts::{Body, Prompt, PromptReader};
 use super::providers::{self, Provider, ProviderReader, Target};
@@ -16,7 +16,7 @@ use super::settings::Settings;
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::Names;
-use crate::report::ImportReport;
+use crate::report::{ImportReport, Shape};
 use crate::source::Source;
 
 /// Keys that are read.
@@ -131,7 +131,7 @@ impl ConfigImport<'_> {
             from: self.from.clone(),
             env: env.clone(),
             output: form.path.clone(),
-            missing: MissingFile::Refuse,
+            shape: Shape::Live,
             questions: Questions::default(),
         };
         let mut unchecked = Vec::new();
@@ -145,10 +145,11 @@ impl ConfigImport<'_> {
         };
         let is_mixed = cases.iter().any(|case| case.output.is_some()) && cases.iter().any(|case| case.output.is_none());
         let affixes = cases.iter().any(|case| case.prefix.is_some() || case.suffix.is_some());
-        let (mut writer, mut report) = (RowWriter::new(draft.rows(rows::SAMPLES)?), std::mem::take(&mut draft.report));
+        let mut writer = RowWriter::new(draft.rows(rows::SAMPLES)?);
+        let report = &mut draft.report;
         for case in cases {
             let only = only(case, variants, providers);
-            for vars in case.rows(self.source, &self.from, &env, &mut report)? {
+            for vars in case.rows(self.source, &self.from, &env, report)? {
                 let mut row = writer.row(&vars, case.metadata.get("id").map(text_of));
                 let missing = settings.reads.vars.iter().filter(|name| !vars.contains_key(*name));
                 missing.for_each(|name| row.fill(name, json!("")));
@@ -167,19 +168,18 @@ impl ConfigImport<'_> {
                 }
                 let asserts = case.all_asserts(&of_rows);
                 let vars = super::asserts::RowVars { vars: &vars, judge: case.judge.as_deref() };
-                let mut row_checks = checks.of_row(&asserts, case.threshold, vars, &mut report)?;
+                let mut row_checks = checks.of_row(&asserts, case.threshold, vars, report)?;
                 row_checks.unchecked.splice(0..0, unchecked.iter().cloned());
                 row.finish(case.description.as_deref(), &case.metadata, row_checks);
                 writer.write(row)?;
             }
         }
-        draft.report = report;
         let summary = writer.finish()?;
         // What is dropped of all tests stands there once, for all rows.
         let of_all = |path: &str| path.starts_with("defaultTest.options") || !unchecked.is_empty();
         let defaults_dropped = draft.report.dropped.iter_mut().filter(|it| it.path.starts_with("defaultTest"));
         defaults_dropped.filter(|it| of_all(&it.path)).for_each(|it| it.samples = summary.rows);
-        self.write_scorers(defaults, &checks.questions, &summary, form, draft);
+        self.write_scorers(defaults, &checks.questions, &summary, (form, &settings.reads.vars), draft);
         draft.report.counts.samples = summary.rows;
         draft.report.counts.checks = summary.checks + draft.suite.scorers.len() as u64;
         draft.suite.dataset = summary.dataset(&settings.reads.vars);
@@ -192,12 +192,12 @@ impl ConfigImport<'_> {
         defaults: &Defaults,
         questions: &Questions,
         summary: &rows::Summary,
-        form: &OutputForm,
+        (form, reads): (&OutputForm, &BTreeSet<String>),
         draft: &mut Draft<'_>,
     ) {
         let judge = defaults.option("provider");
         let embedding = judge.and_then(|judge| judge.get("embedding")).and_then(providers::judge_name);
-        let has_input = if summary.has_input(&BTreeSet::new()) { HasInput::Yes } else { HasInput::No };
+        let has_input = if summary.has_input(reads) { HasInput::Yes } else { HasInput::No };
         let shown = Shown { output: form.path.as_deref(), embeddings: embedding.as_deref(), has_input };
         draft.suite.scorers.extend(questions.to_scorers(shown));
         if !questions.are_judged() && !summary.is_judged {

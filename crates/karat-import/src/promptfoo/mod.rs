@@ -2,7 +2,7 @@
 //!
 //! - `config` makes the suite of a config; `prompts`, `providers` with `http`, and `cases` with `csv_tests` read its parts;
 //!   `settings` keeps secrets out; `rows` writes the dataset.
-//! - `results` makes the suite of results.
+//! - `results` makes the suite of results, which `results_file` streams.
 //! - `asserts` turns asserts into checks, for both; `nunjucks` translates templates; `files` finds files.
 //!
 //! Read `config`, then `asserts`.
@@ -17,6 +17,7 @@ mod nunjucks;
 mod prompts;
 mod providers;
 mod results;
+mod results_file;
 mod rows;
 mod settings;
 
@@ -46,16 +47,14 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     if files::ending(&name) == "jsonl" {
         return results::import_lines(source, &file, draft);
     }
-    let content = match files::ending(&name).as_str() {
-        "json" => source.json(&file)?,
-        _ => source.yaml(&file)?,
-    };
+    let is_json = files::ending(&name) == "json";
+    if is_json && results_file::holds_results(source, &file)? {
+        return results::import(source, &file, draft);
+    }
+    let content = if is_json { source.json(&file)? } else { source.yaml(&file)? };
     let Value::Object(content) = content else {
         return Err(ImportError::new(file.display(), "holds no map, and is neither a config nor results of promptfoo").at_line(1));
     };
-    if content.contains_key("results") {
-        return results::import(source, &file, content, draft);
-    }
     if !["prompts", "providers", "targets", "tests", "scenarios"].iter().any(|key| content.contains_key(*key)) {
         let problem = "has none of the keys `prompts`, `providers`, `tests` and `results`";
         return Err(ImportError::new(file.display(), problem)
@@ -85,3 +84,6 @@ fn relative_name(file: &Path, from: &Path) -> String {
     let base = from.parent().unwrap_or(Path::new(""));
     file.strip_prefix(base).unwrap_or(file).display().to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,10 +87,6 @@ impl RowWriter {
 }
 
 impl Row {
-    pub fn id(&self) -> &str {
-        self.columns.get("id").and_then(Value::as_str).unwrap_or_default()
-    }
-
     /// Sets the column of a variable.
     pub fn fill(&mut self, variable: &str, value: Value) {
         self.columns.insert(column_name(variable), value);
@@ -113,14 +109,9 @@ impl Row {
         self.is_judged = items.iter().any(|item| item.get("rubric").is_some());
         self.columns.extend(columns);
         self.columns.insert("assert".to_owned(), Value::Array(items));
-        let mut all = Map::new();
-        all.extend(description.map(|description| ("description".to_owned(), json!(description))));
-        all.extend(metadata.iter().map(|(key, value)| (key.clone(), value.clone())));
-        if !unchecked.is_empty() {
-            all.insert("unchecked".to_owned(), json!(unchecked));
-        }
-        if !all.is_empty() {
-            self.columns.insert("metadata".to_owned(), Value::Object(all));
+        let metadata = with_metadata(description, metadata, &unchecked);
+        if metadata.as_object().is_some_and(|metadata| !metadata.is_empty()) {
+            self.columns.insert("metadata".to_owned(), metadata);
         }
     }
 }
@@ -128,10 +119,10 @@ impl Row {
 impl Summary {
     /// The column of the input, if every row has one; `reads` are the variables of the prompts.
     fn input(&self, reads: &BTreeSet<String>) -> Option<String> {
-        let is_whole = |name: &&str| self.columns.get(*name) == Some(&self.rows);
+        let is_whole = |name: &str| self.columns.get(name) == Some(&self.rows);
         let only = reads.first().filter(|_| reads.len() == 1).map(|name| column_name(name));
-        let common = INPUTS.iter().find(is_whole).map(|name| (*name).to_owned());
-        common.or(only.filter(|name| is_whole(&name.as_str())))
+        let common = INPUTS.iter().find(|name| is_whole(name)).map(|name| (*name).to_owned());
+        common.or(only.filter(|name| is_whole(name)))
     }
 
     /// Returns true if every row has an input.
@@ -155,4 +146,15 @@ impl Summary {
         }
         dataset
     }
+}
+
+/// The metadata of a row: its description, the source's own, and the dropped checks that decided whether it passes.
+pub(super) fn with_metadata(description: Option<&str>, own: &Map<String, Value>, unchecked: &[String]) -> Value {
+    let mut all = Map::new();
+    all.extend(description.map(|description| ("description".to_owned(), json!(description))));
+    all.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+    if !unchecked.is_empty() {
+        all.insert("unchecked".to_owned(), json!(unchecked));
+    }
+    Value::Object(all)
 }

@@ -55,8 +55,8 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
         "icontains-all" => contains_list(given, "all", Item::new("contains").with("ignore_case", true)),
         "starts-with" => starts_with(given),
         "regex" => regex(given),
-        "is-json" => json_schema(given, Item::new("json_schema")),
-        "contains-json" => json_schema(given, Item::new("json_schema").with("amid", true)),
+        "is-json" => json_schema(given).map(|item| Some(item.with("amid", false))),
+        "contains-json" => json_schema(given).map(|item| Some(item.with("amid", true))),
         "levenshtein" => {
             let item = Item::new("levenshtein").set("value", given.text()).with("unit", "edits");
             Ok(Some(item.max(given.threshold.unwrap_or(LEVENSHTEIN))))
@@ -97,7 +97,9 @@ pub(in crate::promptfoo) fn number(value: f64) -> Value {
 fn equals(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
     Ok(Some(match &given.value {
         // The output is read as JSON and compared as a value.
-        value @ (Value::Object(_) | Value::Array(_)) => Item::new("json_schema").with("schema", json!({"const": value})),
+        value @ (Value::Object(_) | Value::Array(_)) => {
+            Item::new("json_schema").with("schema", json!({"const": value})).with("amid", false)
+        }
         _ => Item::new("exact").set("value", given.text()),
     }))
 }
@@ -134,7 +136,7 @@ fn regex(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
     }
 }
 
-fn json_schema(given: &Given<'_>, item: Item) -> Result<Option<Item>, Refusal> {
+fn json_schema(given: &Given<'_>) -> Result<Item, Refusal> {
     let schema = match &given.value {
         Value::Null => json!(true),
         Value::String(text) if text.trim().is_empty() => json!(true),
@@ -143,12 +145,7 @@ fn json_schema(given: &Given<'_>, item: Item) -> Result<Option<Item>, Refusal> {
         schema => schema.clone(),
     };
     match schema {
-        Value::Object(_) | Value::Bool(_) => {
-            // `amid` stands behind the schema, which is what a reader looks for.
-            let options = item.0.get("with").and_then(Value::as_object).cloned().unwrap_or_default();
-            let item = Item::new("json_schema").with("schema", schema);
-            Ok(Some(options.into_iter().fold(item, |item, (key, value)| item.with(&key, value))))
-        }
+        Value::Object(_) | Value::Bool(_) => Ok(Item::new("json_schema").with("schema", schema)),
         _ => Err(Refusal::new("its schema is no JSON Schema")),
     }
 }

@@ -19,7 +19,7 @@ use self::metrics::{Item, number, number_of, text_of};
 use self::unsupported::Refusal;
 use super::{files, nunjucks, providers};
 use crate::error::ImportError;
-use crate::report::{Approximate, Dropped, ImportReport};
+use crate::report::{Approximate, Dropped, ImportReport, Shape};
 use crate::source::Source;
 
 /// Keys of an assert that are read.
@@ -68,15 +68,6 @@ pub(super) struct RowChecks {
     pub unchecked: Vec<String>,
 }
 
-/// Files that asserts name but that do not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MissingFile {
-    /// The import is refused.
-    Refuse,
-    /// The assert is dropped: results travel without the files of their config.
-    Drop,
-}
-
 /// Turns asserts into checks.
 pub(super) struct Checks<'a> {
     pub source: &'a Source,
@@ -85,7 +76,8 @@ pub(super) struct Checks<'a> {
     pub env: Map<String, Value>,
     /// Path of the text within outputs that are objects.
     pub output: Option<String>,
-    pub missing: MissingFile,
+    /// Of recorded outputs no judge is asked, and results travel without the files of their config.
+    pub shape: Shape,
     pub questions: Questions,
 }
 
@@ -123,7 +115,7 @@ impl Assert {
         self.spec.get("threshold").and_then(number_of)
     }
 
-    fn metric(&self) -> Option<&str> {
+    pub fn metric(&self) -> Option<&str> {
         self.spec.get("metric").and_then(Value::as_str).filter(|metric| !metric.is_empty())
     }
 
@@ -239,6 +231,11 @@ impl Checks<'_> {
             }
             match self.outcome(assert, row, report)? {
                 Outcome::Item(item) => checks.items.push(labelled(assert, item)),
+                Outcome::Question(_) if self.shape == Shape::Recorded => {
+                    let text = "its verdicts are kept as scores that were given; no judge is asked again";
+                    report.note(format!("asserts of the type `{}`", assert.kind()), text);
+                    checks.unchecked.push(assert.kind().to_owned());
+                }
                 Outcome::Question(question) => match question.requirement() {
                     Some(requirement) => {
                         let item = Item(Map::from_iter([("rubric".to_owned(), json!({"ask": requirement}))]));
@@ -288,6 +285,11 @@ impl Checks<'_> {
             }
         }
         Ok((!items.is_empty()).then(|| mean(items.into_iter())))
+    }
+
+    /// Returns true if a check of the row decides an assert, as the source did. `scratch` takes what is remarked on it.
+    pub fn decides(&self, assert: &Assert, row: RowVars<'_>, scratch: &mut ImportReport) -> Result<bool, ImportError> {
+        Ok(matches!(self.outcome(assert, row, scratch)?, Outcome::Item(_) | Outcome::Holds))
     }
 
     /// Returns true if an assert counts nothing: it is left out.
@@ -369,7 +371,7 @@ impl Checks<'_> {
                 Some(name) => match self.file(name) {
                     Ok(Value::String(text)) => filled(&text).map(Value::String),
                     Ok(value) => Ok(value),
-                    Err(error) if self.missing == MissingFile::Refuse => return Err(error),
+                    Err(error) if self.shape == Shape::Live => return Err(error),
                     Err(error) => Err(Refusal::new(format!("its value is in a file that is not there ({error})"))),
                 },
                 None => filled(text).map(Value::String),
