@@ -47,7 +47,8 @@ impl<'a> Draft<'a> {
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {
         self.report.counts.dropped = self.report.dropped.len() as u64;
         self.report.counts.approximate = self.report.approximate.len() as u64;
-        let unwritable = |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
+        let unwritable =
+            |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
         let yaml = serde_saphyr::to_string(&self.suite.to_value()).map_err(|error| unwritable(&error))?;
         let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
         self.write("karat.yaml", &yaml)?;

@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ImportError;
+use crate::names::valid_id;
 use crate::source::Source;
 
 /// Endings of programs.
 const CODE: [&str; 11] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "go", "sh", "exe"];
+
+/// Names of files that say nothing about their content.
+const USUAL_NAMES: [&str; 5] = ["promptfooconfig", "config", "results", "output", "."];
 
 /// The path of a `file://` reference.
 pub(super) fn referenced(text: &str) -> Option<&str> {
@@ -45,7 +49,22 @@ pub(super) fn matching(source: &Source, from: &Path, name: &str) -> Result<Vec<P
     }
     files.sort();
     match files.is_empty() {
-        true => Err(problem("but there is none".to_owned()).with_hint("check the pattern; paths are relative to the file")),
+        true => {
+            Err(problem("but there is none".to_owned()).with_hint("check the pattern; paths are relative to the file"))
+        }
         false => Ok(files),
     }
+}
+
+/// The name of a file relative to the folder of another.
+pub(super) fn relative_name(file: &Path, from: &Path) -> String {
+    let base = from.parent().unwrap_or(Path::new(""));
+    file.strip_prefix(base).unwrap_or(file).display().to_string()
+}
+
+/// The suite's name: that of the file, or of its folder where the file's says nothing.
+pub(super) fn suite_name(source: &Source) -> String {
+    let stem = source.stem();
+    let name = if USUAL_NAMES.contains(&stem.as_str()) { source.folder_name().unwrap_or(stem) } else { stem };
+    valid_id(&name, "promptfoo")
 }

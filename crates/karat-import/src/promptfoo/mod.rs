@@ -1,40 +1,27 @@
 //! Files of promptfoo: configs as live suites (IO-02), results as recorded ones (IO-04).
 //!
-//! - `config` makes the suite of a config; `prompts`, `providers` with `http`, and `cases` with `csv_tests` read its parts;
-//!   `settings` keeps secrets out; `rows` writes the dataset.
-//! - `results` makes the suite of results, which `results_file` streams.
-//! - `asserts` turns asserts into checks, for both; `nunjucks` translates templates; `files` finds files.
+//! - `config` makes the suite of a config, `results` that of results.
+//! - For both, `asserts` turns asserts into checks, `rows` makes rows of the dataset, and `refusal` is what is dropped.
+//! - `nunjucks` translates templates, `models` names of models, `values` reads values; `files` finds files.
 //!
 //! Read `config`, then `asserts`.
 
 mod asserts;
-mod cases;
 mod config;
-mod csv_tests;
 mod files;
-mod http;
+mod models;
 mod nunjucks;
-mod prompts;
-mod providers;
+mod refusal;
 mod results;
-mod results_file;
 mod rows;
-mod settings;
+mod values;
 
-use std::path::Path;
+use serde_json::Value;
 
-use serde_json::{Map, Value};
-
-use self::asserts::unsupported::Refusal;
 use self::config::ConfigImport;
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::valid_id;
-use crate::report::ImportReport;
 use crate::source::Source;
-
-/// Names of files that say nothing about their content.
-const USUAL_NAMES: [&str; 5] = ["promptfooconfig", "config", "results", "output", "."];
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let path = source.path();
@@ -48,13 +35,18 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
         return results::import_lines(source, &file, draft);
     }
     let is_json = files::ending(&name) == "json";
-    if is_json && results_file::holds_results(source, &file)? {
+    if is_json && results::file::holds_results(source, &file)? {
         return results::import(source, &file, draft);
     }
     let content = if is_json { source.json(&file)? } else { source.yaml(&file)? };
     let Value::Object(content) = content else {
-        return Err(ImportError::new(file.display(), "holds no map, and is neither a config nor results of promptfoo").at_line(1));
+        return Err(ImportError::new(file.display(), "holds no map, and is neither a config nor results of promptfoo")
+            .at_line(1));
     };
+    if content.get("results").is_some_and(Value::is_object) {
+        return Err(ImportError::new(file.display(), "holds results as YAML; JSON was expected")
+            .with_hint("write them again: `promptfoo export eval ID -o results.json`"));
+    }
     if !["prompts", "providers", "targets", "tests", "scenarios"].iter().any(|key| content.contains_key(*key)) {
         let problem = "has none of the keys `prompts`, `providers`, `tests` and `results`";
         return Err(ImportError::new(file.display(), problem)
@@ -63,27 +55,3 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     }
     ConfigImport { source, from: file, config: content }.run(draft)
 }
-
-/// The suite's name: that of the file, or of its folder where the file's says nothing.
-fn suite_name(source: &Source) -> String {
-    let stem = source.stem();
-    let name = if USUAL_NAMES.contains(&stem.as_str()) { source.folder_name().unwrap_or(stem) } else { stem };
-    valid_id(&name, "promptfoo")
-}
-
-/// Lists the keys of a map that are not known.
-fn drop_unknown_keys(path: &str, map: &Map<String, Value>, known: &[&str], report: &mut ImportReport) {
-    for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-        let refusal = Refusal::new("is no key that this version knows");
-        report.drop(asserts::dropped(&format!("{path}.{key}"), key, refusal));
-    }
-}
-
-/// The name of a file relative to the folder of another.
-fn relative_name(file: &Path, from: &Path) -> String {
-    let base = from.parent().unwrap_or(Path::new(""));
-    file.strip_prefix(base).unwrap_or(file).display().to_string()
-}
-
-#[cfg(test)]
-mod tests;

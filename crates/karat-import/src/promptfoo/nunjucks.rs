@@ -63,8 +63,7 @@ pub(super) fn render(source: &str, vars: &Map<String, Value>, env: &Map<String, 
     if let Some(name) = translated.env.iter().find(|name| !env.contains_key(*name)) {
         return Err(format!("it reads the environment variable {name}, which is not known when files are imported"));
     }
-    let mut sample: Map<String, Value> =
-        translated.reads.iter().map(|name| (column_name(name), json!(""))).collect();
+    let mut sample: Map<String, Value> = translated.reads.iter().map(|name| (column_name(name), json!(""))).collect();
     sample.extend(vars.iter().map(|(name, value)| (column_name(name), value.clone())));
     let context = Context::new().with("sample", &sample).with("params", env);
     let template = Template::compile(&translated.text).map_err(|error| error.to_string())?;
@@ -337,10 +336,14 @@ mod tests {
             ("{{ x | default('a') }}", "{{ sample.x | default('a', true) }}"),
             ("{{ x | replace('a', b) }}", "{{ sample.x | replace('a', sample.b) }}"),
             ("{{ 'a' if x === 'b' else y }}", "{{ 'a' if sample.x == 'b' else sample.y }}"),
-            ("{% if a and not b %}1{% elseif c %}2{% else %}3{% endif %}",
-             "{% if sample.a and not sample.b %}1{% elif sample.c %}2{% else %}3{% endif %}"),
-            ("{%- for item in items -%}{{ loop.index }}{{ item.x }}{{ y }}{%- endfor -%}",
-             "{%- for item in sample.items -%}{{ loop.index }}{{ item.x }}{{ sample.y }}{%- endfor -%}"),
+            (
+                "{% if a and not b %}1{% elseif c %}2{% else %}3{% endif %}",
+                "{% if sample.a and not sample.b %}1{% elif sample.c %}2{% else %}3{% endif %}",
+            ),
+            (
+                "{%- for item in items -%}{{ loop.index }}{{ item.x }}{{ y }}{%- endfor -%}",
+                "{%- for item in sample.items -%}{{ loop.index }}{{ item.x }}{{ sample.y }}{%- endfor -%}",
+            ),
             ("{% set n = 3 %}{{ n }}", "{% set n = 3 %}{{ n }}"),
             ("{% raw %}{{ x }}{% endraw %}{{ x }}", "{% raw %}{{ x }}{% endraw %}{{ sample.x }}"),
             ("a{# {{ x }} #}b", "ab"),

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::asserts::RowChecks;
-use super::nunjucks::column_name;
+use super::nunjucks::{self, column_name};
+use super::refusal::Refusal;
 use crate::draft::Rows;
 use crate::error::ImportError;
 use crate::names::Names;
+use crate::report::ImportReport;
 
 /// The dataset's file.
 pub(super) const SAMPLES: &str = "data/samples.jsonl";
@@ -42,9 +44,16 @@ pub(super) struct Summary {
     /// True if a judge decides a check of any row.
     pub is_judged: bool,
     has_metadata: bool,
+    pub roles: ColumnRoles,
+}
+
+/// The columns that may be the input or the reference.
+#[derive(Debug, Default)]
+pub(super) struct ColumnRoles {
+    rows: u64,
     /// The number of rows that have a column.
     columns: BTreeMap<String, u64>,
-    /// Rows with several columns for one role.
+    /// Roles for which a row has several columns.
     ambiguous: BTreeSet<&'static str>,
 }
 
@@ -64,14 +73,7 @@ impl RowWriter {
 
     pub fn write(&mut self, row: Row) -> Result<(), ImportError> {
         let Row { mut columns, only, checks, is_judged } = row;
-        for (role, names) in [("input", &INPUTS[..]), ("reference", &REFERENCES[..])] {
-            if names.iter().filter(|name| columns.contains_key(**name)).count() > 1 {
-                self.summary.ambiguous.insert(role);
-            }
-        }
-        for column in columns.keys() {
-            *self.summary.columns.entry(column.clone()).or_default() += 1;
-        }
+        self.summary.roles.add_row(&columns);
         columns.extend(only.map(|only| ("only".to_owned(), only)));
         self.summary.rows += 1;
         self.summary.checks += checks;
@@ -87,12 +89,7 @@ impl RowWriter {
 }
 
 impl Row {
-    /// Sets the column of a variable.
-    pub fn fill(&mut self, variable: &str, value: Value) {
-        self.columns.insert(column_name(variable), value);
-    }
-
-    /// Sets a column that is no variable.
+    /// Sets a column.
     pub fn set(&mut self, column: &str, value: Value) {
         self.columns.insert(column.to_owned(), value);
     }
@@ -116,7 +113,19 @@ impl Row {
     }
 }
 
-impl Summary {
+impl ColumnRoles {
+    pub fn add_row(&mut self, row: &Map<String, Value>) {
+        self.rows += 1;
+        for (role, names) in [("input", &INPUTS[..]), ("reference", &REFERENCES[..])] {
+            if names.iter().filter(|name| row.contains_key(**name)).count() > 1 {
+                self.ambiguous.insert(role);
+            }
+        }
+        for column in row.keys() {
+            *self.columns.entry(column.clone()).or_default() += 1;
+        }
+    }
+
     /// The column of the input, if every row has one; `reads` are the variables of the prompts.
     fn input(&self, reads: &BTreeSet<String>) -> Option<String> {
         let is_whole = |name: &str| self.columns.get(name) == Some(&self.rows);
@@ -130,17 +139,24 @@ impl Summary {
         self.rows > 0 && self.input(reads).is_some()
     }
 
+    /// Declares the roles that a suite does not find out itself.
+    pub fn declare(&self, reads: &BTreeSet<String>, dataset: &mut Map<String, Value>) {
+        let first = |names: &[&'static str]| names.iter().copied().find(|name| self.columns.contains_key(*name));
+        let input = match first(&INPUTS) {
+            Some(first) => self.ambiguous.contains("input").then(|| self.input(reads).unwrap_or(first.to_owned())),
+            None => self.input(reads),
+        };
+        let reference = first(&REFERENCES).filter(|_| self.ambiguous.contains("reference"));
+        dataset.extend(input.map(|input| ("input".to_owned(), json!(input))));
+        dataset.extend(reference.map(|reference| ("reference".to_owned(), json!(reference))));
+    }
+}
+
+impl Summary {
     /// `dataset` of the suite.
     pub fn dataset(&self, reads: &BTreeSet<String>) -> Map<String, Value> {
         let mut dataset = Map::from_iter([("source".to_owned(), json!(SAMPLES)), ("id".to_owned(), json!("id"))]);
-        let is_implied = INPUTS.iter().any(|name| self.columns.contains_key(*name));
-        if let Some(input) = self.input(reads).filter(|_| !is_implied || self.ambiguous.contains("input")) {
-            dataset.insert("input".to_owned(), json!(input));
-        }
-        if self.ambiguous.contains("reference") {
-            let first = REFERENCES.iter().find(|name| self.columns.contains_key(**name));
-            dataset.extend(first.map(|first| ("reference".to_owned(), json!(first))));
-        }
+        self.roles.declare(reads, &mut dataset);
         if self.has_metadata {
             dataset.insert("metadata".to_owned(), json!(["metadata"]));
         }
@@ -157,4 +173,24 @@ pub(super) fn with_metadata(description: Option<&str>, own: &Map<String, Value>,
         all.insert("unchecked".to_owned(), json!(unchecked));
     }
     Value::Object(all)
+}
+
+/// Fills in variables that name other variables.
+pub(super) fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String, Value>, report: &mut ImportReport) {
+    let templates: Vec<(String, String)> = row
+        .iter()
+        .filter_map(|(name, value)| {
+            Some((name.clone(), value.as_str().filter(|text| nunjucks::is_template(text))?.to_owned()))
+        })
+        .collect();
+    for (name, template) in templates {
+        match nunjucks::render(&template, row, env) {
+            Ok(text) => drop(row.insert(name, json!(text))),
+            Err(why) => {
+                let refusal =
+                    Refusal::new(format!("is a template that cannot be filled in: {why}")).instead("its text as it is");
+                report.drop(refusal.of_sample(&format!("{path}.vars.{name}"), "template"));
+            }
+        }
+    }
 }

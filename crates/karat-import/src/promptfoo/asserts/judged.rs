@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Given;
-use super::metrics::{number, text_of};
 use crate::names::{Names, valid_id};
+use crate::promptfoo::values::{number, text_of};
 
 /// The model of promptfoo's comparisons of meaning where a config names none.
 const EMBEDDINGS: &str = "openai:text-embedding-3-large";
@@ -46,6 +46,7 @@ pub(in crate::promptfoo) struct Question {
     /// The name that its scorer shall have.
     name: String,
     threshold: Option<f64>,
+    /// The model that is asked, where it is not the suite's.
     judge: Option<String>,
     is_negated: bool,
     /// The requirement, criterion or expected text.
@@ -77,13 +78,15 @@ pub(super) fn question(given: &Given<'_>, judge: Option<&str>) -> Option<Questio
         Form::ClosedQa | Form::Factuality => None,
     };
     let name = given.metric().unwrap_or(given.kind).to_owned();
-    Some(Question { form, name, threshold, judge: judge.map(str::to_owned), is_negated: given.negation.is_some(), text })
+    let judge = judge.map(str::to_owned);
+    Some(Question { form, name, threshold, judge, is_negated: given.negation.is_some(), text })
 }
 
 impl Question {
     /// The requirement in words, where a row's own checks can hold the question: it is pass or fail and for any judge.
     pub fn requirement(&self) -> Option<&str> {
-        let is_plain = self.form == Form::Rubric && self.threshold.is_none() && self.judge.is_none() && !self.is_negated;
+        let is_plain =
+            self.form == Form::Rubric && self.threshold.is_none() && self.judge.is_none() && !self.is_negated;
         self.text.as_str().filter(|text| is_plain && !text.trim().is_empty())
     }
 
@@ -146,7 +149,8 @@ impl Questions {
     pub fn ask_row(&mut self, question: Question, asked: &BTreeSet<String>) -> (String, Value) {
         let text = question.text.clone();
         let free = |scorer: &&QuestionScorer| {
-            scorer.question.has_scorer_of(&question) && scorer.column.as_ref().is_some_and(|column| !asked.contains(column))
+            scorer.question.has_scorer_of(&question)
+                && scorer.column.as_ref().is_some_and(|column| !asked.contains(column))
         };
         if let Some(column) = self.scorers.iter().find(free).and_then(|scorer| scorer.column.clone()) {
             return (column, text);
@@ -162,10 +166,6 @@ impl Questions {
     /// Returns true if a judge is asked by any.
     pub fn are_judged(&self) -> bool {
         self.scorers.iter().any(|scorer| scorer.question.is_judged())
-    }
-
-    pub fn len(&self) -> usize {
-        self.scorers.len()
     }
 
     /// The scorers by id, as a suite writes them.
@@ -195,7 +195,7 @@ impl QuestionScorer {
     }
 
     fn similarity(&self, shown: Shown<'_>) -> Map<String, Value> {
-        let model = shown.embeddings.unwrap_or(EMBEDDINGS);
+        let model = self.question.judge.as_deref().or(shown.embeddings).unwrap_or(EMBEDDINGS);
         let mut scorer = Map::from_iter([("metric".to_owned(), json!("similarity"))]);
         if let Some(path) = shown.output {
             scorer.insert("output".to_owned(), json!(path));
@@ -211,7 +211,9 @@ impl QuestionScorer {
     fn rubric(&self, form: &Form, shown: Shown<'_>) -> Value {
         let text = self.question.text.as_str().unwrap_or_default();
         let (ask, label, dimensions) = match form {
-            Form::Rubric if self.question.threshold.is_none() => ("Decide whether the output meets the requirement.", "requirement", None),
+            Form::Rubric if self.question.threshold.is_none() => {
+                ("Decide whether the output meets the requirement.", "requirement", None)
+            }
             Form::Rubric | Form::Similar => (SCORE, "requirement", Some(json!({"score": {"scale": [0, 1]}}))),
             Form::ClosedQa => (CLOSED_QA, "criterion", Some(json!({"meets": {"choices": {"Y": 1, "N": 0}}}))),
             Form::Factuality => {

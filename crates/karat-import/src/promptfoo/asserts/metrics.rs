@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Given;
-use super::unsupported::Refusal;
-use crate::promptfoo::csv_tests::split_values;
+use crate::promptfoo::refusal::Refusal;
+use crate::promptfoo::values::{number, number_of, split_values, text_of};
 
 /// Default thresholds of promptfoo.
 const LEVENSHTEIN: f64 = 5.0;
@@ -82,16 +82,14 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
 pub(super) fn difference(kind: &str) -> Option<&'static str> {
     match kind {
         "rouge-n" => Some("promptfoo splits words as the Penn Treebank does"),
-        "bleu" => Some("promptfoo splits words as the Penn Treebank does and smooths otherwise; the limit is times 100"),
-        "similar" | "similar:cosine" => Some("the vectors come from another model, so the limit may need another value"),
+        "bleu" => {
+            Some("promptfoo splits words as the Penn Treebank does and smooths otherwise; the limit is times 100")
+        }
+        "similar" | "similar:cosine" => {
+            Some("the vectors may come from another model, and the limit may need another value")
+        }
         _ => None,
     }
-}
-
-/// A number, whole where it is whole.
-pub(in crate::promptfoo) fn number(value: f64) -> Value {
-    let rounded = (value * 1e9).round() / 1e9;
-    if rounded.fract() == 0.0 && rounded.abs() < 9e15 { json!(rounded as i64) } else { json!(rounded) }
 }
 
 fn equals(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
@@ -106,7 +104,9 @@ fn equals(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
 
 fn contains(given: &Given<'_>, item: Item) -> Result<Option<Item>, Refusal> {
     match given.text() {
-        text if text.is_empty() && given.negation.is_some() => Err(Refusal::new("has no value: every text contains nothing")),
+        text if text.is_empty() && given.negation.is_some() => {
+            Err(Refusal::new("has no value: every text contains nothing"))
+        }
         text if text.is_empty() => Ok(None),
         text => Ok(Some(item.set("value", text))),
     }
@@ -131,8 +131,10 @@ fn regex(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
     let pattern = given.text();
     match regex::Regex::new(&pattern) {
         Ok(_) => Ok(Some(Item::new("regex").set("value", pattern))),
-        Err(_) => Err(Refusal::new("its pattern uses what regular expressions of a suite lack, as look-around and back-references")
-            .instead("a pattern without them, or two checks")),
+        Err(_) => Err(Refusal::new(
+            "its pattern uses what regular expressions of a suite lack, as look-around and back-references",
+        )
+        .instead("a pattern without them, or two checks")),
     }
 }
 
@@ -164,23 +166,4 @@ fn word_count(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
     }
     let count = number_of(&given.value).ok_or_else(|| Refusal::new("its value is no number of words"))?;
     Ok(Some(item.min(count).max(count)))
-}
-
-/// A number, or a text that is one.
-pub(in crate::promptfoo) fn number_of(value: &Value) -> Option<f64> {
-    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    number.filter(|number| number.is_finite())
-}
-
-/// A value as JavaScript's `String(value)` writes it; lists and objects as JSON.
-pub(in crate::promptfoo) fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if float.fract() == 0.0 && float.abs() < 9e15 => (float as i64).to_string(),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
-    }
 }

@@ -6,8 +6,8 @@
 //!   their weighted mean where there is a threshold.
 
 mod judged;
-pub(super) mod metrics;
-pub(super) mod unsupported;
+mod metrics;
+mod unsupported;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,9 +15,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::judged::{HasInput, Questions, Shown};
-use self::metrics::{Item, number, number_of, text_of};
-use self::unsupported::Refusal;
-use super::{files, nunjucks, providers};
+use self::metrics::Item;
+pub(super) use self::unsupported::is_type;
+use super::refusal::{Refusal, drop_unknown_keys};
+use super::values::{number, number_of, text_of};
+use super::{files, models, nunjucks};
 use crate::error::ImportError;
 use crate::report::{Approximate, Dropped, ImportReport, Shape};
 use crate::source::Source;
@@ -33,6 +35,8 @@ const SET: &str = "assert-set";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Assert {
     pub path: String,
+    /// Line in the file of a table.
+    pub line: Option<usize>,
     pub spec: Map<String, Value>,
 }
 
@@ -94,10 +98,11 @@ impl Assert {
     pub fn list(path: &str, value: Option<&Value>, report: &mut ImportReport) -> Vec<Self> {
         let mut asserts = Vec::new();
         for (at, value) in value.and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let path = format!("{path}[{at}]");
+            // Results repeat the asserts of all tests: there, one place stands for all of a kind.
+            let path = if path.contains("[*]") { format!("{path}[*]") } else { format!("{path}[{at}]") };
             match value.as_object().filter(|spec| spec.get("type").is_some_and(Value::is_string)) {
-                Some(spec) => asserts.push(Self { path, spec: spec.clone() }),
-                None => report.drop(dropped(&path, "assert", Refusal::new("is no assert: it has no `type`"))),
+                Some(spec) => asserts.push(Self { path, line: None, spec: spec.clone() }),
+                None => report.drop(Refusal::new("is no assert: it has no `type`").of_sample(&path, "assert")),
             }
         }
         asserts
@@ -277,9 +282,10 @@ impl Checks<'_> {
                 Outcome::Holds => items.push((Item::new("length").min(0.0), assert.weight())),
                 Outcome::Dropped => checks.unchecked.push(assert.kind().to_owned()),
                 Outcome::Question(_) => {
-                    let refusal = Refusal::new("counts in a weighted mean, which judges cannot be part of: they grade later")
-                        .instead("a rubric scorer of its own");
-                    report.drop(dropped(&assert.path, assert.kind(), refusal));
+                    let refusal =
+                        Refusal::new("counts in a weighted mean, which judges cannot be part of: they grade later")
+                            .instead("a rubric scorer of its own");
+                    report.drop(refusal.of_sample(&assert.path, assert.kind()));
                     checks.unchecked.push(assert.kind().to_owned());
                 }
             }
@@ -296,15 +302,18 @@ impl Checks<'_> {
     fn is_without_weight(&self, assert: &Assert, report: &mut ImportReport) -> bool {
         let is_without = assert.weight() <= 0.0;
         if is_without {
-            report.note(assert.path.clone(), format!("`{}` has the weight 0, so it always passes, and is left out", assert.kind()));
+            report.note(
+                assert.path.clone(),
+                format!("`{}` has the weight 0, so it always passes, and is left out", assert.kind()),
+            );
         }
         is_without
     }
 
     fn outcome(&self, assert: &Assert, row: RowVars<'_>, report: &mut ImportReport) -> Result<Outcome, ImportError> {
-        super::drop_unknown_keys(&assert.path, &assert.spec, &KEYS, report);
+        drop_unknown_keys(&assert.path, &assert.spec, &KEYS, report);
         let refuse = |refusal: Refusal, report: &mut ImportReport| {
-            report.drop(dropped(&assert.path, assert.kind(), refusal));
+            report.drop(Dropped { line: assert.line, ..refusal.of_sample(&assert.path, assert.kind()) });
             Ok(Outcome::Dropped)
         };
         let whole = assert.kind();
@@ -328,8 +337,10 @@ impl Checks<'_> {
                 Err(refusal) => refuse(refusal, report),
             };
         }
-        let own = assert.spec.get("provider").and_then(providers::judge_name);
-        let Some(question) = judged::question(&given, own.as_deref().or(row.judge)) else {
+        let own = self.own_model(assert, kind, report);
+        let Some(question) =
+            judged::question(&given, own.as_deref().or(row.judge.filter(|_| !kind.starts_with("similar"))))
+        else {
             return refuse(unsupported::refusal(kind), report);
         };
         if !question.is_judged() {
@@ -338,9 +349,21 @@ impl Checks<'_> {
         Ok(Outcome::Question(question))
     }
 
+    /// The model that an assert names for itself.
+    fn own_model(&self, assert: &Assert, kind: &str, report: &mut ImportReport) -> Option<String> {
+        let named = assert.spec.get("provider")?;
+        let own = if kind.starts_with("similar") { models::embedding_name(named) } else { models::judge_name(named) };
+        if own.is_none() {
+            let refusal = Refusal::new("is no model that a suite can ask by name").instead("`judges` of the scorer");
+            report.drop(refusal.of_sample(&format!("{}.provider", assert.path), "provider"));
+        }
+        own
+    }
+
     fn finished(&self, item: Item, given: &Given<'_>) -> Item {
         let of_output = !matches!(given.kind, "latency" | "cost");
-        let item = self.output.as_deref().filter(|_| of_output).into_iter().fold(item, |item, path| item.set("output", path));
+        let item =
+            self.output.as_deref().filter(|_| of_output).into_iter().fold(item, |item, path| item.set("output", path));
         given.negation.iter().fold(item, |item, _| item.set("not", true))
     }
 
@@ -415,10 +438,4 @@ fn named(assert: &Assert, item: Item) -> Item {
 
 fn labelled(assert: &Assert, item: Item) -> Value {
     Value::Object(named(assert, item).0)
-}
-
-/// A dropped construct that concerns one sample.
-pub(super) fn dropped(path: &str, construct: &str, refusal: Refusal) -> Dropped {
-    let Refusal { why, instead } = refusal;
-    Dropped { path: path.to_owned(), line: None, construct: construct.to_owned(), why, instead, samples: 1 }
 }

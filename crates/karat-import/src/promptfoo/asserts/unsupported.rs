@@ -2,23 +2,7 @@
 
 use karat_text::similar::nearest;
 
-/// The reason why something is not carried over, and a replacement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::promptfoo) struct Refusal {
-    pub why: String,
-    pub instead: Option<String>,
-}
-
-impl Refusal {
-    pub fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), instead: None }
-    }
-
-    pub fn instead(mut self, instead: impl Into<String>) -> Self {
-        self.instead = Some(instead.into());
-        self
-    }
-}
+use crate::promptfoo::refusal::Refusal;
 
 /// Types that are carried over, for hints.
 const CARRIED: [&str; 24] = [
@@ -69,9 +53,8 @@ fn known_refusal(kind: &str) -> Option<Refusal> {
         "javascript" | "python" | "ruby" => Refusal::new("is code, which an import neither runs nor copies")
             .instead("a scorer with `metric: command` that runs it"),
         "webhook" => Refusal::new("calls a service of your own").instead("a scorer with `metric: http`"),
-        "select-best" | "max-score" => {
-            Refusal::new("compares the outputs of one test with each other").instead("a rubric scorer with `versus: all`")
-        }
+        "select-best" | "max-score" => Refusal::new("compares the outputs of one test with each other")
+            .instead("a rubric scorer with `versus: all`"),
         "human" => Refusal::new("waits for a person").instead("`karat annotate`"),
         "skill-used" => trace_refusal(),
         "tool-call-f1" => Refusal::new("compares calls of tools, and the outputs of this suite are texts")
@@ -85,15 +68,17 @@ fn known_refusal(kind: &str) -> Option<Refusal> {
         "moderation" | "guardrails" | "classifier" | "pi" => Refusal::new("needs a classifier of its own")
             .instead("a rubric scorer, or `metric: http` with that classifier"),
         "is-refusal" => Refusal::new("needs a classifier of refusals").instead("`rubric: { use: refusal }`"),
-        "perplexity" | "perplexity-score" | "finish-reason" => Refusal::new("reads what only the provider's reply holds"),
+        "perplexity" | "perplexity-score" | "finish-reason" => {
+            Refusal::new("reads what only the provider's reply holds")
+        }
         "meteor" | "gleu" => Refusal::new("is another formula of overlap").instead("`metric: bleu` or `metric: rouge`"),
         "is-sql" | "contains-sql" | "is-xml" | "contains-xml" | "is-html" | "contains-html" => {
-            Refusal::new("needs a parser of that language").instead("a scorer with `metric: command` or `metric: regex`")
+            Refusal::new("needs a parser of that language")
+                .instead("a scorer with `metric: command` or `metric: regex`")
         }
         kind if kind.starts_with("trajectory:") || kind.starts_with("trace-") => trace_refusal(),
-        kind if kind.starts_with("context-") => {
-            Refusal::new("is an average of several judge calls").instead("a ready rubric, as `rubric: { use: faithfulness }`")
-        }
+        kind if kind.starts_with("context-") => Refusal::new("is an average of several judge calls")
+            .instead("a ready rubric, as `rubric: { use: faithfulness }`"),
         kind if kind.starts_with("promptfoo:redteam:") => Refusal::new("belongs to promptfoo's red teaming"),
         kind if kind.starts_with("is-valid-") => {
             Refusal::new("needs the tools that the model was offered").instead("a scorer with `metric: valid_calls`")
@@ -113,8 +98,9 @@ mod tests {
     /// IO-03: an unknown type is answered with the nearest name.
     #[test]
     fn the_nearest_type_is_named() {
-        assert!(refusal("contain-all").instead.unwrap().contains("`contains-all`"));
-        assert!(refusal("levenstein").instead.unwrap().contains("`levenshtein`"));
-        assert_eq!(refusal("sentiment").instead, None);
+        let instead = |kind: &str| refusal(kind).of_sample("", kind).instead.unwrap_or_default();
+        assert!(instead("contain-all").contains("`contains-all`"));
+        assert!(instead("levenstein").contains("`levenshtein`"));
+        assert_eq!(instead("sentiment"), "");
     }
 }

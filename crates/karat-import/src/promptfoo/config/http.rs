@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::asserts::dropped;
-use super::asserts::unsupported::Refusal;
 use super::cases::is_plain_path;
 use super::prompts::Prompt;
 use super::settings::Settings;
+use crate::promptfoo::refusal::Refusal;
 use crate::report::ImportReport;
 
 /// Stands for the prompt while the rest of a template is translated; no text of a file holds it.
@@ -56,7 +55,8 @@ impl Service {
             return Err(Refusal::new("has no `url`").instead("an `http` step with the service's address"));
         }
         let mut service = Self {
-            url: template(&settings.with_env(url), settings).map_err(|why| Refusal::new(format!("its `url` is {why}")))?,
+            url: template(&settings.with_env(url), settings)
+                .map_err(|why| Refusal::new(format!("its `url` is {why}")))?,
             method: None,
             headers: Value::Null,
             body: Value::Null,
@@ -68,24 +68,26 @@ impl Service {
                 "method" => service.method = value.as_str().map(str::to_uppercase).filter(|method| method != "POST"),
                 "headers" => service.headers = settings.headers(value, &format!("{path}.headers"), report),
                 "body" => {
-                    let body = json_body(value).ok_or_else(|| Refusal::new("its `body` is no JSON").instead(command))?;
+                    let body =
+                        json_body(value).ok_or_else(|| Refusal::new("its `body` is no JSON").instead(command))?;
                     service.body = templates(&body, settings)
                         .map_err(|why| Refusal::new(format!("its `body` is {why}")).instead(command))?;
                 }
                 "transformResponse" | "responseParser" => {
-                    let taken = value.as_str().and_then(|code| code.trim().strip_prefix("json")).filter(|it| is_plain_path(it));
+                    let taken =
+                        value.as_str().and_then(|code| code.trim().strip_prefix("json")).filter(|it| is_plain_path(it));
                     match taken {
                         Some("") => {}
                         Some(taken) => service.path = Some(taken.trim_start_matches('.').to_owned()),
                         None => {
                             let refusal = Refusal::new("is code").instead("`take` in the step");
-                            report.drop(dropped(&format!("{path}.{key}"), key, refusal));
+                            report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                         }
                     }
                 }
                 _ => {
                     let refusal = Refusal::new("is no setting of an `http` step");
-                    report.drop(dropped(&format!("{path}.{key}"), key, refusal));
+                    report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                 }
             }
         }
@@ -107,7 +109,9 @@ impl Service {
 /// A body as JSON; a text is JSON in which the prompt may stand as a value.
 fn json_body(body: &Value) -> Option<Value> {
     match body {
-        Value::String(text) => serde_json::from_str(&PROMPT_JSON.replace_all(text, format!("\"{}\"", "{{ prompt }}"))).ok(),
+        Value::String(text) => {
+            serde_json::from_str(&PROMPT_JSON.replace_all(text, format!("\"{}\"", "{{ prompt }}"))).ok()
+        }
         body => Some(body.clone()),
     }
 }

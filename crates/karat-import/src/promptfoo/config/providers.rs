@@ -2,14 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::asserts::dropped;
-use super::asserts::metrics::{number, number_of, text_of};
-use super::asserts::unsupported::Refusal;
 use super::http::Service;
 use super::settings::Settings;
-use super::{drop_unknown_keys, files};
 use crate::error::ImportError;
 use crate::names::{Names, valid_id};
+use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
+use crate::promptfoo::values::{number, number_of, text_of};
+use crate::promptfoo::{files, models};
 use crate::report::ImportReport;
 
 const KEYS: [&str; 6] = ["id", "label", "config", "prompts", "transform", "delay"];
@@ -58,50 +57,6 @@ pub(super) struct ProviderReader<'a> {
     pub services: Names,
 }
 
-/// The name of a judge that a config names: a text, or `{id}`, or `{text: …}` beside an embedding model.
-pub(super) fn judge_name(value: &Value) -> Option<String> {
-    let id = match value {
-        Value::String(id) => id,
-        Value::Object(provider) => match (provider.get("id"), provider.get("text")) {
-            (Some(Value::String(id)), _) => id,
-            (None, Some(text)) => return judge_name(text),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    model_by_name(id).map(|(provider, model)| format!("{provider}:{model}"))
-}
-
-/// The provider and the model's name in a suite; `None` of what a suite cannot ask by name.
-fn model_by_name(id: &str) -> Option<(&'static str, &str)> {
-    let (prefix, rest) = id.split_once(':')?;
-    let mode = |modes: &[&str]| match rest.split_once(':') {
-        Some((mode, model)) if modes.contains(&mode) => Some(model),
-        _ => Some(rest),
-    };
-    let without = |kinds: &[&str]| !kinds.iter().any(|kind| rest.starts_with(kind));
-    let (provider, model) = match prefix {
-        "openai" if without(&["embedding", "image:", "assistant:", "realtime:", "moderation:", "transcription:", "speech:"]) => {
-            ("openai", mode(&["chat", "responses", "completion"])?)
-        }
-        "anthropic" if without(&["claude-agent-sdk"]) => ("anthropic", mode(&["messages", "completion"])?),
-        "google" | "vertex" | "palm" if without(&["live:", "image:", "embedding:"]) => ("gemini", mode(&["chat"])?),
-        "azure" | "azureopenai" if without(&["embedding", "assistant:", "image:"]) => {
-            ("azure", mode(&["chat", "completion", "responses"])?)
-        }
-        "openrouter" => ("openrouter", rest),
-        "groq" => ("groq", rest),
-        "mistral" if without(&["embedding"]) => ("mistral", rest),
-        "deepseek" => ("deepseek", rest),
-        "togetherai" => ("together", mode(&["chat", "completion"])?),
-        "fireworks" => ("fireworks", rest),
-        "xai" if without(&["image:"]) => ("xai", rest),
-        "ollama" if without(&["embeddings:"]) => ("ollama", mode(&["chat", "completion"])?),
-        _ => return None,
-    };
-    (!model.is_empty()).then_some((provider, model))
-}
-
 /// A provider as it stands in the config.
 struct Raw<'v> {
     path: String,
@@ -131,16 +86,20 @@ impl ProviderReader<'_> {
                         single => std::slice::from_ref(single),
                     };
                     let mut providers = Vec::new();
-                    for item in items.iter().filter(|item| !item.as_str().is_some_and(|id| files::referenced(id).is_some())) {
+                    for item in
+                        items.iter().filter(|item| !item.as_str().is_some_and(|id| files::referenced(id).is_some()))
+                    {
                         providers.extend(self.read_item(path, item, read_file, report)?);
                     }
                     Ok(providers)
                 }
-                _ => Ok(self.provider(&Raw { path: path.to_owned(), id, label: None, config: Map::new() }, None, report)),
+                _ => {
+                    Ok(self.provider(&Raw { path: path.to_owned(), id, label: None, config: Map::new() }, None, report))
+                }
             },
             Value::Object(map) => Ok(self.read_map(path, map, report)),
             _ => {
-                report.drop(dropped(path, "provider", Refusal::new("is neither a name nor a map")));
+                report.drop(Refusal::new("is neither a name nor a map").of_all(path, "provider"));
                 Ok(Vec::new())
             }
         }
@@ -156,8 +115,9 @@ impl ProviderReader<'_> {
         drop_unknown_keys(path, map, &KEYS, report);
         for (key, why) in [("transform", "is code"), ("delay", "is a pause between calls")] {
             if map.contains_key(key) {
-                let instead = if key == "delay" { "`limits: { rpm }` of the model" } else { "`parse` and `take` in the step" };
-                report.drop(dropped(&format!("{path}.{key}"), key, Refusal::new(why).instead(instead)));
+                let instead =
+                    if key == "delay" { "`limits: { rpm }` of the model" } else { "`parse` and `take` in the step" };
+                report.drop(Refusal::new(why).instead(instead).of_all(&format!("{path}.{key}"), key));
             }
         }
         let config = map.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -173,7 +133,7 @@ impl ProviderReader<'_> {
         } else if is_address(raw.id) {
             self.service(raw, report)
         } else {
-            match model_by_name(raw.id) {
+            match models::model_by_name(raw.id) {
                 Some((provider, model)) => Ok(self.model(raw, provider, model, report)),
                 None => Err(refusal(raw.id)),
             }
@@ -184,7 +144,7 @@ impl ProviderReader<'_> {
                 vec![Provider { names, target, prompts }]
             }
             Err(refusal) => {
-                report.drop(dropped(&raw.path, raw.id, refusal));
+                report.drop(refusal.of_all(&raw.path, raw.id));
                 Vec::new()
             }
         }
@@ -214,7 +174,9 @@ impl ProviderReader<'_> {
         for (key, value) in &raw.config {
             let parameter = PARAMETERS.iter().find(|(name, _)| name == key);
             match (key.as_str(), parameter) {
-                (_, Some((_, "stop"))) if value.is_string() => drop(parameters.insert("stop".to_owned(), json!([value]))),
+                (_, Some((_, "stop"))) if value.is_string() => {
+                    drop(parameters.insert("stop".to_owned(), json!([value])))
+                }
                 (_, Some((_, parameter))) => drop(parameters.insert((*parameter).to_owned(), value.clone())),
                 ("apiBaseUrl" | "baseUrl" | "apiHost", _) => {
                     let url = self.settings.with_env(&text_of(value));
@@ -233,12 +195,13 @@ impl ProviderReader<'_> {
                 }
                 ("inputCost" | "outputCost" | "cost", _) => {}
                 ("tools" | "functions" | "tool_choice" | "function_call", _) => {
-                    let refusal = Refusal::new("offers tools to one model").instead("`tools` of the suite and of the prompt");
-                    report.drop(dropped(&format!("{path}.{key}"), key, refusal));
+                    let refusal =
+                        Refusal::new("offers tools to one model").instead("`tools` of the suite and of the prompt");
+                    report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                 }
                 _ => {
                     let refusal = Refusal::new("is no setting of a model here");
-                    report.drop(dropped(&format!("{path}.{key}"), key, refusal));
+                    report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                 }
             }
         }
@@ -252,7 +215,7 @@ impl ProviderReader<'_> {
             (None, None) => {}
             _ => {
                 let refusal = Refusal::new("a price needs both parts").instead("`price: { input, output }`");
-                report.drop(dropped(&path, "cost", refusal));
+                report.drop(refusal.of_all(&path, "cost"));
             }
         }
         if !parameters.is_empty() {
@@ -305,7 +268,7 @@ fn refusal(id: &str) -> Refusal {
     let command = "a `command` step, or a model with `provider: command`";
     match id.split(':').next().unwrap_or_default() {
         "exec" | "python" | "ruby" | "golang" => Refusal::new("runs a program").instead(command),
-        "file" => Refusal::new("is a program, which an import neither runs nor copies").instead(command),
+        "file" => Refusal::of_program().instead(command),
         "webhook" => Refusal::new("is a service with a protocol of promptfoo's own").instead("an `http` step"),
         "package" => Refusal::new("is code of a package").instead(command),
         "" => Refusal::new("has no `id`"),
@@ -317,34 +280,4 @@ fn refusal(id: &str) -> Refusal {
 /// The id that a variant of a service has.
 pub(super) fn service_variant(prompt: &str, service: &str) -> String {
     format!("{prompt}.{}", valid_id(service, "service"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// IO-02: names of models.
-    #[test]
-    fn models_by_name() {
-        for (id, expected) in [
-            ("openai:gpt-4.1", Some("openai:gpt-4.1")),
-            ("openai:chat:gpt-5", Some("openai:gpt-5")),
-            ("openai:responses:gpt-5", Some("openai:gpt-5")),
-            ("openai:embedding:text-embedding-3-large", None),
-            ("anthropic:messages:claude-sonnet-4-5", Some("anthropic:claude-sonnet-4-5")),
-            ("google:gemini-2.5-pro", Some("gemini:gemini-2.5-pro")),
-            ("vertex:gemini-2.5-pro", Some("gemini:gemini-2.5-pro")),
-            ("azureopenai:chat:my-deployment", Some("azure:my-deployment")),
-            ("openrouter:meta/llama-3", Some("openrouter:meta/llama-3")),
-            ("togetherai:meta/llama-3", Some("together:meta/llama-3")),
-            ("ollama:chat:llama3.2:1b", Some("ollama:llama3.2:1b")),
-            ("ollama:llama3.2:1b", Some("ollama:llama3.2:1b")),
-            ("bedrock:x", None),
-            ("file://provider.py", None),
-            ("openai:chat:", None),
-        ] {
-            assert_eq!(judge_name(&json!(id)).as_deref(), expected, "{id}");
-        }
-        assert_eq!(judge_name(&json!({"text": {"id": "openai:chat:a"}, "embedding": "x"})).as_deref(), Some("openai:a"));
-    }
 }

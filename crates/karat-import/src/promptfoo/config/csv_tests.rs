@@ -4,10 +4,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::asserts::Assert;
-use super::asserts::unsupported::{Refusal, is_type};
-use super::cases::RawTest;
+use super::raw_test::RawTest;
 use crate::error::ImportError;
+use crate::promptfoo::asserts::{Assert, is_type};
+use crate::promptfoo::files;
+use crate::promptfoo::refusal::Refusal;
+use crate::promptfoo::values::split_values;
 use crate::report::ImportReport;
 use crate::source::Source;
 
@@ -53,10 +55,11 @@ pub(super) fn read(
     let header: Vec<String> =
         reader.headers().map_err(|error| broken(&error))?.iter().map(|name| name.trim().to_owned()).collect();
     let mut tests = Vec::new();
-    for record in reader.records() {
+    let mut lines = Lines { text: &text, byte: 0, line: 1 };
+    for (at, record) in reader.records().enumerate() {
         let record = record.map_err(|error| broken(&error))?;
-        let line = record.position().map_or(0, |position| position.line());
-        let mut row = Row::new(format!("{name}:{line}"));
+        let line = lines.line_of(record.position().map_or(0, |position| position.byte() as usize));
+        let mut row = Row::new(format!("{name}:{}", at + 1), line);
         for (column, cell) in header.iter().zip(&record) {
             row.read_cell(column, cell, name, report);
         }
@@ -65,9 +68,29 @@ pub(super) fn read(
     Ok(tests)
 }
 
+/// Counts the lines up to a row: rows may span several.
+struct Lines<'t> {
+    text: &'t str,
+    byte: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of the row at a byte, which is behind those asked for before.
+    fn line_of(&mut self, byte: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let start = byte
+            + bytes.get(byte..).unwrap_or_default().iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        self.line += bytes.get(self.byte..start).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+        self.byte = start;
+        self.line
+    }
+}
+
 /// A row in the making.
 struct Row {
     path: String,
+    line: usize,
     test: Map<String, Value>,
     vars: Map<String, Value>,
     metadata: Map<String, Value>,
@@ -80,9 +103,10 @@ struct Row {
 }
 
 impl Row {
-    fn new(path: String) -> Self {
+    fn new(path: String, line: usize) -> Self {
         Self {
             path,
+            line,
             test: Map::new(),
             vars: Map::new(),
             metadata: Map::new(),
@@ -99,7 +123,7 @@ impl Row {
             if let Some(cell) = filled {
                 let path = format!("{}.{column}", self.path);
                 let spec = self.assert_of(cell.trim(), &path, report);
-                self.asserts.push((number, Assert { path, spec }));
+                self.asserts.push((number, Assert { path, line: Some(self.line), spec }));
             }
         } else if let Some(key) = column.strip_prefix("__metadata:") {
             if let Some(cell) = filled {
@@ -123,11 +147,14 @@ impl Row {
                 ("metric", Some(cell)) => self.metric = Some(cell.trim().to_owned()),
                 ("threshold", Some(cell)) => match cell.trim().parse::<f64>() {
                     Ok(threshold) => drop(self.test.insert(key.to_owned(), json!(threshold))),
-                    Err(_) => report.note(format!("{}.{column}", self.path), format!("`{cell}` is no number, so there is no threshold")),
+                    Err(_) => report.note(
+                        format!("{}.{column}", self.path),
+                        format!("`{cell}` is no number, so there is no threshold"),
+                    ),
                 },
                 _ => {
                     let refusal = Refusal::new("is no column that this version knows");
-                    report.drop(super::asserts::dropped(&format!("{file}:1.{column}"), column, refusal));
+                    report.drop(refusal.of_sample(&format!("{file}:1.{column}"), column));
                 }
             }
         } else {
@@ -137,34 +164,36 @@ impl Row {
 
     /// `__config:__expectedN:KEY`.
     fn read_setting(&mut self, setting: &str, column: &str, cell: Option<&str>, file: &str, report: &mut ImportReport) {
-        let parts = setting.split_once(':').and_then(|(expected, key)| {
-            Some((expected.strip_prefix("__expected").and_then(expected_number)?, key))
-        });
+        let parts = setting
+            .split_once(':')
+            .and_then(|(expected, key)| Some((expected.strip_prefix("__expected").and_then(expected_number)?, key)));
         match (parts, cell) {
             (Some((number, "threshold")), Some(cell)) => match cell.trim().parse::<f64>() {
                 Ok(threshold) => self.settings.push((number, "threshold".to_owned(), json!(threshold))),
-                Err(_) => report.note(format!("{}.{column}", self.path), format!("`{cell}` is no number and is left out")),
+                Err(_) => {
+                    report.note(format!("{}.{column}", self.path), format!("`{cell}` is no number and is left out"))
+                }
             },
             (Some((_, "threshold")), None) => {
-                report.note(format!("{}.{column}", self.path), "an empty cell, an error in promptfoo, sets no threshold");
+                report
+                    .note(format!("{}.{column}", self.path), "an empty cell, an error in promptfoo, sets no threshold");
             }
             _ => {
                 let refusal = Refusal::new("is no setting that this version knows");
-                report.drop(super::asserts::dropped(&format!("{file}:1.{column}"), column, refusal));
+                report.drop(refusal.of_sample(&format!("{file}:1.{column}"), column));
             }
         }
     }
 
     /// The assert that a cell is.
     fn assert_of(&self, cell: &str, path: &str, report: &mut ImportReport) -> Map<String, Value> {
-        let spec = |kind: &str, value: Value| {
-            Map::from_iter([("type".to_owned(), json!(kind)), ("value".to_owned(), value)])
-        };
+        let spec =
+            |kind: &str, value: Value| Map::from_iter([("type".to_owned(), json!(kind)), ("value".to_owned(), value)]);
         if let Some((prefix, kind)) = CODE.iter().find(|(prefix, _)| cell.starts_with(prefix)) {
             return spec(kind, json!(cell[prefix.len()..].trim()));
         }
-        if let Some(name) = super::files::referenced(cell).filter(|name| super::files::is_code(name)) {
-            let kind = if super::files::ending(name) == "py" { "python" } else { "javascript" };
+        if let Some(name) = files::referenced(cell).filter(|name| files::is_code(name)) {
+            let kind = if files::ending(name) == "py" { "python" } else { "javascript" };
             return spec(kind, json!(cell));
         }
         if let Some(requirement) = cell.strip_prefix("grade:").or_else(|| cell.strip_prefix("llm-rubric:")) {
@@ -175,7 +204,9 @@ impl Row {
         };
         let base = kind.strip_prefix("not-").unwrap_or(kind);
         let value = match base {
-            "contains-any" | "contains-all" | "icontains-any" | "icontains-all" => json!(split_values(value.unwrap_or_default())),
+            "contains-any" | "contains-all" | "icontains-any" | "icontains-all" => {
+                json!(split_values(value.unwrap_or_default()))
+            }
             _ => value.map_or(Value::Null, |value| json!(value)),
         };
         let mut spec = spec(kind, value);
@@ -196,7 +227,9 @@ impl Row {
             }
         }
         if let Some(metric) = &self.metric {
-            self.asserts.iter_mut().for_each(|(_, assert)| drop(assert.spec.insert("metric".to_owned(), json!(metric))));
+            self.asserts
+                .iter_mut()
+                .for_each(|(_, assert)| drop(assert.spec.insert("metric".to_owned(), json!(metric))));
         }
         let parts = [("vars", self.vars), ("metadata", self.metadata), ("options", self.options)];
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
@@ -222,7 +255,8 @@ fn parse(cell: &str) -> Option<Parsed<'_>> {
     let (head, value) = match cell.split_once(':') {
         Some((head, _)) if !is_kind(head) && !head.ends_with(')') => {
             // Types such as `similar:cosine` have a colon of their own.
-            let known = cell.match_indices(':').map(|(at, _)| at).chain([cell.len()]).find(|at| is_kind(&cell[..*at]))?;
+            let known =
+                cell.match_indices(':').map(|(at, _)| at).chain([cell.len()]).find(|at| is_kind(&cell[..*at]))?;
             (&cell[..known], cell.get(known + 1..))
         }
         Some((head, value)) => (head, Some(value)),
@@ -237,31 +271,6 @@ fn parse(cell: &str) -> Option<Parsed<'_>> {
 
 fn is_kind(kind: &str) -> bool {
     is_type(kind.strip_prefix("not-").unwrap_or(kind))
-}
-
-/// The values of a list in a text: separated by commas, in double quotes where they hold one; within quotes `""` and `\"`
-/// are a quote.
-pub(super) fn split_values(text: &str) -> Vec<String> {
-    let mut values = Vec::new();
-    let mut value = String::new();
-    let mut is_quoted = false;
-    let mut chars = text.chars().peekable();
-    while let Some(char) = chars.next() {
-        match char {
-            '"' if is_quoted && chars.next_if_eq(&'"').is_some() => value.push('"'),
-            '\\' if is_quoted && chars.next_if_eq(&'"').is_some() => value.push('"'),
-            '"' if is_quoted => is_quoted = false,
-            '"' if value.trim().is_empty() => {
-                is_quoted = true;
-                value.clear();
-            }
-            ',' if !is_quoted => values.push(std::mem::take(&mut value).trim().to_owned()),
-            char => value.push(char),
-        }
-    }
-    values.push(value.trim().to_owned());
-    values.retain(|value| !value.is_empty());
-    values
 }
 
 /// Values that are separated by commas; `\,` is a comma within one.
@@ -283,18 +292,9 @@ fn split_escaped(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// IO-02: values of a cell may stand in quotes.
+    /// IO-02: `\,` is a comma within a value of `__metadata:K[]`.
     #[test]
-    fn lists_in_cells_are_split_at_commas_outside_of_quotes() {
-        for (text, expected) in [
-            ("a, b,c", vec!["a", "b", "c"]),
-            (r#""one, two", three"#, vec!["one, two", "three"]),
-            (r#""a ""b"" c","d \"e\"""#, vec![r#"a "b" c"#, r#"d "e""#]),
-            (r#"5" pipe, x"#, vec![r#"5" pipe"#, "x"]),
-            ("", vec![]),
-        ] {
-            assert_eq!(split_values(text), expected, "{text}");
-        }
+    fn commas_in_metadata_are_escaped() {
         assert_eq!(split_escaped(r"eu, a\,b ,"), ["eu", "a,b"]);
     }
 

@@ -4,27 +4,32 @@
 //! The list of results is streamed: outputs go to their files, test cases are kept, since results stand in the order in
 //! which they were completed.
 
+pub(super) mod file;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::asserts::metrics::{number_of, text_of};
-use super::asserts::{Assert, Checks, Questions, RowVars};
-use super::cases::fill_in;
-use super::nunjucks::column_name;
-use super::results_file::{Head, read_head, read_lines, read_results};
-use super::rows::with_metadata;
+use self::file::{Head, read_head, read_lines, read_results};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::{Names, valid_id};
-use crate::report::{Figure, ImportReport, Shape};
+use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars};
+use crate::promptfoo::files;
+use crate::promptfoo::nunjucks::column_name;
+use crate::promptfoo::rows::{ColumnRoles, fill_in, with_metadata};
+use crate::promptfoo::values::{number_of, text_of};
 use crate::recorded::{Output, Recording, Sample, TokenUse};
+use crate::report::{Figure, ImportReport, Shape};
 use crate::source::Source;
 
 /// Scores of every output.
 const SUCCESS: &str = "success";
 const SCORE: &str = "score";
+
+/// Address of the test cases of results: they all stand for one place.
+const TEST_CASE: &str = "results[*].testCase";
 
 /// `failureReason` of a result without a usable output.
 const ERROR: u64 = 2;
@@ -83,7 +88,7 @@ struct Variant {
 impl<'a> Results<'a> {
     fn open(source: &'a Source, file: &Path, head: Head, draft: &mut Draft<'_>) -> Result<Self, ImportError> {
         draft.report.shape = Shape::Recorded;
-        draft.suite.name = super::suite_name(source);
+        draft.suite.name = files::suite_name(source);
         let checks = Checks {
             source,
             from: file.to_owned(),
@@ -190,7 +195,9 @@ impl<'a> Results<'a> {
         output.scores.extend([(SUCCESS.to_owned(), part("success").unwrap_or_default())]);
         output.scores.extend([(SCORE.to_owned(), part("score").unwrap_or_default())]);
         let grading = result.get("gradingResult").unwrap_or(&Value::Null);
-        if let Some(reason) = grading.get("reason").and_then(Value::as_str).filter(|_| part("success") == Some(json!(false))) {
+        if let Some(reason) =
+            grading.get("reason").and_then(Value::as_str).filter(|_| part("success") == Some(json!(false)))
+        {
             output.reasons.push((SUCCESS.to_owned(), reason.to_owned()));
         }
         let named = result.get("namedScores").or_else(|| grading.get("namedScores")).and_then(Value::as_object);
@@ -202,8 +209,10 @@ impl<'a> Results<'a> {
         let mut others: Vec<(String, Vec<f64>, Option<String>)> = Vec::new();
         for component in grading.get("componentResults").and_then(Value::as_array).into_iter().flatten() {
             let Some(spec) = component.get("assertion").and_then(Value::as_object) else { continue };
-            let assert = Assert { path: String::new(), spec: spec.clone() };
-            let Some(name) = spec.get("type").and_then(Value::as_str).filter(|_| assert.metric().is_none()) else { continue };
+            let assert = Assert { path: String::new(), line: None, spec: spec.clone() };
+            let Some(name) = spec.get("type").and_then(Value::as_str).filter(|_| assert.metric().is_none()) else {
+                continue;
+            };
             if self.checks.decides(&assert, row, &mut self.scratch)? {
                 continue;
             }
@@ -228,39 +237,46 @@ impl<'a> Results<'a> {
                 .with_hint("import the config itself, or run it: `promptfoo eval -o results.json`"));
         }
         let mut row_checks = 0;
+        let mut roles = ColumnRoles::default();
+        let mut has_metadata = false;
         for (test, case) in std::mem::take(&mut self.cases) {
-            row_checks += self.add_sample(test, &case, draft)?;
+            let (columns, count) = self.columns(&case, &mut draft.report)?;
+            roles.add_row(&columns);
+            has_metadata |= columns.contains_key("metadata");
+            row_checks += count;
+            let id = self.ids.get(&test).cloned().unwrap_or_default();
+            self.recording.add_sample(Sample { id, columns, ..Sample::default() })?;
         }
         self.list_figures(&mut draft.report);
         self.recording.close(draft)?;
-        draft.suite.dataset.insert("metadata".to_owned(), json!(["metadata"]));
+        roles.declare(&BTreeSet::new(), &mut draft.suite.dataset);
+        draft.suite.dataset.extend(has_metadata.then(|| ("metadata".to_owned(), json!(["metadata"]))));
         draft.report.counts.checks += row_checks;
         Ok(())
     }
 
-    /// Writes the sample of a test; returns the number of its checks.
-    fn add_sample(&mut self, test: u64, case: &Value, draft: &mut Draft<'_>) -> Result<u64, ImportError> {
-        let report = &mut draft.report;
-        let path = format!("results[testIdx={test}].testCase");
+    /// The columns of a test's row, and the number of its checks.
+    fn columns(&mut self, case: &Value, report: &mut ImportReport) -> Result<(Map<String, Value>, u64), ImportError> {
         let map = |key: &str| case.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut vars = map("vars");
-        fill_in(&mut vars, &path, &Map::new(), report);
-        let asserts = Assert::list(&format!("{path}.assert"), case.get("assert"), report);
+        fill_in(&mut vars, TEST_CASE, &Map::new(), report);
+        let asserts = Assert::list(&format!("{TEST_CASE}.assert"), case.get("assert"), report);
         let threshold = case.get("threshold").and_then(number_of);
         let row = RowVars { vars: &vars, judge: None };
-        let mut checks = self.checks.of_row(&asserts, threshold, row, report)?;
+        let checks = self.checks.of_row(&asserts, threshold, row, report)?;
         let count = checks.items.len() as u64;
-        let mut metadata = map("metadata");
+        let mut own = map("metadata");
         // promptfoo names the conversation of each scenario itself.
         let is_own = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("__scenario_"));
-        metadata.retain(|key, value| key != "conversationId" || !is_own(value));
-        let mut columns: Map<String, Value> = vars.iter().map(|(name, value)| (column_name(name), value.clone())).collect();
-        columns.insert("assert".to_owned(), json!(std::mem::take(&mut checks.items)));
-        let description = case.get("description").and_then(Value::as_str);
-        columns.extend([("metadata".to_owned(), with_metadata(description, &metadata, &checks.unchecked))]);
-        let id = self.ids.get(&test).cloned().unwrap_or_default();
-        self.recording.add_sample(Sample { id, columns, ..Sample::default() })?;
-        Ok(count)
+        own.retain(|key, value| key != "conversationId" || !is_own(value));
+        let metadata = with_metadata(case.get("description").and_then(Value::as_str), &own, &checks.unchecked);
+        let mut columns: Map<String, Value> =
+            vars.iter().map(|(name, value)| (column_name(name), value.clone())).collect();
+        columns.insert("assert".to_owned(), Value::Array(checks.items));
+        if metadata.as_object().is_some_and(|metadata| !metadata.is_empty()) {
+            columns.insert("metadata".to_owned(), metadata);
+        }
+        Ok((columns, count))
     }
 
     /// Lists the figures of promptfoo that are means over samples.
@@ -295,7 +311,8 @@ impl<'a> Results<'a> {
 /// The output of a result, without scores.
 fn output(result: &Value, sample: String) -> Output {
     let response = result.get("response").unwrap_or(&Value::Null);
-    let text = |value: Option<&Value>| value.filter(|value| !value.is_null()).map(text_of).filter(|text| !text.is_empty());
+    let text =
+        |value: Option<&Value>| value.filter(|value| !value.is_null()).map(text_of).filter(|text| !text.is_empty());
     // `error` alone is also the reason of an assert that failed.
     let is_error = result.get("failureReason").and_then(Value::as_u64) == Some(ERROR);
     let given = response.get("output").filter(|output| !output.is_null()).cloned();

@@ -1,16 +1,15 @@
 //! Prompts: texts and chats, in the config or in files.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::asserts::dropped;
-use super::asserts::metrics::text_of;
-use super::asserts::unsupported::Refusal;
-use super::{drop_unknown_keys, files, nunjucks};
+use super::settings::Reads;
 use crate::error::ImportError;
 use crate::names::Names;
+use crate::promptfoo::files;
+use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
+use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 use crate::source::Source;
 
@@ -36,23 +35,6 @@ pub(super) enum Body {
     Chat(Vec<Value>),
 }
 
-/// The names that templates read.
-#[derive(Debug, Default)]
-pub(super) struct Reads {
-    pub vars: BTreeSet<String>,
-    pub env: BTreeSet<String>,
-}
-
-impl Reads {
-    /// Translates a template and keeps what it reads.
-    pub fn translate(&mut self, text: &str) -> Result<String, String> {
-        let translated = nunjucks::translate(text)?;
-        self.vars.extend(translated.reads);
-        self.env.extend(translated.env);
-        Ok(translated.text)
-    }
-}
-
 impl Prompt {
     /// Returns true if a test or provider that lists these names uses the prompt.
     pub fn is_among(&self, wanted: &[String]) -> bool {
@@ -65,12 +47,11 @@ impl Prompt {
     }
 
     /// The action of a step: a file where the text is long, which is then written with `write`.
-    pub fn to_action(
-        &self,
-        write: impl FnOnce(&str, &str) -> Result<(), ImportError>,
-    ) -> Result<Value, ImportError> {
+    pub fn to_action(&self, write: impl FnOnce(&str, &str) -> Result<(), ImportError>) -> Result<Value, ImportError> {
         let messages = match &self.body {
-            Body::Text(text) if text.chars().count() <= INLINE && text.lines().count() <= 3 => return Ok(json!({"text": text})),
+            Body::Text(text) if text.chars().count() <= INLINE && text.lines().count() <= 3 => {
+                return Ok(json!({"text": text}));
+            }
             Body::Text(text) => {
                 let path = format!("prompts/{}.md", self.id);
                 write(&path, &format!("{text}\n"))?;
@@ -147,8 +128,9 @@ impl PromptReader<'_> {
                     prompts.push(Prompt { id, names: names.into_iter().flatten().collect(), body });
                 }
                 Err(why) => {
-                    let refusal = Refusal::new(format!("its template has no counterpart: {why}")).instead("the prompt, rewritten");
-                    report.drop(dropped(&raw.path, "prompt", refusal));
+                    let refusal = Refusal::new(format!("its template has no counterpart: {why}"))
+                        .instead("the prompt, rewritten");
+                    report.drop(refusal.of_all(&raw.path, "prompt"));
                 }
             }
         }
@@ -165,13 +147,13 @@ impl PromptReader<'_> {
                     (Some(raw), id, label) => self.read_text(&path, raw, label.or(id), report),
                     (None, Some(id), label) => self.read_text(&path, id, label, report),
                     (None, None, _) => {
-                        report.drop(dropped(&path, "prompt", Refusal::new("has neither `raw` nor `id`")));
+                        report.drop(Refusal::new("has neither `raw` nor `id`").of_all(&path, "prompt"));
                         Ok(Vec::new())
                     }
                 }
             }
             _ => {
-                report.drop(dropped(&path, "prompt", Refusal::new("is neither a text nor a map")));
+                report.drop(Refusal::new("is neither a text nor a map").of_all(&path, "prompt"));
                 Ok(Vec::new())
             }
         }
@@ -189,18 +171,18 @@ impl PromptReader<'_> {
         let name = files::referenced(text).or_else(|| Some(text).filter(|text| is_file_name(text)));
         let Some(name) = name else {
             if text.starts_with("exec:") || text.starts_with("package:") {
-                report.drop(dropped(path, text, code()));
+                report.drop(code().of_all(path, text));
                 return Ok(Vec::new());
             }
             return Ok(vec![Raw { path: path.to_owned(), label, file: None, text: text.trim().to_owned() }]);
         };
         if files::is_code(name) {
-            report.drop(dropped(path, text, code()));
+            report.drop(code().of_all(path, text));
             return Ok(Vec::new());
         }
         let mut prompts = Vec::new();
         for file in files::matching(self.source, self.from, name)? {
-            let name = super::relative_name(&file, self.from);
+            let name = files::relative_name(&file, self.from);
             let content = self.source.text(&file)?;
             let raw = |text: &str, label: Option<String>| Raw {
                 path: path.to_owned(),
@@ -237,7 +219,10 @@ impl PromptReader<'_> {
     fn body(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<Body, String> {
         let Some(messages) = chat_messages(&raw.text) else {
             if raw.text.starts_with('[') && raw.text.contains("\"role\"") {
-                report.note(raw.path.clone(), "a chat that is JSON only after its variables are filled in is sent as one message");
+                report.note(
+                    raw.path.clone(),
+                    "a chat that is JSON only after its variables are filled in is sent as one message",
+                );
             }
             return self.reads.translate(&raw.text).map(Body::Text);
         };
@@ -270,13 +255,15 @@ impl PromptReader<'_> {
 }
 
 fn code() -> Refusal {
-    Refusal::new("is a program, which an import neither runs nor copies").instead("a template, or a `command` step")
+    Refusal::of_program().instead("a template, or a `command` step")
 }
 
 /// Returns true if a prompt without `file://` is the name of a file.
 fn is_file_name(text: &str) -> bool {
     let is_path = !text.contains(char::is_whitespace) && !text.contains("{{");
-    is_path && (files::is_code(text) || matches!(files::ending(text).as_str(), "txt" | "md" | "json" | "jsonl" | "yaml" | "yml" | "csv"))
+    is_path
+        && (files::is_code(text)
+            || matches!(files::ending(text).as_str(), "txt" | "md" | "json" | "jsonl" | "yaml" | "yml" | "csv"))
 }
 
 /// The parts of a text between lines that are `---`.
@@ -325,7 +312,8 @@ mod tests {
     fn prompts_are_meant_by_name() {
         let names = vec!["plain".to_owned(), "answers: short".to_owned()];
         let prompt = Prompt { id: "plain".to_owned(), names, body: Body::Text(String::new()) };
-        for (wanted, expected) in [("plain", true), ("pl*", true), ("answers", true), ("pla", false), ("short", false)] {
+        for (wanted, expected) in [("plain", true), ("pl*", true), ("answers", true), ("pla", false), ("short", false)]
+        {
             assert_eq!(prompt.is_among(&[wanted.to_owned()]), expected, "{wanted}");
         }
     }

@@ -68,7 +68,7 @@ struct Probe {
 ///
 /// # Errors
 /// A file that is no JSON object.
-pub(super) fn holds_results(source: &Source, file: &Path) -> Result<bool, ImportError> {
+pub(in crate::promptfoo) fn holds_results(source: &Source, file: &Path) -> Result<bool, ImportError> {
     let probe: Probe = serde_json::from_reader(source.reader(file)?).map_err(|error| invalid_json(file, &error))?;
     Ok(probe.results.is_some())
 }
@@ -138,9 +138,8 @@ pub(super) fn read_lines(
         if line.trim().is_empty() {
             continue;
         }
-        let result = serde_json::from_str(&line).map_err(|error| {
-            ImportError::new(file.display(), format!("is not valid JSON: {error}")).at_line(at + 1)
-        })?;
+        let result = serde_json::from_str(&line)
+            .map_err(|error| ImportError::new(file.display(), format!("is not valid JSON: {error}")).at_line(at + 1))?;
         take(result)?;
     }
     Ok(())

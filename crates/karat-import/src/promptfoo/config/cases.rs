@@ -4,11 +4,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::asserts::metrics::number_of;
-use super::asserts::unsupported::Refusal;
-use super::asserts::{Assert, dropped};
-use super::{csv_tests, drop_unknown_keys, files, nunjucks, providers};
+use super::csv_tests;
+use super::raw_test::RawTest;
 use crate::error::ImportError;
+use crate::promptfoo::asserts::Assert;
+use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
+use crate::promptfoo::rows::fill_in;
+use crate::promptfoo::values::number_of;
+use crate::promptfoo::{files, models};
 use crate::report::ImportReport;
 use crate::source::Source;
 
@@ -16,7 +19,16 @@ use crate::source::Source;
 const MAX_ROWS: usize = 1_000_000;
 
 const KEYS: [&str; 10] = [
-    "description", "vars", "assert", "threshold", "options", "metadata", "providerOutput", "prompts", "providers", "provider",
+    "description",
+    "vars",
+    "assert",
+    "threshold",
+    "options",
+    "metadata",
+    "providerOutput",
+    "prompts",
+    "providers",
+    "provider",
 ];
 
 /// Options of a test that are read, or that change nothing of its result.
@@ -34,15 +46,6 @@ const OPTIONS: [&str; 12] = [
     "runSerially",
     "tags",
 ];
-
-/// A test as it stands in its file.
-#[derive(Debug, Clone)]
-pub(super) struct RawTest {
-    pub path: String,
-    pub test: Map<String, Value>,
-    /// Asserts with addresses of their own, as cells of a table have; otherwise they stand in `test`.
-    pub asserts: Option<Vec<Assert>>,
-}
 
 /// A test with defaults filled in.
 #[derive(Debug, Clone)]
@@ -99,7 +102,7 @@ impl Defaults {
         let value = match value {
             Some(Value::String(text)) => match files::referenced(text) {
                 Some(name) if files::is_code(name) => {
-                    report.drop(dropped("defaultTest", text, code()));
+                    report.drop(code().of_sample("defaultTest", text));
                     Value::Null
                 }
                 name => source.yaml(&source.beneath(from, name.unwrap_or(text))?)?,
@@ -131,7 +134,8 @@ impl Defaults {
         };
         let either = |key: &str| test.get(key).or_else(|| self.test.get(key));
         let options = merged("options");
-        let text = |key: &str| options.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let text =
+            |key: &str| options.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let is_set = |key: &str| options.get(key) == Some(&Value::Bool(true));
         let own_judge = test.get("options").and_then(|options| options.get("provider"));
         Case {
@@ -145,7 +149,7 @@ impl Defaults {
             prefix: text("prefix"),
             suffix: text("suffix"),
             output: either("providerOutput").cloned(),
-            judge: own_judge.and_then(providers::judge_name),
+            judge: own_judge.and_then(models::judge_name),
             expansion: if is_set("disableVarExpansion") { Expansion::None } else { Expansion::Matrix },
             defaults: if is_set("disableDefaultAsserts") { DefaultAsserts::Disabled } else { DefaultAsserts::Apply },
             path,
@@ -170,7 +174,9 @@ fn drop_options(path: &str, test: &Map<String, Value>, report: &mut ImportReport
     drop_unknown_keys(&path, options, &OPTIONS, report);
     for (key, value) in options {
         let refusal = match key.as_str() {
-            "transform" | "postprocess" if path == "defaultTest.options" && value.as_str().and_then(parsed_path).is_some() => {
+            "transform" | "postprocess"
+                if path == "defaultTest.options" && value.as_str().and_then(parsed_path).is_some() =>
+            {
                 continue;
             }
             "transform" | "postprocess" | "transformVars" => {
@@ -179,9 +185,12 @@ fn drop_options(path: &str, test: &Map<String, Value>, report: &mut ImportReport
             "rubricPrompt" => {
                 Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
             }
+            "provider" if path != "defaultTest.options" && models::judge_name(value).is_none() => {
+                Refusal::new("is no model that a suite can ask by name").instead("`judges` of the scorer")
+            }
             _ => continue,
         };
-        report.drop(dropped(&format!("{path}.{key}"), key, refusal));
+        report.drop(refusal.of_sample(&format!("{path}.{key}"), key));
     }
 }
 
@@ -198,7 +207,9 @@ pub(super) fn is_plain_path(path: &str) -> bool {
         let behind = match (rest.strip_prefix('.'), rest.strip_prefix('[')) {
             (Some(name), _) => name.trim_start_matches(|char: char| char.is_alphanumeric() || char == '_'),
             (_, Some(index)) => match index.split_once(']') {
-                Some((digits, behind)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => behind,
+                Some((digits, behind)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    behind
+                }
                 _ => return false,
             },
             _ => return false,
@@ -212,7 +223,7 @@ pub(super) fn is_plain_path(path: &str) -> bool {
 }
 
 fn code() -> Refusal {
-    Refusal::new("is a program, which an import neither runs nor copies").instead("a file of tests, as JSONL or CSV")
+    Refusal::of_program().instead("a file of tests, as JSONL or CSV")
 }
 
 /// The tests that `tests` names: a list, a file, or a list of files.
@@ -240,13 +251,15 @@ pub(super) fn read_tests(
                     }
                     Value::Object(test) => tests.push(RawTest { path, test: test.clone(), asserts: None }),
                     Value::String(name) => tests.extend(read_files(source, from, &path, name, report)?),
-                    _ => report.drop(dropped(&path, "test", Refusal::new("is neither a test nor the name of a file"))),
+                    _ => report.drop(Refusal::new("is neither a test nor the name of a file").of_sample(&path, "test")),
                 }
             }
             Ok(tests)
         }
         Value::Object(_) => read_tests(source, from, path, &json!([value]), report),
-        _ => Err(ImportError::new(from.display(), format!("`{path}` is neither a list of tests nor the name of a file"))),
+        _ => {
+            Err(ImportError::new(from.display(), format!("`{path}` is neither a list of tests nor the name of a file")))
+        }
     }
 }
 
@@ -259,17 +272,17 @@ fn read_files(
 ) -> Result<Vec<RawTest>, ImportError> {
     let name = files::referenced(reference).unwrap_or(reference);
     if files::is_code(name) {
-        report.drop(dropped(path, reference, code()));
+        report.drop(code().of_sample(path, reference));
         return Ok(Vec::new());
     }
     if reference.contains("://") && files::referenced(reference).is_none() {
         let refusal = Refusal::new("lies elsewhere, and an import opens no connection").instead("the file, downloaded");
-        report.drop(dropped(path, reference, refusal));
+        report.drop(refusal.of_sample(path, reference));
         return Ok(Vec::new());
     }
     let mut tests = Vec::new();
     for file in files::matching(source, from, name)? {
-        let name = super::relative_name(&file, from);
+        let name = files::relative_name(&file, from);
         match files::ending(&name).as_str() {
             "csv" => tests.extend(csv_tests::read(source, &file, &name, report)?),
             "jsonl" => {
@@ -277,16 +290,19 @@ fn read_files(
                     let test: Value = serde_json::from_str(line).map_err(|error| {
                         ImportError::new(file.display(), format!("is not a test as JSON: {error}")).at_line(at + 1)
                     })?;
-                    tests.extend(read_tests(source, from, &format!("{name}:{}", at + 1), &test, report)?.into_iter().map(
-                        |test| RawTest { path: format!("{name}:{}", at + 1), ..test },
-                    ));
+                    tests.extend(
+                        read_tests(source, from, &format!("{name}:{}", at + 1), &test, report)?
+                            .into_iter()
+                            .map(|test| RawTest { path: format!("{name}:{}", at + 1), ..test }),
+                    );
                 }
             }
             "json" => tests.extend(read_tests(source, from, &name, &source.json(&file)?, report)?),
             "yaml" | "yml" => tests.extend(read_tests(source, from, &name, &source.yaml(&file)?, report)?),
             _ => {
-                let refusal = Refusal::new("is no form of tests that this version reads").instead("a CSV, JSONL or YAML file");
-                report.drop(dropped(path, &name, refusal));
+                let refusal =
+                    Refusal::new("is no form of tests that this version reads").instead("a CSV, JSONL or YAML file");
+                report.drop(refusal.of_sample(path, &name));
             }
         }
     }
@@ -320,18 +336,15 @@ pub(super) fn read_scenarios(
     for (at, scenario) in scenarios.iter().enumerate() {
         let path = format!("scenarios[{at}]");
         let Some(scenario) = scenario.as_object() else {
-            report.drop(dropped(&path, "scenario", Refusal::new("is no scenario with `config` and `tests`")));
+            report.drop(Refusal::new("is no scenario with `config` and `tests`").of_sample(&path, "scenario"));
             continue;
         };
         drop_unknown_keys(&path, scenario, &["description", "config", "tests"], report);
         let part = |key: &str| scenario.get(key).cloned().unwrap_or_default();
         let configs = read_tests(source, from, &format!("{path}.config"), &part("config"), report)?;
         let own = read_tests(source, from, &format!("{path}.tests"), &part("tests"), report)?;
-        let own = if own.is_empty() {
-            vec![RawTest { path: path.clone(), test: Map::new(), asserts: None }]
-        } else {
-            own
-        };
+        let own =
+            if own.is_empty() { vec![RawTest { path: path.clone(), test: Map::new(), asserts: None }] } else { own };
         let description = scenario.get("description");
         for config in &configs {
             tests.extend(own.iter().map(|test| merged(config, test, description, report)));
@@ -365,6 +378,11 @@ impl Case {
     /// or weighs them with its own.
     pub fn has_own_rule(&self) -> bool {
         self.threshold.is_some() || self.defaults == DefaultAsserts::Disabled
+    }
+
+    /// Returns true if texts stand around its prompts.
+    pub fn has_affixes(&self) -> bool {
+        self.prefix.is_some() || self.suffix.is_some()
     }
 
     /// The asserts of all tests that apply, then its own.
@@ -416,7 +434,9 @@ impl Case {
     ) -> Result<Vec<Value>, ImportError> {
         // Only a list of texts is several values; a list of anything else is one.
         let listed = match value {
-            Value::Array(values) if self.expansion == Expansion::Matrix && values.first().is_some_and(Value::is_string) => {
+            Value::Array(values)
+                if self.expansion == Expansion::Matrix && values.first().is_some_and(Value::is_string) =>
+            {
                 values.as_slice()
             }
             single => std::slice::from_ref(single),
@@ -428,9 +448,8 @@ impl Case {
                 continue;
             };
             if files::is_code(name) {
-                let refusal = Refusal::new("is a program, which an import neither runs nor copies")
-                    .instead("the value itself, or a column with `fetch`");
-                report.drop(dropped(path, &format!("file://{name}"), refusal));
+                let refusal = Refusal::of_program().instead("the value itself, or a column with `fetch`");
+                report.drop(refusal.of_sample(path, &format!("file://{name}")));
                 values.push(json!(""));
                 continue;
             }
@@ -443,23 +462,6 @@ impl Case {
             }
         }
         Ok(values)
-    }
-}
-
-/// Fills in variables that name other variables.
-pub(super) fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String, Value>, report: &mut ImportReport) {
-    let templates: Vec<(String, String)> = row
-        .iter()
-        .filter_map(|(name, value)| Some((name.clone(), value.as_str().filter(|text| nunjucks::is_template(text))?.to_owned())))
-        .collect();
-    for (name, template) in templates {
-        match nunjucks::render(&template, row, env) {
-            Ok(text) => drop(row.insert(name, json!(text))),
-            Err(why) => {
-                let refusal = Refusal::new(format!("is a template that cannot be filled in: {why}")).instead("its text as it is");
-                report.drop(dropped(&format!("{path}.vars.{name}"), "template", refusal));
-            }
-        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The environment of a config: variables that templates read, and secrets, which become `${NAME}`.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::asserts::metrics::text_of;
-use super::prompts::Reads;
+use crate::promptfoo::nunjucks;
+use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 
 #[allow(clippy::expect_used, reason = "the pattern is a constant")]
@@ -15,6 +16,23 @@ static ENV: LazyLock<Regex> =
 
 /// Words in names of what must not be written into a suite.
 const SECRET: [&str; 8] = ["key", "token", "secret", "password", "passwd", "authorization", "cookie", "credential"];
+
+/// The names that templates read.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    pub vars: BTreeSet<String>,
+    pub env: BTreeSet<String>,
+}
+
+impl Reads {
+    /// Translates a template and keeps what it reads.
+    pub fn translate(&mut self, text: &str) -> Result<String, String> {
+        let translated = nunjucks::translate(text)?;
+        self.vars.extend(translated.reads);
+        self.env.extend(translated.env);
+        Ok(translated.text)
+    }
+}
 
 /// The environment that a config declares, and what its templates read.
 #[derive(Debug, Default)]
@@ -46,13 +64,19 @@ impl Settings {
 
     /// The values that are known when files are imported.
     pub fn known_env(&self) -> Map<String, Value> {
-        self.env.iter().filter(|(name, _)| !is_secret(name)).map(|(name, value)| (name.clone(), json!(text_of(value)))).collect()
+        self.env
+            .iter()
+            .filter(|(name, _)| !is_secret(name))
+            .map(|(name, value)| (name.clone(), json!(text_of(value))))
+            .collect()
     }
 
     /// A text in which variables of the environment are `${NAME}`.
     pub fn with_env(&self, text: &str) -> String {
-        ENV.replace_all(text, |found: &regex::Captures<'_>| self.variable(found.get(1).map_or("", |name| name.as_str())))
-            .into_owned()
+        ENV.replace_all(text, |found: &regex::Captures<'_>| {
+            self.variable(found.get(1).map_or("", |name| name.as_str()))
+        })
+        .into_owned()
     }
 
     /// The variable that holds a key: the one that the text reads, or `fallback` in place of a key that is written down.
@@ -73,9 +97,14 @@ impl Settings {
             if !is_secret(name) || text.contains("${") {
                 return (name.clone(), json!(text));
             }
-            let variable: String =
-                name.chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' }).collect();
-            report.note(format!("{path}.{name}"), format!("the value is not copied: set the environment variable {variable}"));
+            let variable: String = name
+                .chars()
+                .map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' })
+                .collect();
+            report.note(
+                format!("{path}.{name}"),
+                format!("the value is not copied: set the environment variable {variable}"),
+            );
             (name.clone(), json!(format!("${{{variable}}}")))
         });
         Value::Object(headers.collect())
