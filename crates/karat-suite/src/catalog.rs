@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use karat_types::Better;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::dataset::columns::resolver::ResolverEntry;
 use crate::diagnostics::Problems;
@@ -40,6 +40,10 @@ pub struct Entry {
     /// Of a metric: whether it compares vectors, which a model makes of texts. Of a provider: whether its models can be
     /// asked for them.
     pub embeds: bool,
+    /// Of a metric: whether it joins cells with the rows of a file, whose path is its option `from`.
+    pub joins: bool,
+    /// Of a metric: the option and its value under which it counts something, so that it has no range and less is better.
+    pub counts_when: Option<(String, String)>,
     /// Of a provider: the models that a suite may name without an entry.
     pub named_models: NamedModels,
 }
@@ -112,6 +116,15 @@ impl RubricSummary {
             needs_reference: written("reference") == "required",
             scores: dimensions.chain(overall.map(|id| id.unwrap_or("overall").to_owned())).collect(),
         })
+    }
+}
+
+impl Entry {
+    /// Returns whether a metric with these options counts something instead of giving a share.
+    pub(crate) fn counts(&self, with: &Map<String, Value>) -> bool {
+        let is_given =
+            |(option, value): &(String, String)| with.get(option).is_some_and(|given| given == value.as_str());
+        self.counts_when.as_ref().is_some_and(is_given)
     }
 }
 

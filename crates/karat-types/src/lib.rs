@@ -22,9 +22,9 @@ mod score;
 
 pub use call::{
     Answer, Ask, AskId, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
-    EnvTemplatePart, FilePath, FinishReason, HttpRequest, Machine, Media, MediaSource, Message, Parameters, Part,
-    Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice, ToolDefinition,
-    ToolRequest, Turn, Usage,
+    EnvTemplatePart, FilePath, FileRow, FileTrial, FinishReason, HttpRequest, Machine, Media, MediaSource, Message,
+    Parameters, Part, Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice,
+    ToolDefinition, ToolRequest, Turn, Usage,
 };
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
@@ -49,5 +49,5 @@ pub use run::{
     JudgmentRecord, JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader,
     RunRows, RunStatus, SampleRecord, SampleText, SilentObserver, StepCost, StepRecord,
 };
-pub use sample::Sample;
+pub use sample::{Sample, SystemFilter, names_variant};
 pub use score::{NOTHING_AT, Score};

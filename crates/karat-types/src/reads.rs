@@ -148,6 +148,7 @@ mod tests {
             date: None,
             columns,
             metadata: serde_json::Map::new(),
+            only: None,
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::ModelSpec;
+
 /// One row of the dataset, with its extra columns filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
@@ -23,6 +25,31 @@ pub struct Sample {
     pub columns: Map<String, Value>,
     /// The columns that the dataset's `metadata` names: shown in reports, usable in slices and conditions.
     pub metadata: Map<String, Value>,
+    /// The systems that the row is for; `None` = all. No template sees it.
+    pub only: Option<Arc<SystemFilter>>,
+}
+
+/// The systems that a row is for, by the ids of their variants and models.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SystemFilter {
+    /// Variants; empty = all. The name of a swept variant stands for all variants of the sweep.
+    pub variants: Vec<String>,
+    /// Models; empty = all. A variant without a model axis is not restricted by them.
+    pub models: Vec<String>,
+}
+
+impl SystemFilter {
+    /// Returns true if a system is among them.
+    pub fn admits(&self, variant: &str, model: Option<&ModelSpec>) -> bool {
+        let is_variant = self.variants.is_empty() || self.variants.iter().any(|name| names_variant(name, variant));
+        let is_model = |model: &ModelSpec| self.models.iter().any(|name| model.is_called(name));
+        is_variant && (self.models.is_empty() || model.is_none_or(is_model))
+    }
+}
+
+/// Returns true if a name means this variant, or the sweep that it belongs to.
+pub fn names_variant(name: &str, variant: &str) -> bool {
+    variant.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'))
 }
 
 impl Sample {
@@ -37,6 +64,7 @@ impl Sample {
             date: None,
             columns: Map::new(),
             metadata: Map::new(),
+            only: None,
         }
     }
 }

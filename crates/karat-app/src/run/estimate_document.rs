@@ -22,6 +22,7 @@ pub fn estimate_document(plan: &PlanHeader, estimate: &Estimate, reasons: &Reuse
             "fresh": estimate.fresh,
             "reused": estimate.reused,
             "skipped": estimate.skipped,
+            "left_out": estimate.left_out,
             "failing": estimate.failing,
         },
         "judgments": { "fresh": estimate.judgments_fresh, "reused": estimate.judgments_reused },

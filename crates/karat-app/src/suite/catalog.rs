@@ -22,6 +22,8 @@ pub(crate) fn compose() -> Catalog {
             volatile: metric.volatile,
             outside: metric.outside,
             embeds: metric.embeds,
+            joins: metric.joins,
+            counts_when: metric.counts_when.map(|(option, value)| (option.to_owned(), value.to_owned())),
             ..Entry::default()
         };
         (name.to_owned(), entry)

@@ -15,11 +15,15 @@ use crate::EngineError;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
-use crate::cell::row::Row;
+use crate::cell::row::{Row, step_input};
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
+use crate::plan::joins::CellRows;
 use crate::plan::ready::{ReadyScorer, ReadySystem};
 use crate::run::remaining::{CellStage, RecordedParts};
+
+/// The reason for a cell that is not made because of its row.
+const LEFT_OUT: &str = "the row's `only` leaves this system out";
 
 /// A cell whose output and scores are known but not on disk yet.
 struct EvaluatedCell {
@@ -137,7 +141,7 @@ impl RunContext {
         };
         record.cost.paid = Money::ZERO;
         if let Some(output) = record.output.clone() {
-            self.score(row, &mut record, &output).await;
+            self.score(row, system, &mut record, &output).await;
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -149,7 +153,7 @@ impl RunContext {
             Err(error) => unreadable_cell(ordinal, &error),
         };
         if let Some(output) = record.output.clone() {
-            self.score(row, &mut record, &output).await;
+            self.score(row, system, &mut record, &output).await;
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -175,12 +179,13 @@ impl RunContext {
                 record.facts = made.step.facts.clone();
                 record.notes = made.step.notes.clone();
                 record.output = Some(made.step.output.clone());
-                self.score(row, &mut record, &made.step.output).await;
+                self.score(row, system, &mut record, &made.step.output).await;
             }
             Err(missing) => {
                 let StepMissing { why, tally } = &*missing;
                 (record.status, record.error) = match why {
                     Reason::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
+                    Reason::LeftOut => (CellStatus::Skipped, Some(CellError::new("left_out", LEFT_OUT))),
                     Reason::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
                 };
                 record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
@@ -195,8 +200,15 @@ impl RunContext {
 
     /// Adds the scores of the cell's output to its record. If the run is stopped meanwhile, the record has the error of a
     /// cell that is left.
-    async fn score(&self, row: &Row, record: &mut CellRecord, output: &Value) {
+    async fn score(&self, row: &Row, system: &ReadySystem, record: &mut CellRecord, output: &Value) {
         let mut scores = Vec::with_capacity(self.plan.metrics.len());
+        let (_, _, trial) = self.plan.place(record.ordinal);
+        let joined = CellRows {
+            joins: &self.systems.joins,
+            files: &self.resolver.recorded_files,
+            context: step_input(row, system, None).context,
+            trial,
+        };
         record.facts.vectors = None;
         for ready in &self.systems.scorers {
             let view = CellView {
@@ -207,6 +219,7 @@ impl RunContext {
                 cost: record.cost.cost,
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
+                joined: Some(&joined),
             };
             let scored = match (ready.scorer.ask(&view), ready.scorer.embed(&view)) {
                 (None, None) => ready.scorer.score(&view),

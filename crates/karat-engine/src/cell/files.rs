@@ -6,8 +6,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_suite::{Files, MediaKind, is_outside};
+use karat_text::path::Path;
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, ChatRequest, FilePath, FinishReason, Key, Media, ModelSpec, Reply, Request,
+    Answer, Ask, CallError, CallErrorCode, ChatRequest, FilePath, FileRow, FileTrial, FinishReason, Key, Media,
+    ModelSpec, Reply, Request,
 };
 use serde_json::Value;
 
@@ -26,19 +28,22 @@ pub(crate) struct RecordedFiles {
 enum FileEntry {
     File {
         text: String,
-        /// The rows of the file; indexed at the first request for one.
-        rows: std::sync::OnceLock<FileRows>,
+        /// The rows of the file by the path of their trial's number, if they have one; indexed at the first request.
+        rows: Mutex<HashMap<Option<String>, Arc<FileRows>>>,
     },
     /// A folder with one file per row, by id.
     Folder(HashMap<String, FilePath>),
 }
 
+/// The id of a row, and the number of its trial where rows are found by trial.
+type RowName = (String, Option<u32>);
+
 /// The rows of a file.
 enum FileRows {
-    /// Lines of a JSONL text, by id.
-    Lines(HashMap<String, Range<usize>>),
-    /// Members of one JSON document, by id.
-    Members(HashMap<String, String>),
+    /// Lines of a JSONL text.
+    Lines(HashMap<RowName, Range<usize>>),
+    /// Members of one JSON document.
+    Members(HashMap<RowName, String>),
     /// The whole document is one row: that of the only sample, or of the sample that the file is named after.
     Single,
 }
@@ -50,7 +55,7 @@ impl RecordedFiles {
     }
 
     /// Reads the text of a file or of one of its rows.
-    pub fn read(&self, path: &FilePath, row: Option<&str>) -> Result<Reply, CallError> {
+    pub fn read(&self, path: &FilePath, row: Option<&FileRow>) -> Result<Reply, CallError> {
         let book = self.entry(path);
         let whole = book.as_ref().as_ref().map_err(|error| match row {
             // A file of rows that is not text fails for every row.
@@ -59,21 +64,21 @@ impl RecordedFiles {
         })?;
         let text = match (whole, row) {
             (FileEntry::File { text, .. }, None) => text.clone(),
-            (FileEntry::File { text, rows }, Some(id)) => {
-                let rows = rows.get_or_init(|| FileRows::of(text));
-                if matches!(rows, FileRows::Single) && self.samples > 1 && stem(&path.path) != id {
+            (FileEntry::File { text, rows }, Some(row)) => {
+                let rows = indexed_rows(rows, text, row.trial.as_ref())?;
+                if matches!(*rows, FileRows::Single) && self.samples > 1 && stem(&path.path) != row.id {
                     return Err(failure(format!(
                         "{path} is one document without an id, and would be the output of all {} samples: choose its \
                          sample with `--sample`, or name a folder with a file for each",
                         self.samples
                     )));
                 }
-                rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
+                rows.get(text, row).ok_or_else(|| not_found(format!("{path} has no {row}")))?
             }
             (FileEntry::Folder(_), None) => {
                 return Err(failure(format!("reading {path}: it is a folder; say `by` for its files")));
             }
-            (FileEntry::Folder(files), Some(id)) => {
+            (FileEntry::Folder(files), Some(FileRow { id, .. })) => {
                 let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
                 let text = self.text(file)?;
                 // Rows are JSON; any other file is a JSON string.
@@ -109,7 +114,7 @@ impl RecordedFiles {
     /// Answers a request for a file; any other request is a bug of the step.
     pub fn answer(&self, ask: Ask) -> Answer {
         let outcome = match &ask.request {
-            Request::File { path, row } => self.read(path, row.as_deref()).map(Arc::new),
+            Request::File { path, row } => self.read(path, row.as_ref()).map(Arc::new),
             _ => Err(failure("a step without a recipient asked for a reply; this is a bug in karat".to_owned())),
         };
         Answer { id: ask.id, outcome }
@@ -132,7 +137,7 @@ impl RecordedFiles {
         {
             return Ok(FileEntry::Folder(self.folder(path, &names)));
         }
-        Ok(FileEntry::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
+        Ok(FileEntry::File { text: self.text(path)?, rows: Mutex::default() })
     }
 
     fn text(&self, path: &FilePath) -> Result<String, CallError> {
@@ -174,28 +179,53 @@ impl RecordedFiles {
 }
 
 impl FileRows {
-    /// Recognises JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document.
-    fn of(text: &str) -> Self {
+    /// Recognises JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document. With a
+    /// path of trials, a row without a number there has no name.
+    fn of(text: &str, trial: Option<&Path>) -> Self {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Array(items)) => {
-                let members = items.iter().filter_map(|item| Some((id_of(item)?, item.to_string())));
-                Self::Members(members.collect())
+                let members = items.iter().filter_map(|item| Some((row_name(id_of(item)?, item, trial)?, item)));
+                Self::Members(members.map(|(name, item)| (name, item.to_string())).collect())
             }
             Ok(Value::Object(members)) if !members.is_empty() && members.values().all(Value::is_object) => {
-                Self::Members(members.iter().map(|(id, member)| (id.clone(), member.to_string())).collect())
+                let named = members.iter().filter_map(|(id, row)| Some((row_name(id.clone(), row, trial)?, row)));
+                Self::Members(named.map(|(name, row)| (name, row.to_string())).collect())
             }
             Ok(row) if id_of(&row).is_none() => Self::Single,
-            _ => Self::Lines(index_lines(text)),
+            _ => Self::Lines(index_lines(text, trial)),
         }
     }
 
-    fn get(&self, text: &str, id: &str) -> Option<String> {
+    fn get(&self, text: &str, row: &FileRow) -> Option<String> {
+        let name = (row.id.clone(), row.trial.as_ref().map(|trial| trial.number));
         match self {
-            Self::Lines(lines) => text.get(lines.get(id)?.clone()).map(str::to_owned),
-            Self::Members(members) => members.get(id).cloned(),
+            Self::Lines(lines) => text.get(lines.get(&name)?.clone()).map(str::to_owned),
+            Self::Members(members) => members.get(&name).cloned(),
             Self::Single => Some(text.to_owned()),
         }
     }
+}
+
+/// The rows of a text by this path of trials, indexed once.
+fn indexed_rows(
+    indexes: &Mutex<HashMap<Option<String>, Arc<FileRows>>>,
+    text: &str,
+    trial: Option<&FileTrial>,
+) -> Result<Arc<FileRows>, CallError> {
+    let path = trial.map(|trial| Path::parse(&trial.path)).transpose().map_err(|error| failure(error.to_string()))?;
+    let mut indexes = indexes.lock().unwrap_or_else(PoisonError::into_inner);
+    let rows = indexes.entry(trial.map(|trial| trial.path.clone()));
+    Ok(rows.or_insert_with(|| Arc::new(FileRows::of(text, path.as_ref()))).clone())
+}
+
+/// The name of a row with this id; `None` where the number of its trial is missing.
+fn row_name(id: String, row: &Value, trial: Option<&Path>) -> Option<RowName> {
+    let Some(path) = trial else { return Some((id, None)) };
+    let number = path.first(row)?;
+    // Tables write numbers as text, and some programs write them with a fraction of 0.
+    let number = number.as_f64().or_else(|| number.as_str()?.trim().parse().ok())?;
+    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    is_whole.then_some((id, Some(number as u32)))
 }
 
 /// The file name without its extension.
@@ -217,15 +247,17 @@ fn failure(message: String) -> CallError {
     CallError { code: CallErrorCode::Process, message, status: None }
 }
 
-/// The byte ranges of the rows of a JSONL text, by `id` (or `sample`). Lines that are not JSON objects have no id.
-fn index_lines(text: &str) -> HashMap<String, Range<usize>> {
+/// The byte ranges of the rows of a JSONL text, by `id` (or `sample`) and trial. Lines that are not JSON objects have no
+/// id. Of several rows with one name, the first counts.
+fn index_lines(text: &str, trial: Option<&Path>) -> HashMap<RowName, Range<usize>> {
     let mut rows = HashMap::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let range = start..start + line.trim_end().len();
         start += line.len();
-        if let Some(id) = serde_json::from_str::<Value>(line).ok().as_ref().and_then(id_of) {
-            rows.entry(id).or_insert(range);
+        let Ok(row) = serde_json::from_str::<Value>(line) else { continue };
+        if let Some(name) = id_of(&row).and_then(|id| row_name(id, &row, trial)) {
+            rows.entry(name).or_insert(range);
         }
     }
     rows

@@ -94,7 +94,7 @@ fn is_read(name: &str, reads: &[String]) -> bool {
 pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
     let context = row.context.over(&system.context);
     let context = output.into_iter().fold(context, |context, output| context.with("output", output));
-    StepInput { context, sample: row.sample.clone(), model: system.model.clone(), conversation: "".into() }
+    StepInput { context, sample: row.sample.clone(), model: system.model.clone(), conversation: "".into(), trial: 0 }
 }
 
 #[cfg(test)]
@@ -118,6 +118,7 @@ mod tests {
             date: None,
             columns,
             metadata: Map::new(),
+            only: None,
         };
         let texts = ["sample.question", "sample.meta.topic", "sample.id", "input"];
         let others = ["sample", "sample.meta", "sample.meta.n", "sample.tags", "reference"];

@@ -59,4 +59,6 @@ pub(crate) struct StepMissing {
 pub(crate) enum Reason {
     Failed(CellError),
     Skipped(String),
+    /// The row is for other systems only.
+    LeftOut,
 }

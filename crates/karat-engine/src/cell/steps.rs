@@ -16,8 +16,8 @@ use crate::cell::deadline::CellDeadline;
 use crate::cell::row::{Row, step_input};
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepOutput, StepResult};
 use crate::plan::ready::{ReadyStep, ReadySystem};
-use crate::reuse::resolver::RecordedOutput;
-use crate::steps::{StepEnd, StepInput};
+use crate::reuse::resolver::{RecordedOutput, Resolver};
+use crate::steps::{Metered, StepEnd, StepInput};
 
 impl RunContext {
     /// The outcome of the system's last step.
@@ -28,7 +28,11 @@ impl RunContext {
         trial: u32,
         time: Option<Arc<CellDeadline>>,
     ) -> ChainOutput {
-        let recorded = match system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose() {
+        if let Some(why) = Resolver::left_out(row, system) {
+            return ChainOutput::without_cost(Err(Arc::new(StepMissing { why, tally: Tally::default() })));
+        }
+        let recorded = system.recorded.as_ref().map(|step| self.recorded_output(row, system, step, trial)).transpose();
+        let recorded = match recorded {
             Ok(recorded) => recorded,
             Err(missing) => return ChainOutput::without_cost(Err(missing)),
         };
@@ -45,12 +49,16 @@ impl RunContext {
     }
 
     /// A recorded output. It is read for every cell and never stored for reuse: reading it costs nothing.
-    fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
-        let recorded = self.resolver.recorded_output(row, system, step);
-        let RecordedOutput { key, output, notes, metered } =
-            recorded.map_err(|why| Arc::new(StepMissing { why, tally: Tally::default() }))?;
-        let mut tally = Tally::default();
-        tally.add_metered(&metered);
+    fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, trial: u32) -> StepResult {
+        let tally_of = |metered: &Metered| {
+            let mut tally = Tally::default();
+            tally.add_metered(metered);
+            tally
+        };
+        let recorded = self.resolver.recorded_output(row, system, step, trial);
+        let RecordedOutput { key, output, notes, metered } = recorded
+            .map_err(|missing| Arc::new(StepMissing { tally: tally_of(&missing.metered), why: missing.why }))?;
+        let tally = tally_of(&metered);
         let step = Arc::new(step_record(key, output, notes, tally));
         Ok(Arc::new(StepOutput { step, origin: Origin::Recorded }))
     }
@@ -161,7 +169,9 @@ impl StepChain<'_> {
         };
         let (output, mut notes, metered) = match end {
             StepEnd::Skipped(reason) => return missing(Reason::Skipped(reason), tally),
-            StepEnd::Failed(error) => return missing(Reason::Failed(error), tally),
+            StepEnd::Failed(error) | StepEnd::RecordedFailure { error, .. } => {
+                return missing(Reason::Failed(error), tally);
+            }
             StepEnd::Output { output, notes, metered } => (output, notes, metered),
         };
         tally.add_metered(&metered);

@@ -44,6 +44,8 @@ pub struct Estimate {
     pub reused: u64,
     /// Cells that a condition skips.
     pub skipped: u64,
+    /// Cells that their row leaves out: it is for other systems only.
+    pub left_out: u64,
     /// Cells that fail before any call: their rows cannot be read, or their templates not be rendered.
     pub failing: u64,
     /// Judgments that must be made.
@@ -116,6 +118,7 @@ impl Estimate {
         self.fresh += other.fresh;
         self.reused += other.reused;
         self.skipped += other.skipped;
+        self.left_out += other.left_out;
         self.failing += other.failing;
         self.judgments_fresh += other.judgments_fresh;
         self.judgments_reused += other.judgments_reused;
@@ -123,8 +126,11 @@ impl Estimate {
 
     /// Counts a cell that makes no API calls.
     fn count_idle(&mut self, why: &Reason) {
-        let count = if let Reason::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
-        *count += 1;
+        *match why {
+            Reason::Skipped(_) => &mut self.skipped,
+            Reason::LeftOut => &mut self.left_out,
+            Reason::Failed(_) => &mut self.failing,
+        } += 1;
     }
 
     /// The calls of so many times as many rows of the same plan; all other counts are 0.

@@ -84,6 +84,7 @@ impl EstimateContext<'_> {
             cost: None,
             usage: Usage::default(),
             so_far: ScoresSoFar::default(),
+            joined: None,
         };
         let mut needed = Vec::new();
         let scorers = if matches!(known, KnownOutput::Nothing) { &[][..] } else { &self.systems.scorers };

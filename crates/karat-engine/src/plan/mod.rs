@@ -1,10 +1,12 @@
 //! A plan, compiled once a run.
 //!
 //! - `systems` compiles it; `ready` holds the compiled steps, systems, scorers and judges.
+//! - `joins` finds the rows of files that scorers join with cells.
 //! - `privacy` removes content that must not be kept; `services` lists what the plan needs from outside.
 //!
 //! Read `ready`, then `systems`.
 
+pub(crate) mod joins;
 pub(crate) mod privacy;
 pub(crate) mod ready;
 pub(crate) mod services;

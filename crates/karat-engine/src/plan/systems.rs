@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::EngineError;
 use crate::estimate::tokens;
+use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
 use crate::plan::services::placeholder_services;
@@ -27,12 +28,14 @@ const JUDGE: &str = "karat/judge/2";
 pub(crate) struct Systems {
     pub systems: Vec<ReadySystem>,
     pub scorers: Vec<ReadyScorer>,
+    /// The files whose rows scorers join with cells.
+    pub joins: Joins,
     pub judges: Vec<ReadyJudge>,
     /// The distinct sets of names that steps and rubrics read.
     pub reads: Vec<Reads>,
     /// The union of all read sets.
     pub all_reads: Reads,
-    /// Every name that a step reads.
+    /// Every name that a step or a join reads.
     pub names: Arc<[String]>,
     /// The start of every chain of keys.
     pub root: Key,
@@ -57,18 +60,22 @@ impl Systems {
             .collect::<Result<Vec<_>, EngineError>>()?;
         mark_shared(&mut systems);
         let scorers = ready_scorers(plan)?;
+        let joins = Joins::of(scorers.iter().map(|ready| &*ready.scorer))?;
         let judges = ready_judges(plan, run, &mut reads)?;
         share_partners(&mut systems, &judges);
         let all_reads = Reads::union(&reads);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
-        let names: BTreeSet<&String> = steps.flat_map(|step| step.reads.iter().chain(&step.media_reads)).collect();
+        let mut names = joins.reads();
+        names.extend(steps.flat_map(|step| step.reads.iter().chain(&step.media_reads)));
+        let names = names.into_iter().cloned().collect();
         let systems = Self {
             systems,
             scorers,
+            joins,
             judges,
             reads,
             all_reads,
-            names: names.into_iter().cloned().collect(),
+            names,
             root: KeyBuilder::new("karat/chain/1").finish(),
             privacy: Privacy::of(plan)?,
         };

@@ -22,7 +22,7 @@ use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierRun};
 use crate::reuse::identity::{OtherOutputs, recorded_key, subject_key};
 use crate::run::remaining::{RecordedParts, Remaining};
-use crate::steps::{Metered, StepEnd};
+use crate::steps::{Metered, StepEnd, StepInput};
 
 /// Everything that can already hold a result of a cell.
 pub(crate) struct Resolver {
@@ -61,6 +61,12 @@ pub(crate) struct RecordedOutput {
     pub metered: Box<Metered>,
 }
 
+/// A recorded output that is missing, with the figures that its row reports all the same.
+pub(crate) struct MissingRecording {
+    pub why: Reason,
+    pub metered: Box<Metered>,
+}
+
 /// The last step of a cell whose output is stored.
 pub(crate) struct LatestStep {
     /// Index into the cell's keys.
@@ -83,24 +89,40 @@ impl Resolver {
         self.remaining.as_ref().is_some_and(|remaining| remaining.has_row(ordinal))
     }
 
-    /// The output that a recorded step finds.
+    /// The output that a recorded step finds for a trial.
     ///
     /// # Errors
     /// The step fails or is skipped.
-    pub fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Result<RecordedOutput, Reason> {
-        let mut machine = step.step.machine(step_input(row, system, None));
+    pub fn recorded_output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        step: &ReadyStep,
+        trial: u32,
+    ) -> Result<RecordedOutput, MissingRecording> {
+        let mut machine = step.step.machine(StepInput { trial, ..step_input(row, system, None) });
+        let missing = |why| MissingRecording { why, metered: Box::new(Metered::none()) };
         let mut answers = Vec::new();
         loop {
             match machine.poll(std::mem::take(&mut answers)) {
                 Turn::Ask(asks) => answers = asks.into_iter().map(|ask| self.recorded_files.answer(ask)).collect(),
-                Turn::Done(StepEnd::Skipped(reason)) => return Err(Reason::Skipped(reason)),
-                Turn::Done(StepEnd::Failed(error)) => return Err(Reason::Failed(error)),
+                Turn::Done(StepEnd::Skipped(reason)) => return Err(missing(Reason::Skipped(reason))),
+                Turn::Done(StepEnd::Failed(error)) => return Err(missing(Reason::Failed(error))),
+                Turn::Done(StepEnd::RecordedFailure { error, metered }) => {
+                    return Err(MissingRecording { why: Reason::Failed(error), metered });
+                }
                 Turn::Done(StepEnd::Output { output, notes, metered }) => {
                     let output = self.systems.privacy.output(output);
                     return Ok(RecordedOutput { key: recorded_key(&output), output, notes, metered });
                 }
             }
         }
+    }
+
+    /// The reason for making no cell of a system in a row that is for other systems only.
+    pub fn left_out(row: &Row, system: &ReadySystem) -> Option<Reason> {
+        let only = row.sample.only.as_ref()?;
+        (!only.admits(&system.variant, system.model.as_deref())).then_some(Reason::LeftOut)
     }
 
     /// The output that a cell starts from: a given or a recorded one, or none where its first step makes it.
@@ -113,12 +135,15 @@ impl Resolver {
         system: &ReadySystem,
         trial: u32,
     ) -> Result<Result<Option<Arc<Value>>, Reason>, EngineError> {
+        if let Some(left_out) = Self::left_out(row, system) {
+            return Ok(Err(left_out));
+        }
         if self.given.is_some() {
             let output = self.given_cell(row, system, trial)?.and_then(|cell| cell.output);
             return Ok(output.map(Some).ok_or_else(|| Reason::Skipped("the stored run has no output".to_owned())));
         }
-        let recorded = system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose();
-        Ok(recorded.map(|recorded| recorded.map(|recorded| Arc::new(recorded.output))))
+        let recorded = system.recorded.as_ref().map(|step| self.recorded_output(row, system, step, trial)).transpose();
+        Ok(recorded.map(|recorded| recorded.map(|recorded| Arc::new(recorded.output))).map_err(|missing| missing.why))
     }
 
     /// The content keys of a cell's steps after its start; none where outputs are given.
@@ -229,7 +254,7 @@ impl Resolver {
         let Some(given) = &self.given else { return Ok(None) };
         let model = system.model.as_ref().map(|model| model.id.as_str());
         let name = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        Ok(given.cell_by_name(name)?.map(|cell| self.with_recorded_output(row, system, cell)))
+        Ok(given.cell_by_name(name)?.map(|cell| self.with_recorded_output(row, system, trial, cell)))
     }
 
     /// The cell as this run recorded it before its failed cells are re-run.
@@ -238,15 +263,16 @@ impl Resolver {
     /// The store cannot be read.
     pub fn own_cell(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
         let Some(own) = &self.own else { return Ok(None) };
-        Ok(own.cell_by_ordinal(ordinal)?.map(|cell| self.with_recorded_output(row, system, cell)))
+        let (_, _, trial) = self.plan.place(ordinal);
+        Ok(own.cell_by_ordinal(ordinal)?.map(|cell| self.with_recorded_output(row, system, trial, cell)))
     }
 
     /// A stored cell with its output. One that was not stored because it stands in the dataset is read from there, if it is
     /// still the same.
-    fn with_recorded_output(&self, row: &Row, system: &ReadySystem, cell: CellRecord) -> CellRecord {
+    fn with_recorded_output(&self, row: &Row, system: &ReadySystem, trial: u32, cell: CellRecord) -> CellRecord {
         let step = system.recorded.as_ref().filter(|_| system.chain.is_empty());
         let (CellStatus::Ok, None, Some(step)) = (cell.status, &cell.output, step) else { return cell };
-        let recorded = self.recorded_output(row, system, step).ok();
+        let recorded = self.recorded_output(row, system, step, trial).ok();
         match recorded.filter(|recorded| output_key(&recorded.output) == cell.output_hash) {
             Some(recorded) => CellRecord { output: Some(Arc::new(recorded.output)), ..cell },
             None => {
@@ -272,7 +298,7 @@ pub(crate) fn first_asks(
     input.model = step.model.clone().or(input.model);
     match step.step.machine(input).poll(Vec::new()) {
         Turn::Ask(asks) => Ok(asks),
-        Turn::Done(StepEnd::Failed(error)) => Err(Reason::Failed(error)),
+        Turn::Done(StepEnd::Failed(error) | StepEnd::RecordedFailure { error, .. }) => Err(Reason::Failed(error)),
         Turn::Done(StepEnd::Skipped(reason)) => Err(Reason::Skipped(reason)),
         // No step that is made has an output before it has asked for anything.
         Turn::Done(StepEnd::Output { .. }) => Err(Reason::Skipped("the step needs no call".to_owned())),

@@ -90,7 +90,7 @@ pub enum ReuseStatus {
 impl From<Reason> for ReuseStatus {
     fn from(why: Reason) -> Self {
         match why {
-            Reason::Skipped(_) => Self::Skipped,
+            Reason::Skipped(_) | Reason::LeftOut => Self::Skipped,
             Reason::Failed(CellError { code, message }) => Self::Fails { code, message },
         }
     }

@@ -224,6 +224,7 @@ mod tests {
             date: None,
             columns: Default::default(),
             metadata: Default::default(),
+            only: None,
         };
         let mut whole = RowPrefetch::start((0..100).map(move |row| Ok(sample(row))));
         let mut read = Vec::new();

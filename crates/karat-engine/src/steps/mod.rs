@@ -42,6 +42,13 @@ pub(crate) enum StepEnd {
     },
     /// No output: the step failed.
     Failed(CellError),
+    /// No output: the recording says that the recorded step failed.
+    RecordedFailure {
+        /// The recorded error.
+        error: CellError,
+        /// Figures that the row reports about itself.
+        metered: Box<Metered>,
+    },
     /// A condition of the step does not hold for this cell.
     Skipped(String),
 }
@@ -49,7 +56,10 @@ pub(crate) enum StepEnd {
 impl StepEnd {
     /// The reason of a failure.
     pub fn failure(&self) -> Option<&CellError> {
-        if let Self::Failed(error) = self { Some(error) } else { None }
+        match self {
+            Self::Failed(error) | Self::RecordedFailure { error, .. } => Some(error),
+            Self::Output { .. } | Self::Skipped(_) => None,
+        }
     }
 }
 
@@ -95,6 +105,8 @@ pub(crate) struct StepInput {
     pub model: Option<Arc<ModelSpec>>,
     /// Name of the conversation, by which programs keep their state.
     pub conversation: Arc<str>,
+    /// The trial, from 0. Only recordings of several trials read it.
+    pub trial: u32,
 }
 
 impl CompiledStep {

@@ -6,8 +6,8 @@ use karat_suite::RowPath;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
-    Answer, Ask, AskId, CallErrorCode, CellError, Machine, MissingOutput, Note, NoteKind, RecordedSpec, Request,
-    StepSpec, Turn, UnreadableOutput,
+    Answer, Ask, AskId, CallErrorCode, CellError, FileRow, FileTrial, Machine, MissingOutput, Note, NoteKind,
+    RecordedSpec, Request, StepSpec, Turn, UnreadableOutput,
 };
 use serde_json::Value;
 
@@ -22,26 +22,42 @@ pub(crate) struct CompiledRecorded {
     broken: UnreadableOutput,
     parser: Option<Parser>,
     meter: Option<Meter>,
+    /// Path of an error in place of an output.
+    error: Option<Path>,
 }
 
 enum RecordedSource {
     Column(Path),
-    File { from: RowPath, by: Option<Template>, column: Option<Path> },
+    File {
+        from: RowPath,
+        by: Option<Template>,
+        column: Option<Path>,
+        /// Path of the number of a row's trial.
+        trial: Option<String>,
+    },
 }
 
 impl CompiledRecorded {
     pub(crate) fn new(spec: &StepSpec, recorded: &RecordedSpec) -> Result<Self, StepError> {
         let source = match recorded {
             RecordedSpec::Column { column, .. } => RecordedSource::Column(Path::parse(column)?),
-            RecordedSpec::File { from, by, column, .. } => {
+            RecordedSpec::File { from, by, column, trial, .. } => {
                 let by = by.as_deref().map(Template::compile).transpose()?;
                 let column = column.as_deref().map(Path::parse).transpose()?;
-                RecordedSource::File { from: RowPath::compile(from)?, by, column }
+                trial.as_deref().map(Path::parse).transpose()?;
+                RecordedSource::File { from: RowPath::compile(from)?, by, column, trial: trial.clone() }
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
-        Ok(Self { source, missing: recorded.missing(), broken: recorded.unreadable_meaning(), parser, meter })
+        Ok(Self {
+            source,
+            missing: recorded.missing(),
+            broken: recorded.unreadable_meaning(),
+            parser,
+            meter,
+            error: recorded.error().map(Path::parse).transpose()?,
+        })
     }
 }
 
@@ -77,6 +93,39 @@ impl RecordedMachine {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
+    /// The failure that a row records in place of an output: a text, or any other value that is not empty.
+    fn recorded_failure(&self, row: &Value) -> Option<StepEnd> {
+        let message = match self.recorded.error.as_ref()?.first(row)? {
+            Value::Null | Value::Bool(false) => return None,
+            Value::String(text) => text.trim().to_owned(),
+            Value::Object(error) => match error.get("message") {
+                Some(Value::String(message)) => message.trim().to_owned(),
+                _ => Value::Object(error.clone()).to_string(),
+            },
+            other => other.to_string(),
+        };
+        (!message.is_empty()).then(|| StepEnd::RecordedFailure {
+            error: CellError::new("recorded", format!("step `{}`, as recorded: {message}", self.step.id)),
+            metered: Box::new(self.metered(row)),
+        })
+    }
+
+    fn metered(&self, document: &Value) -> Metered {
+        self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document))
+    }
+
+    /// The end for a row: its recorded failure, or its output.
+    fn row_end(&self, row: &Value, column: Option<&Path>, absent: impl FnOnce(&Path) -> String) -> StepEnd {
+        if let Some(failure) = self.recorded_failure(row) {
+            return failure;
+        }
+        match column.map(|path| (path, path.first(row))) {
+            None => self.output_from(row, row),
+            Some((path, None | Some(Value::Null))) => self.missing_output(&absent(path)),
+            Some((_, Some(value))) => self.output_from(value, row),
+        }
+    }
+
     /// The output from the recorded value, and facts from the row or document around it.
     fn output_from(&self, value: &Value, document: &Value) -> StepEnd {
         let spec = &self.step;
@@ -90,7 +139,7 @@ impl RecordedMachine {
             },
             _ => (value.clone(), Vec::new()),
         };
-        let metered = self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document));
+        let metered = self.metered(document);
         notes.extend(metered.notes.iter().cloned());
         StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
     }
@@ -118,12 +167,9 @@ impl RecordedMachine {
         match &self.recorded.source {
             RecordedSource::Column(path) => {
                 let row = Value::Object(self.input.sample.columns.clone());
-                Turn::Done(match path.first(&row) {
-                    None | Some(Value::Null) => self.missing_output(&format!("the row has no `{path}`")),
-                    Some(value) => self.output_from(value, &row),
-                })
+                Turn::Done(self.row_end(&row, Some(path), |path| format!("the row has no `{path}`")))
             }
-            RecordedSource::File { from, by, .. } => {
+            RecordedSource::File { from, by, trial, .. } => {
                 let path = from.render(&self.input.context);
                 let row = by.as_ref().map(|by| by.render(&self.input.context)).transpose();
                 let (path, row) = match (path, row) {
@@ -132,8 +178,10 @@ impl RecordedMachine {
                         return Turn::Done(StepEnd::Failed(template_error(&self.step, &error)));
                     }
                 };
+                let trial = trial.as_ref().map(|at| FileTrial::of_cell(at, self.input.trial));
+                let row = row.map(|id| FileRow { id, trial });
                 self.asked = Some(match &row {
-                    Some(id) => format!("row {id:?} of {path}"),
+                    Some(row) => format!("{row} of {path}"),
                     None => format!("file {path}"),
                 });
                 Turn::Ask(vec![Ask { id: AskId::new("file"), request: Request::File { path, row } }])
@@ -160,13 +208,7 @@ impl RecordedMachine {
             Ok(row) => row,
             Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };
-        match column {
-            None => self.output_from(&row, &row),
-            Some(path) => match path.first(&row) {
-                None | Some(Value::Null) => self.missing_output(&format!("{asked} has no `{path}`")),
-                Some(value) => self.output_from(value, &row),
-            },
-        }
+        self.row_end(&row, column.as_ref(), |path| format!("{asked} has no `{path}`"))
     }
 }
 

@@ -170,6 +170,32 @@ impl FieldAgreement {
     }
 }
 
+/// The JSON objects and lists that stand in a text, in their order; those within others are not listed.
+///
+/// ```
+/// use karat_scoring::metrics::json::values_within;
+///
+/// let found: Vec<_> = values_within(r#"I think {"a": [1]} or [2]."#).collect();
+/// assert_eq!(found, [serde_json::json!({"a": [1]}), serde_json::json!([2])]);
+/// ```
+pub fn values_within(text: &str) -> impl Iterator<Item = Value> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(rest) = text.get(at..) {
+            at += rest.find(['{', '['])?;
+            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            match values.next() {
+                Some(Ok(value)) => {
+                    at += values.byte_offset();
+                    return Some(value);
+                }
+                _ => at += 1,
+            }
+        }
+        None
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -29,13 +29,16 @@ pub struct Exact {
     pub normalize: bool,
     /// Texts are brought to the normal form of SQuAD's exact match; see [`squad::normalize`].
     pub squad: bool,
+    /// It is enough that the output begins with the reference. The empty reference begins every text.
+    pub prefix: bool,
 }
 
 impl Exact {
-    /// True if the texts are equal under these options.
+    /// True if the texts are equal under these options, or the output begins with the reference where that is enough.
     #[must_use]
     pub fn matches(&self, output: &str, reference: &str) -> bool {
-        self.fold(output) == self.fold(reference)
+        let (output, reference) = (self.fold(output), self.fold(reference));
+        if self.prefix { output.starts_with(&*reference) } else { output == reference }
     }
 
     /// The form of `text` that is compared.
@@ -96,6 +99,10 @@ pub struct Contains {
     pub ignore_case: bool,
     /// The phrases that are needed: any or all.
     pub need: Need,
+    /// Texts are brought to the normal form of SQuAD's exact match; see [`squad::normalize`].
+    pub squad: bool,
+    /// A phrase that holds the whole output counts as contained, too.
+    pub either: bool,
 }
 
 impl Contains {
@@ -118,12 +125,23 @@ impl Contains {
     #[must_use]
     pub fn missing<'a, S: AsRef<str>>(&self, output: &str, phrases: &'a [S]) -> Vec<&'a str> {
         let output = self.fold(output);
-        let absent = |phrase: &&str| !output.contains(self.fold(phrase).as_ref());
+        let absent = |phrase: &&str| {
+            let phrase = self.fold(phrase);
+            // Every text holds an empty one, which the normal form can leave of an article and an output can be.
+            if (self.squad && phrase.is_empty()) || (self.either && output.is_empty()) {
+                return output != phrase;
+            }
+            !output.contains(&*phrase) && !(self.either && phrase.contains(&*output))
+        };
         phrases.iter().map(AsRef::as_ref).filter(absent).collect()
     }
 
     fn fold<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.ignore_case { Cow::Owned(fold_case(text)) } else { Cow::Borrowed(text) }
+        match (self.squad, self.ignore_case) {
+            (true, _) => Cow::Owned(squad::normalize(text)),
+            (false, true) => Cow::Owned(fold_case(text)),
+            (false, false) => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -252,7 +270,7 @@ mod tests {
         assert_eq!(all.matches("abc", &["a", "C"]), Some(false));
         assert_eq!(all.missing("abc", &["x", "a", "y"]), ["x", "y"]);
         assert_eq!(all.matches::<&str>("abc", &[]), None);
-        let any = Contains { need: Need::Any, ignore_case: true };
+        let any = Contains { need: Need::Any, ignore_case: true, ..Contains::default() };
         assert_eq!(any.matches("abc", &["x", "B"]), Some(true));
         assert_eq!(any.matches("abc", &["x"]), Some(false));
         assert_eq!(any.matches("", &[""]), Some(true));

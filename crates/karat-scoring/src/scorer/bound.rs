@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::metric::{Metric, MetricInput, Needs};
 use super::output::{external, similarity};
 use super::registry::Registered;
-use super::{CellView, EmbeddingTexts, Scorer};
+use super::{CellView, EmbeddingTexts, RowJoin, Scorer};
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
@@ -60,7 +60,7 @@ impl BoundMetric {
             Reference::Value(value) => Some(value),
             _ => None,
         };
-        let metric = if with.values().any(is_computed) {
+        let metric = if with.values().any(is_computed) && !registered.joins {
             let settings = with.iter().map(|(name, value)| Ok((name.clone(), setting(name, value)?)));
             MetricSource::PerRow(settings.collect::<Result<_, String>>()?)
         } else {
@@ -179,6 +179,14 @@ impl Scorer for BoundMetric {
 
     fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score {
         similarity::closest(output, references)
+    }
+
+    fn joins(&self) -> Vec<RowJoin> {
+        match &self.metric {
+            MetricSource::Once(metric) => metric.joins(),
+            // A metric that joins keeps its templates for the join, so it is made once.
+            MetricSource::PerRow(_) => Vec::new(),
+        }
     }
 }
 

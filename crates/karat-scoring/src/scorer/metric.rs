@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{CellView, EmbeddingTexts};
+use super::{CellView, EmbeddingTexts, RowJoin};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
@@ -21,6 +21,11 @@ pub(super) trait Metric: Send + Sync {
     /// nothing has to be asked.
     fn embed(&self, _: &MetricInput<'_>) -> Option<Result<EmbeddingTexts, Score>> {
         None
+    }
+
+    /// The files whose rows the metric joins with cells.
+    fn joins(&self) -> Vec<RowJoin> {
+        Vec::new()
     }
 
     /// The request to a program or service, where the metric is not computed here.

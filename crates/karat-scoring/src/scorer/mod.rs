@@ -4,7 +4,7 @@
 //! [`Scorer::score`] returns a cell's raw values. Bounds, `not` and the reduction over trials are up to the caller.
 //!
 //! Map: `registry` is the list of metrics, `metric` their interface, `bound` connects a metric to output, reference and
-//! options; `output/`, `evidence/` and `tools/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
+//! options, `joined` to rows of files; `output/`, `evidence/` and `tools/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
 //!
 //! Scores where there is nothing to compare (rule 8 of the suite language):
 //!
@@ -23,13 +23,13 @@
 //! }))?;
 //! let sample = Sample {
 //!     row: 0, id: "s1".into(), input: None, reference: None, cluster: None, date: None,
-//!     columns: Default::default(), metadata: Default::default(),
+//!     columns: Default::default(), metadata: Default::default(), only: None,
 //! };
 //! let output = json!("Sorry, that is late.");
 //! let facts = ResponseFacts::default();
 //! let cell = CellView {
 //!     sample: &sample, output: &output, latency_ms: 12.0, facts: &facts, cost: None, usage: Usage::default(),
-//!     so_far: Default::default(),
+//!     so_far: Default::default(), joined: None,
 //! };
 //! assert_eq!(build(&spec)?.score(&cell)[0].number(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,6 +37,7 @@
 
 mod bound;
 mod evidence;
+mod joined;
 mod metric;
 mod output;
 mod registry;
@@ -50,6 +51,7 @@ use karat_types::{Better, MetricSpec, Money, Request, ResponseFacts, Sample, Sco
 use serde_json::Value;
 
 use bound::BoundMetric;
+pub use joined::{JoinedRows, RowJoin};
 
 /// Scores cells.
 ///
@@ -72,6 +74,9 @@ pub trait Scorer: Send + Sync {
 
     /// The score of vectors of length 1: the output's, and those of the references in their order.
     fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score;
+
+    /// The files whose rows it joins with cells: it looks for them in [`CellView::joined`].
+    fn joins(&self) -> Vec<RowJoin>;
 }
 
 /// Texts that a model has to turn into vectors.
@@ -104,6 +109,8 @@ pub struct CellView<'a> {
     pub usage: Usage,
     /// The scores of the scorers before this one.
     pub so_far: ScoresSoFar<'a>,
+    /// The rows of files that belong to the cell; `None` where no files are read.
+    pub joined: Option<&'a dyn JoinedRows>,
 }
 
 /// Scores that a cell has already, by the name of their metric.
@@ -148,6 +155,11 @@ pub struct MetricEntry {
     pub outside: bool,
     /// True if it compares vectors, which a model makes of texts.
     pub embeds: bool,
+    /// True if it joins cells with the rows of a file.
+    pub joins: bool,
+    /// The option and its value under which it counts something instead of giving a share: then it has no highest value,
+    /// and less is better.
+    pub counts_when: Option<(&'static str, &'static str)>,
 }
 
 /// Every registered metric, by name.

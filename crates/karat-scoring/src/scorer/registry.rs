@@ -6,7 +6,9 @@ use serde_json::Value;
 use super::MetricEntry;
 use super::evidence::{attribution, citation, retrieval};
 use super::metric::{Make, Needs, Options};
-use super::output::{checklist, combine, external, numeric, similarity, summary, system, text, value};
+use super::output::{
+    checklist, combine, external, given, numeric, similarity, summary, system, text, value, weighted_checks,
+};
 use super::tools::{tool_calls, valid_calls};
 
 /// An entry of the list of metrics.
@@ -16,7 +18,7 @@ pub(super) struct Registered {
     dimensions: &'static [&'static str],
     pub needs: Needs,
     range: Option<(f64, f64)>,
-    binary: bool,
+    pub binary: bool,
     verdicts: bool,
     better: Better,
     volatile: bool,
@@ -24,6 +26,10 @@ pub(super) struct Registered {
     pub is_outside: bool,
     /// True if a model is asked for vectors.
     pub embeds: bool,
+    /// True if rows of a file are joined with cells: then templates among its options are those of the join.
+    pub joins: bool,
+    /// The option and its value under which it counts something.
+    counts_when: Option<(&'static str, &'static str)>,
     schema: fn() -> Value,
     pub make: Make,
 }
@@ -46,6 +52,8 @@ impl Registered {
             volatile: self.volatile,
             outside: self.is_outside,
             embeds: self.embeds,
+            joins: self.joins,
+            counts_when: self.counts_when,
         }
     }
 
@@ -83,6 +91,8 @@ impl Registered {
             volatile: false,
             is_outside: false,
             embeds: false,
+            joins: false,
+            counts_when: None,
             schema: schema::<M>,
             make: M::make,
         }
@@ -105,6 +115,14 @@ impl Registered {
         Self { embeds: true, ..self }
     }
 
+    const fn of_joined_rows(self) -> Self {
+        Self { joins: true, ..self }
+    }
+
+    const fn or_count(self, option: &'static str, value: &'static str) -> Self {
+        Self { counts_when: Some((option, value)), ..self }
+    }
+
     const fn or_verdicts(self) -> Self {
         Self { verdicts: true, ..self }
     }
@@ -120,10 +138,15 @@ fn schema<M: Options>() -> Value {
 
 /// Every metric, in the order of the suite reference.
 pub(super) static METRICS: &[Registered] = &[
-    Registered::test::<text::Exact>("exact", "The text equals the reference, or one of several."),
+    Registered::test::<text::Exact>("exact", "The text equals the reference, or one of several; or begins with it."),
     Registered::test::<text::Contains>("contains", "The text contains phrases."),
     Registered::test::<text::Regex>("regex", "A regular expression matches somewhere in the text."),
-    Registered::scale::<text::Levenshtein>("levenshtein", "1 − edit distance / longer length.", 1.0),
+    Registered::scale::<text::Levenshtein>(
+        "levenshtein",
+        "1 − edit distance / longer length; or the edits, of which fewer are better.",
+        1.0,
+    )
+    .or_count("unit", "edits"),
     Registered::scale::<text::Jaccard>("jaccard", "Shared words ÷ all words.", 1.0),
     Registered::scale::<text::TokenF1>("token_f1", "F1 of shared words, as in SQuAD.", 1.0),
     Registered::scale::<text::Rouge>("rouge", "ROUGE, as rouge-score computes it.", 1.0),
@@ -174,6 +197,10 @@ pub(super) static METRICS: &[Registered] = &[
         1.0,
     ),
     Registered::test::<checklist::Checklist>("assert", "Every check of the row's own list holds."),
+    Registered::scale::<weighted_checks::Checks>("checks", "Weighted mean of the scores of a list of checks.", 1.0),
+    Registered::open::<given::Given>("given", "A score that another tool gave, read from a file.")
+        .or_verdicts()
+        .of_joined_rows(),
     Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it.").or_verdicts(),
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),

@@ -66,9 +66,21 @@ fn report_unknown_option(
     pointer: &str,
     problems: &mut Problems,
 ) {
-    let known = if pointer.is_empty() { schema.get("properties").and_then(Value::as_object) } else { None };
+    let known = schema_at(schema, pointer).and_then(|part| part.get("properties")).and_then(Value::as_object);
     let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let has_none = pointer.is_empty() && names.is_empty();
     let hint = if has_none { Some("it has no options".to_owned()) } else { suggestion(name, names.iter().copied()) };
     problems.error(entry.map_or(&at.place, |entry| &entry.place), format!("unknown option `{name}`")).maybe_hint(hint);
+}
+
+/// The part of a schema that a JSON pointer into the options leads to.
+fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
+    let resolve = |part: &'s Value| match part.get("$ref").and_then(Value::as_str) {
+        Some(reference) => schema.pointer(reference.trim_start_matches('#')),
+        None => Some(part),
+    };
+    pointer.split('/').filter(|segment| !segment.is_empty()).try_fold(schema, |part, segment| {
+        let inner = part.get("properties").and_then(|properties| properties.get(segment));
+        inner.or_else(|| part.get("items")).and_then(resolve)
+    })
 }

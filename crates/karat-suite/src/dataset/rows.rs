@@ -18,7 +18,7 @@ use super::scalar::plain;
 use super::source::RowStream;
 use super::source::raw::{RowPlace, SourceRow};
 use super::source::read_ahead::ReadAhead;
-use super::{Dataset, DatasetError, DatasetSource, Role, date};
+use super::{Dataset, DatasetError, DatasetSource, Role, date, only};
 
 /// One pass over a dataset.
 pub(super) struct Rows {
@@ -117,14 +117,16 @@ impl Rows {
     fn keep(&mut self, raw: SourceRow) -> Result<Option<KeptRow>, DatasetError> {
         let SourceRow { mut value, at } = raw;
         let dataset = self.dataset.clone();
+        let only = only::take(&mut value, &at);
         let own = dataset.own_id(&value, &at);
-        match self.complete(&mut value, &at) {
-            Ok(true) => dataset.sample(value, own.as_deref(), &at).and_then(|sample| {
+        match only.and_then(|only| Ok((self.complete(&mut value, &at)?, only))) {
+            Ok((true, only)) => dataset.sample(value, own.as_deref(), &at).and_then(|sample| {
+                let sample = Sample { only, ..sample };
                 let mut turns = dataset.turns.iter();
                 turns.try_for_each(|turns| turns.check(&sample, &at, &*dataset.files, &mut self.contents))?;
                 Ok(Some(KeptRow { sample, at, number: self.ordinal }))
             }),
-            Ok(false) => Ok(None),
+            Ok((false, _)) => Ok(None),
             Err(error) => Err(error),
         }
         .map_err(|error| DatasetError { id: own.map(Into::into), ..error })
@@ -315,6 +317,7 @@ impl Dataset {
             date: roles.date.as_ref().and_then(value_at).map(|date| self.day(date, at)).transpose()?,
             columns: Map::new(),
             metadata: self.metadata.iter().filter_map(named).collect(),
+            only: None,
         };
         if is_fraction && let Some(held) = self.roles.id.place(&mut row) {
             // What templates read of it is the same.

@@ -217,6 +217,9 @@ impl<'a> Scanner<'a> {
         }
         self.empty.retain(|column| row.get(column).is_none_or(Value::is_null));
         self.asserts(dataset, kept, row);
+        if let Some((unknown, hint)) = sample.only.as_ref().and_then(|only| dataset.systems.unknown_name(only)) {
+            self.report(at.problem_with_hint("only", format!("{unknown} (sample `{}`)", sample.id), hint));
+        }
         self.scan.has_input |= sample.input.is_some();
         self.scan.has_reference |= sample.reference.is_some();
         self.scan.is_clustered |= sample.cluster.is_some();
@@ -238,7 +241,7 @@ impl<'a> Scanner<'a> {
         let Some(asserts) = &dataset.asserts else { return };
         self.scan.has_asserts |= asserts.are_in(row);
         self.scan.has_judged_asserts |= asserts.are_judged_in(row);
-        if let Err((wrong, hint)) = asserts.check(row, kept.sample.reference.is_some()) {
+        if let Err((wrong, hint)) = asserts.check_row(row, kept.sample.reference.is_some()) {
             let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
             self.report(kept.at.problem_with_hint("assert", wrong, hint));
         }

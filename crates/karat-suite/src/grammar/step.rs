@@ -140,6 +140,18 @@ static RECORDED: Object = Object::new(
             "What happens with an output that cannot be read: the cell fails, or its text is scored as it is.",
             "text",
         ),
+        may(
+            "error",
+            Shape::Path,
+            "Path of an error text beside the output. Where it holds one, the cell fails with that text.",
+            "error",
+        ),
+        may(
+            "trial",
+            Shape::Path,
+            "Path of the trial's number within the file's row, counted from 1. The file then has a row for each trial.",
+            "epoch",
+        ),
     ],
 );
 

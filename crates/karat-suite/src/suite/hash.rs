@@ -6,8 +6,9 @@ use karat_types::{
     Action, Key, KeyBuilder, ModelSpec, PlanHeader, RecordedSpec, ScorerKind, ScorerSpec, ServiceSpec, SourceDigest,
     VariantSpec,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::decode::scorers::nested::{CHECKS, CHECKS_OF, GIVEN, JOINED_FILE};
 use crate::syntax::node::Node;
 
 /// The option with a program's working folder; not part of identity.
@@ -56,7 +57,7 @@ pub(crate) fn plan(
     selection: &(Option<u64>, Vec<String>),
 ) -> Key {
     let variants: Vec<VariantSpec> = header.variants.iter().map(|variant| bare_variant(variant, recordings)).collect();
-    let scorers: Vec<ScorerSpec> = header.scorers.iter().map(bare_scorer).collect();
+    let scorers: Vec<ScorerSpec> = header.scorers.iter().map(|scorer| bare_scorer(scorer, recordings)).collect();
     let mut key = KeyBuilder::new("karat/plan/1")
         .text(&header.suite)
         .text(&header.dataset.hash)
@@ -89,7 +90,9 @@ pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
         // What is recorded is known by its content, which the plan of a stored run no longer has.
         plan.variants.iter().map(|variant| bare_variant(variant, &BTreeMap::new())).collect()
     };
-    let scorers = |plan: &PlanHeader| -> Vec<ScorerSpec> { plan.scorers.iter().map(bare_scorer).collect() };
+    let scorers = |plan: &PlanHeader| -> Vec<ScorerSpec> {
+        plan.scorers.iter().map(|scorer| bare_scorer(scorer, &BTreeMap::new())).collect()
+    };
     let services = |plan: &PlanHeader| {
         let add = |key: KeyBuilder, (id, service): (&String, &ServiceSpec)| key.text(id).json(&service.identity());
         plan.services.iter().fold(KeyBuilder::new("karat/services/1"), add).finish()
@@ -143,12 +146,32 @@ fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) ->
     bare
 }
 
-fn bare_scorer(scorer: &ScorerSpec) -> ScorerSpec {
+fn bare_scorer(scorer: &ScorerSpec, recordings: &BTreeMap<String, String>) -> ScorerSpec {
     let mut bare = scorer.clone();
     (bare.margin, bare.about) = (None, None);
     match &mut bare.kind {
         ScorerKind::Rubric(rubric) => rubric.timeout_ms = None,
-        ScorerKind::Metric { with, .. } => drop(with.remove(FOLDER)),
+        ScorerKind::Metric { metric, with } => {
+            with.remove(FOLDER);
+            name_joined_content(metric, with, recordings);
+        }
     }
     bare
+}
+
+/// Replaces the paths of files that metrics join by the identity of their content, also in lists of checks.
+fn name_joined_content(metric: &str, with: &mut Map<String, Value>, recordings: &BTreeMap<String, String>) {
+    if metric == GIVEN
+        && let Some(Value::String(from)) = with.get_mut(JOINED_FILE)
+        && let Some(identity) = recordings.get(from)
+    {
+        from.clone_from(identity);
+    }
+    let checks = with.get_mut(CHECKS_OF).filter(|_| metric == CHECKS).and_then(Value::as_array_mut);
+    for check in checks.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let metric = check.get("metric").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(with) = check.get_mut("with").and_then(Value::as_object_mut) {
+            name_joined_content(&metric, with, recordings);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! rules, pass once over the dataset, and assemble the parts. Each phase records its problems, and only the last one
 //! refuses: a user sees all of them at once.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::catalog::Catalog;
 use crate::check;
 use crate::check::{references, secrets};
 use crate::dataset::checks::CheckCounts;
+use crate::dataset::only::KnownSystems;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;
@@ -63,6 +65,7 @@ impl Suite {
             decoded.dataset.keep(gates::columns(&assessment.gates));
             decoded.dataset.row_redaction = row_redaction(node, &assessment.privacy);
             decoded.dataset.turns = std::mem::take(&mut decoder.turns_checks);
+            decoded.dataset.systems = known_systems(node, &matrix, &registry);
             scan(at, decoded, &matrix.scorers, &mut decoder)
         });
         if let Some(scanned) = &scanned {
@@ -167,6 +170,16 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
         safe::refuse_models(&models, &variants, &scorers, known, &place, &mut decoder.problems);
     }
     Matrix { declared_variants, variants, models, judges, scorers }
+}
+
+/// The variants and models that rows may name: all that are declared, and those that are selected.
+fn known_systems(node: &Node, matrix: &Matrix, known: &Registry) -> KnownSystems {
+    let declared = node.field("models").map(Node::items).unwrap_or_default().iter();
+    let declared = declared.filter_map(|item| known.find(item.main("id")?.text()?)).map(Cow::into_owned);
+    KnownSystems {
+        variants: matrix.declared_variants.clone(),
+        models: matrix.models.iter().cloned().chain(declared).collect(),
+    }
 }
 
 /// Analyses, gates and privacy: what happens with the scores.
@@ -384,7 +397,7 @@ fn embedders(scorers: &[ScorerSpec], registry: &Registry, catalog: &Catalog) -> 
         let ScorerKind::Metric { metric, with } = &scorer.kind else { continue };
         let is_asked = catalog.metrics.get(metric).is_some_and(|entry| entry.embeds);
         let named = with.get(EMBEDDER).filter(|_| is_asked).and_then(serde_json::Value::as_str);
-        let model = named.and_then(|id| registry.find(id)).map(std::borrow::Cow::into_owned);
+        let model = named.and_then(|id| registry.find(id)).map(Cow::into_owned);
         let model = model.filter(|model| !embedders.iter().any(|known| known.id == model.id));
         embedders.extend(model.map(|model| ModelSpec { embeds: true, ..model }));
     }

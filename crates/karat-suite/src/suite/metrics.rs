@@ -5,14 +5,18 @@ use karat_types::{
     ScorerSpec,
 };
 
-use crate::catalog::Catalog;
+use serde_json::{Map, Value};
+
+use crate::catalog::{Catalog, Entry};
 
 /// Every metric of a plan's scorers, in their order; then `pass`, where there may be several pass/fail scores or a
 /// scorer asks for it by a bound.
 pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<MetricSpec> {
     let each = scorers.iter().enumerate().flat_map(|(index, scorer)| {
         let metrics = match &scorer.kind {
-            ScorerKind::Metric { metric, .. } => of_metric(index, scorer, metric, catalog),
+            ScorerKind::Metric { metric, with } => {
+                catalog.metrics.get(metric).map(|entry| of_metric(index, scorer, entry, with)).unwrap_or_default()
+            }
             ScorerKind::Rubric(rubric) => of_rubric(index, scorer, rubric),
         };
         apply_bound(metrics, scorer)
@@ -70,15 +74,15 @@ pub fn index_of(header: &PlanHeader, scorer: usize, dimension: &str) -> Option<u
         .map(|(at, _)| at)
 }
 
-fn of_metric(index: usize, scorer: &ScorerSpec, metric: &str, catalog: &Catalog) -> Vec<MetricSpec> {
-    let Some(entry) = catalog.metrics.get(metric) else { return Vec::new() };
+fn of_metric(index: usize, scorer: &ScorerSpec, entry: &Entry, with: &Map<String, Value>) -> Vec<MetricSpec> {
+    let (range, better) = if entry.counts(with) { (None, Better::Lower) } else { (entry.range, entry.better) };
     let spec = |name: String| MetricSpec {
         name,
         scorer: index,
-        range: entry.range,
+        range,
         binary: entry.binary,
         verdicts: entry.verdicts,
-        better: scorer.better.unwrap_or(entry.better),
+        better: scorer.better.unwrap_or(better),
         volatile: entry.volatile,
         aggregate: scorer.aggregate.clone(),
         bound: Bound::default(),

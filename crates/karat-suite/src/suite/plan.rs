@@ -170,7 +170,7 @@ impl Suite {
     fn systems(&self, models: &[ModelSpec], matrix: usize, notes: &mut Vec<String>) -> Vec<System> {
         let mut systems = Vec::new();
         for (index, variant) in self.variants.iter().enumerate() {
-            let trials = if variant.is_recorded() { 1 } else { self.trials };
+            let trials = if variant.has_one_trial() { 1 } else { self.trials };
             let axis: Vec<Option<usize>> =
                 if variant.calls_matrix_model() { (0..matrix).map(Some).collect() } else { vec![None] };
             for model in axis {

@@ -21,6 +21,8 @@ pub(crate) const CHUNKED_OUTSIDE: &[&str] =
     &["sample", "input", "reference", "output", "model", "variant", "run", "services", "chunk"];
 /// Names of a recorded step: there is no output and no model yet.
 pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
+/// Names of a row that a metric joins with a cell.
+pub(crate) const JOINED: &[&str] = &["sample", "input", "reference", "model", "variant", "run"];
 /// Names of a tool's result.
 pub(crate) const TOOL: &[&str] = &["arguments", "sample", "calls"];
 /// Names of a dataset's own templates and conditions.
@@ -162,7 +164,12 @@ pub(crate) fn check(
 
 /// Returns whether these are the names of a text that is computed for a cell, not for a row of the dataset.
 fn is_of_cell(roots: &[&str]) -> bool {
-    roots.contains(&"output") || roots == ROW
+    roots.contains(&"output") || roots == ROW || roots == JOINED
+}
+
+/// Returns whether a name is this root or a part of it.
+pub(crate) fn is_under(name: &str, root: &str) -> bool {
+    name.split(['.', '[']).next() == Some(root)
 }
 
 /// The field that a name looks for where there is none, and those that there are.

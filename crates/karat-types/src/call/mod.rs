@@ -19,8 +19,8 @@ pub use machine::{Answer, Ask, AskId, Machine, Turn};
 pub use message::{Blob, Content, Media, MediaSource, Message, Part, RawTurn, Role, ToolCall};
 pub use reply::{CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use request::{
-    ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, HttpRequest, Parameters, Protocol, ReplyFormat, Request,
-    ToolRequest,
+    ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FileRow, FileTrial, HttpRequest, Parameters, Protocol,
+    ReplyFormat, Request, ToolRequest,
 };
 pub use served_name::ServedName;
 pub use tool::{ToolChoice, ToolDefinition};

@@ -1,5 +1,6 @@
 //! Requests of steps and judges.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -118,6 +119,38 @@ pub enum Protocol {
     Jsonl,
 }
 
+/// The name of a row in a file of many rows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileRow {
+    /// Its `id`.
+    pub id: String,
+    /// The trial, where the file has a row for each.
+    pub trial: Option<FileTrial>,
+}
+
+/// The trial that a row of a file belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileTrial {
+    /// Path of the trial's number within a row.
+    pub path: String,
+    /// The number; files count from 1.
+    pub number: u32,
+}
+
+impl FileTrial {
+    /// The row of a trial of a cell, which plans count from 0.
+    pub fn of_cell(path: impl Into<String>, trial: u32) -> Self {
+        Self { path: path.into(), number: trial.saturating_add(1) }
+    }
+}
+
+impl fmt::Display for FileRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row {:?}", self.id)?;
+        self.trial.iter().try_for_each(|trial| write!(f, ", trial {}", trial.number))
+    }
+}
+
 /// One thing a machine may ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
@@ -128,8 +161,8 @@ pub enum Request {
     File {
         /// The file.
         path: FilePath,
-        /// The `id` of the wanted row in a JSONL file or JSON list; `None` = the whole file.
-        row: Option<String>,
+        /// The wanted row of a JSONL file or JSON list; `None` = the whole file.
+        row: Option<FileRow>,
     },
     /// A request to a service; the reply's text is the body of a 2xx answer.
     Http(HttpRequest),

@@ -25,9 +25,9 @@ impl VariantSpec {
         self.steps.iter().any(|step| calls(step) || tells(step))
     }
 
-    /// Returns true if nothing in it makes a call, so that one trial is enough.
-    pub fn is_recorded(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step.action, Action::Recorded(_)))
+    /// Returns true if one trial is enough: nothing in it makes a call, and its recordings hold one output a sample.
+    pub fn has_one_trial(&self) -> bool {
+        self.steps.iter().all(|step| matches!(&step.action, Action::Recorded(recorded) if recorded.trial().is_none()))
     }
 }
 
@@ -225,6 +225,9 @@ pub enum RecordedSpec {
         /// The meaning of an unreadable value.
         #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
         broken: UnreadableOutput,
+        /// Path within the row of the error that stands there in place of an output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// A file a sample (template of its path), or one JSONL/JSON file whose rows are found by `by`.
     File {
@@ -241,6 +244,12 @@ pub enum RecordedSpec {
         /// The meaning of an unreadable file or row.
         #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
         broken: UnreadableOutput,
+        /// Path within such a row of the error that stands there in place of an output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Path within such a row of the number of its trial, where the file has a row for each trial.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trial: Option<String>,
     },
 }
 
@@ -249,6 +258,21 @@ impl RecordedSpec {
     pub fn missing(&self) -> MissingOutput {
         match self {
             Self::Column { missing, .. } | Self::File { missing, .. } => *missing,
+        }
+    }
+
+    /// Path of the error that may stand in place of an output.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Self::Column { error, .. } | Self::File { error, .. } => error.as_deref(),
+        }
+    }
+
+    /// Path of the number of a row's trial, where the recording has an output for each trial.
+    pub fn trial(&self) -> Option<&str> {
+        match self {
+            Self::Column { .. } => None,
+            Self::File { trial, .. } => trial.as_deref(),
         }
     }
 

@@ -39,7 +39,17 @@ fn scorer(rubric: Value, labels: Value) -> RubricScorer {
 
 fn sample(id: &str, columns: Value, reference: Option<Value>) -> Sample {
     let Value::Object(columns) = columns else { panic!("columns are an object") };
-    Sample { row: 0, id: id.into(), input: None, reference, cluster: None, date: None, columns, metadata: Map::new() }
+    Sample {
+        row: 0,
+        id: id.into(),
+        input: None,
+        reference,
+        cluster: None,
+        date: None,
+        columns,
+        metadata: Map::new(),
+        only: None,
+    }
 }
 
 fn reply(text: impl Into<String>, finish: FinishReason) -> Result<Arc<Reply>, CallError> {

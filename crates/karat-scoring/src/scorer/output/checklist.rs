@@ -1,12 +1,12 @@
 //! The checks that a row holds for itself: a list of scorers, of which every one must pass.
 
-use karat_types::{Bound, Score, ScorerKind, ScorerSpec};
+use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::check::Check;
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
-use crate::scorer::{CellView, build};
 
 /// `assert` has no options: the checks are its reference.
 #[derive(Deserialize, JsonSchema, Default)]
@@ -18,69 +18,6 @@ impl Options for Checklist {
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         Ok(Box::new(self))
-    }
-}
-
-/// One check as a row writes it: the keys of a scorer, with `id` as its label.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Check {
-    id: Option<String>,
-    metric: String,
-    #[serde(default)]
-    with: Map<String, Value>,
-    output: Option<String>,
-    reference: Option<String>,
-    value: Option<Value>,
-    min: Option<Threshold>,
-    max: Option<Threshold>,
-    #[serde(default)]
-    not: bool,
-}
-
-/// A number, or a percentage.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Threshold {
-    Number(f64),
-    Share(String),
-}
-
-impl Threshold {
-    fn number(&self) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Share(text) => text.trim().strip_suffix('%')?.trim().parse::<f64>().ok().map(|share| share / 100.0),
-        }
-    }
-}
-
-impl Check {
-    fn label(&self) -> String {
-        let turned = if self.not { "not " } else { "" };
-        self.id.clone().unwrap_or_else(|| format!("{turned}{}", self.metric))
-    }
-
-    fn bound(&self) -> Bound {
-        let number = |limit: &Option<Threshold>| limit.as_ref().and_then(Threshold::number);
-        Bound { min: number(&self.min), max: number(&self.max), not: self.not }
-    }
-
-    fn score(self, cell: &CellView<'_>) -> Result<Score, String> {
-        let (id, bound) = (self.label(), self.bound());
-        let spec = ScorerSpec {
-            output: self.output.unwrap_or_else(|| "$".to_owned()),
-            reference: self.reference,
-            value: self.value,
-            bound,
-            ..ScorerSpec::new(id, ScorerKind::Metric { metric: self.metric, with: self.with })
-        };
-        let scorer = build(&spec).map_err(|error| error.problem)?;
-        let score = scorer.score(cell).pop().ok_or("it gives no score")?;
-        Ok(match score.number() {
-            Some(number) => Score::value(f64::from(u8::from(bound.passes(number)))),
-            None => score,
-        })
     }
 }
 
@@ -104,7 +41,7 @@ impl Metric for Checklist {
                 }
             };
             let label = check.label();
-            match check.score(given.cell) {
+            match check.ready().map(|check| check.verdict(given.cell)) {
                 Ok(Score::Value { value, .. }) => {
                     applies = true;
                     failed.extend((value < 1.0).then_some(label));
@@ -126,9 +63,11 @@ impl Metric for Checklist {
 
 #[cfg(test)]
 mod tests {
+    use karat_types::{Sample, ScorerSpec, Usage};
+    use serde_json::{Map, json};
+
     use super::*;
-    use karat_types::{Sample, Usage};
-    use serde_json::json;
+    use crate::scorer::{CellView, build};
 
     fn scored(output: &str, checks: Value) -> Score {
         let columns = json!({ "assert": checks });
@@ -141,6 +80,7 @@ mod tests {
             date: None,
             columns: columns.as_object().cloned().unwrap_or_default(),
             metadata: Map::new(),
+            only: None,
         };
         let spec = json!({
             "id": "assert", "kind": { "metric": { "metric": "assert" } }, "output": "$", "reference": "assert",
@@ -156,6 +96,7 @@ mod tests {
             cost: None,
             usage: Usage::default(),
             so_far: crate::scorer::ScoresSoFar::default(),
+            joined: None,
         };
         build(&spec).unwrap().score(&cell).pop().unwrap()
     }

@@ -64,21 +64,23 @@ pub(crate) struct Exact {
     normalize: bool,
     /// SQuAD's exact match: case, ASCII punctuation, the articles a, an, the and white space do not count.
     squad: bool,
+    /// It is enough that the output begins with the reference.
+    prefix: bool,
 }
 
 impl Options for Exact {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        let Self { ignore_case, trim, normalize, squad } = self;
-        Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad }))
+        let Self { ignore_case, trim, normalize, squad, prefix } = self;
+        Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad, prefix }))
     }
 }
 
 impl Metric for text::Exact {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let is_text = words_of_turn(given.output).is_some() && !given.reference.is_object();
-        if !is_text && (given.output.is_object() || given.output.is_array()) {
+        if !is_text && !self.prefix && (given.output.is_object() || given.output.is_array()) {
             return test(metrics::json::equal(given.output, given.reference));
         }
         best(given, |output, reference| if self.matches(output, reference) { 1.0 } else { 0.0 })
@@ -96,6 +98,22 @@ pub(crate) struct Contains {
     all: Vec<String>,
     /// At least one of these must be there, in place of the reference.
     any: Vec<String>,
+    /// How many phrases of the reference must be there.
+    need: Need,
+    /// A phrase that holds the whole output is there, too.
+    either: bool,
+    /// Case, ASCII punctuation, the articles a, an, the and white space do not count, as in SQuAD's exact match.
+    squad: bool,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Need {
+    /// Every one.
+    #[default]
+    All,
+    /// At least one.
+    Any,
 }
 
 /// The phrases that `contains` looks for.
@@ -121,22 +139,29 @@ impl Options for Contains {
 
 impl Metric for Phrases {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let Contains { ignore_case, all, any } = &self.options;
+        let Contains { ignore_case, all, any, need, either, squad } = &self.options;
         let output = text(given.output);
-        let contains = |need| text::Contains { ignore_case: *ignore_case, need };
+        let contains = |need| text::Contains { ignore_case: *ignore_case, need, squad: *squad, either: *either };
         let is_blank = given.reference.as_str().is_some_and(|phrase| phrase.trim().is_empty());
         let reference = if is_blank || !self.reference { Vec::new() } else { texts(given.reference) };
+        if reference.iter().any(|phrase| phrase.trim().is_empty()) {
+            return Score::unscored("a phrase is empty, and every text contains that");
+        }
+        let (alternatives, reference) = match need {
+            Need::Any => (reference, Vec::new()),
+            Need::All => (Vec::new(), reference),
+        };
         let wanted: Vec<Cow<'_, str>> =
             reference.into_iter().chain(all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();
-        if wanted.is_empty() && any.is_empty() {
+        if wanted.is_empty() && any.is_empty() && alternatives.is_empty() {
             return Score::not_applicable("no phrase to look for");
-        }
-        if wanted.iter().any(|phrase| phrase.trim().is_empty()) {
-            return Score::unscored("a phrase is empty, and every text contains that");
         }
         let missing = contains(text::Need::All).missing(&output, &wanted);
         if let [first, ..] = missing.as_slice() {
             return Score::value_because(0.0, format!("{first:?} is missing"));
+        }
+        if contains(text::Need::Any).matches(&output, &alternatives) == Some(false) {
+            return Score::value_because(0.0, "none of the reference's phrases is there");
         }
         match contains(text::Need::Any).matches(&output, any) {
             Some(false) => Score::value_because(0.0, "none of the phrases of `any` is there"),
@@ -184,16 +209,41 @@ impl Metric for Pattern {
     }
 }
 
-/// `levenshtein` has no options.
+/// Options of `levenshtein`.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Levenshtein {}
+pub(crate) struct Levenshtein {
+    /// `ratio`: 1 − edits ÷ longer length. `edits`: the number of edits, of which fewer are better.
+    unit: EditUnit,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum EditUnit {
+    #[default]
+    Ratio,
+    Edits,
+}
+
+/// The number of edits to the nearest reference.
+struct Edits;
+
+impl Metric for Edits {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let output = text(given.output);
+        let edits = texts(given.reference).into_iter().map(|reference| edit::levenshtein_distance(&output, &reference));
+        edits.min().map_or_else(no_reference, |edits| Score::value(edits as f64))
+    }
+}
 
 impl Options for Levenshtein {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(Pairwise(edit::levenshtein_ratio)))
+        Ok(match self.unit {
+            EditUnit::Ratio => Box::new(Pairwise(edit::levenshtein_ratio)),
+            EditUnit::Edits => Box::new(Edits),
+        })
     }
 }
 

@@ -21,9 +21,20 @@ const NAMED_VIOLATIONS: usize = 3;
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonSchema {
-    /// The schema.
+    /// The schema; `true` takes any JSON, but no text that holds none.
     #[schemars(extend("format" = "file"))]
     schema: Value,
+    /// `true`: an object or list anywhere within the text may satisfy the schema. `false`: the whole text must be one JSON
+    /// value. Without it, the text may hold the value in a fence or between words, where one is found.
+    amid: Option<bool>,
+}
+
+/// A schema, and the part of an output that must satisfy it.
+struct JsonWithin {
+    schema: json::JsonSchema,
+    /// True if the schema takes every value, so that only a text without JSON fails.
+    takes_any: bool,
+    within: Option<bool>,
 }
 
 impl Options for JsonSchema {
@@ -31,23 +42,46 @@ impl Options for JsonSchema {
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let schema = json::JsonSchema::new(&self.schema).map_err(|error| error.to_string())?;
-        Ok(Box::new(schema))
+        Ok(Box::new(JsonWithin { schema, takes_any: self.schema == Value::Bool(true), within: self.amid }))
     }
 }
 
-impl Metric for json::JsonSchema {
-    fn score(&self, given: &MetricInput<'_>) -> Score {
-        let output = match given.output {
-            Value::String(text) => match ladder::read(text, Expectation::Any) {
-                Ok((value, _)) => Cow::Owned(value),
-                Err(_) => Cow::Borrowed(given.output),
+impl JsonWithin {
+    /// The values of a text of which one must satisfy the schema; the error is the reason for a text without any.
+    fn candidates(&self, text: &str) -> Result<Vec<Value>, String> {
+        let whole = || serde_json::from_str::<Value>(text.trim());
+        match self.within {
+            Some(false) => whole().map(|value| vec![value]).map_err(|error| format!("the text is no JSON: {error}")),
+            Some(true) => match whole() {
+                Ok(value) => Ok(vec![value]),
+                Err(_) => Ok(json::values_within(text).collect()),
             },
-            other => Cow::Borrowed(other),
+            None => match ladder::read(text, Expectation::Any) {
+                Ok((value, _)) => Ok(vec![value]),
+                Err(error) if self.takes_any => Err(format!("the text holds no JSON: {error}")),
+                // A schema may be about the text itself.
+                Err(_) => Ok(vec![Value::from(text)]),
+            },
+        }
+    }
+}
+
+impl Metric for JsonWithin {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let candidates = match given.output {
+            Value::String(text) => match self.candidates(text) {
+                Ok(values) => Cow::Owned(values),
+                Err(why) => return Score::value_because(0.0, why),
+            },
+            other => Cow::Borrowed(std::slice::from_ref(other)),
         };
-        let violations = self.violations(&output);
-        if violations.is_empty() {
+        let Some(first) = candidates.first() else {
+            return Score::value_because(0.0, "the text holds no JSON object or list");
+        };
+        if candidates.iter().any(|value| self.schema.violations(value).is_empty()) {
             return test(true);
         }
+        let violations = self.schema.violations(first);
         let named: Vec<String> = violations.iter().take(NAMED_VIOLATIONS).map(ToString::to_string).collect();
         Score::value_because(0.0, named.join("; "))
     }

@@ -1,4 +1,6 @@
 mod evidence;
+#[allow(clippy::float_cmp, reason = "figures of few checks are exact")]
+mod imported;
 mod retrieval;
 #[allow(clippy::float_cmp, reason = "figures of few calls are exact")]
 mod tools;
@@ -20,6 +22,7 @@ fn sample(columns: Value, reference: Option<Value>) -> Sample {
         date: None,
         columns,
         metadata: Default::default(),
+        only: None,
     }
 }
 
@@ -62,6 +65,7 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
         cost: Money::from_usd(0.25),
         usage,
         so_far: ScoresSoFar { metrics: &metrics, scores: &scores },
+        joined: None,
     };
     let mut scores = built.score(&cell);
     assert_eq!(scores.len(), figures);
@@ -172,6 +176,7 @@ fn every_metric_scores_within_its_range() {
             json!("Yes, we're on track."),
             1.0,
         ),
+        (json!({"metric": "checks", "with": {"of": [{"metric": "length", "max": 1}]}}), json!("a"), 1.0),
         (
             json!({"metric": "assert", "value": [{"metric": "contains", "value": "a"}, {"metric": "length", "max": 1}]}),
             json!("ab"),
@@ -198,7 +203,7 @@ fn every_metric_scores_within_its_range() {
     let missing: Vec<_> =
         catalog.keys().filter(|name| !cases.iter().any(|(scorer, ..)| scorer["metric"] == **name)).collect();
     let missing: Vec<_> =
-        missing.into_iter().filter(|name| !["command", "http", "similarity"].contains(*name)).collect();
+        missing.into_iter().filter(|name| !["command", "given", "http", "similarity"].contains(*name)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
@@ -240,7 +245,8 @@ fn options_are_declared() {
     for (name, entry) in catalog() {
         let validator = jsonschema::validator_for(&entry.options).unwrap();
         assert!(!validator.is_valid(&json!({"no_such_option": 1})), "{name}");
-        let has_required = ["json_schema", "combine", "command", "http", "similarity"].contains(&name);
+        let has_required =
+            ["json_schema", "checks", "combine", "command", "given", "http", "similarity"].contains(&name);
         assert!(has_required || validator.is_valid(&json!({})), "{name}");
     }
     assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");
@@ -392,6 +398,7 @@ fn an_unknown_price_does_not_apply() {
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
+        joined: None,
     };
     assert_eq!(built.score(&cell), [Score::not_applicable("the price is unknown")]);
 }
@@ -426,6 +433,7 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
+        joined: None,
     };
     Ok(scorer.score(&view))
 }

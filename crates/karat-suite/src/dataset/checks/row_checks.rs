@@ -9,7 +9,8 @@ use karat_types::{
 };
 use serde_json::{Map, Value};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Entry};
+use crate::decode::scorers::nested::{CHECKS, CHECKS_OF};
 use crate::diagnostics::nearest::nearest;
 
 /// The column that holds them where the suite names none.
@@ -27,6 +28,18 @@ const ASK: &str = "Decide whether the output meets every requirement that is lis
 
 const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
 
+/// The key of a check's weight in a mean.
+const WEIGHT: &str = "weight";
+
+/// The part of a check in the list that it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weighting {
+    /// It passes or fails for itself.
+    None,
+    /// It counts in a weighted mean.
+    Weighted,
+}
+
 /// The message and the hint.
 type CheckProblem = (String, Option<String>);
 
@@ -43,10 +56,40 @@ pub(crate) struct RowChecks {
 struct Metric {
     /// True if it is pass/fail of itself.
     binary: bool,
-    /// True if it asks a service or a program, which rows must not name.
-    outside: bool,
+    /// The reason why rows must not name it, if there is one.
+    refusal: Option<Refusal>,
+    /// True if its score is a share, a pass or a fail.
+    is_share: bool,
     /// Options that replace the reference of a metric that needs one.
     reference_unless: Option<Vec<String>>,
+}
+
+/// The reason why a metric cannot be part of a row.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    /// It asks a service or a program.
+    Outside,
+    /// It asks a model for vectors.
+    Embeds,
+    /// It reads a file.
+    Joins,
+}
+
+impl Refusal {
+    fn of(entry: &Entry) -> Option<Self> {
+        [(entry.outside, Self::Outside), (entry.embeds, Self::Embeds), (entry.joins, Self::Joins)]
+            .into_iter()
+            .find_map(|(applies, refusal)| applies.then_some(refusal))
+    }
+
+    /// The reason, and the hint.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Outside => ("it calls a service or a program", "rows cannot call services or run programs"),
+            Self::Embeds => ("it asks a model for vectors", "rows cannot call models"),
+            Self::Joins => ("it reads a file", "rows cannot name files"),
+        }
+    }
 }
 
 impl RowChecks {
@@ -54,7 +97,8 @@ impl RowChecks {
         let metrics = catalog.metrics.iter().map(|(name, entry)| {
             let metric = Metric {
                 binary: entry.binary,
-                outside: entry.outside,
+                refusal: Refusal::of(entry),
+                is_share: entry.verdicts || entry.range == Some((0.0, 1.0)),
                 reference_unless: entry.reference_unless.clone(),
             };
             (name.clone(), metric)
@@ -144,8 +188,8 @@ impl RowChecks {
         ScorerSpec::new(format!("{COLUMN}.{JUDGED}"), kind)
     }
 
-    /// Checks a row's own. `has_reference`: whether the row holds something to compare with.
-    pub fn check(&self, row: &Value, has_reference: bool) -> Result<(), CheckProblem> {
+    /// Checks a row's own list. `has_reference`: whether the row holds something to compare with.
+    pub fn check_row(&self, row: &Value, has_reference: bool) -> Result<(), CheckProblem> {
         match self.path.first(row) {
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
@@ -166,11 +210,14 @@ impl RowChecks {
         if let Some(rubric) = check.get(RUBRIC) {
             return requirement(check, rubric);
         }
-        if let Some(key) = check.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err((
-                format!("unknown key `{key}` in a check of `assert`"),
-                did_you_mean(key, KEYS.iter().copied()),
-            ));
+        self.check(check, has_reference, Weighting::None)
+    }
+
+    /// Checks one check of a row's list, or of a list within it.
+    fn check(&self, check: &Map<String, Value>, has_reference: bool, weighting: Weighting) -> Result<(), CheckProblem> {
+        let keys = || KEYS.iter().copied().chain((weighting == Weighting::Weighted).then_some(WEIGHT));
+        if let Some(key) = check.keys().find(|key| !keys().any(|known| known == key.as_str())) {
+            return Err((format!("unknown key `{key}` in a check of `assert`"), did_you_mean(key, keys())));
         }
         let Some(metric) = check.get("metric").and_then(Value::as_str) else {
             return Err(("a check in `assert` needs `metric`".to_owned(), None));
@@ -179,19 +226,54 @@ impl RowChecks {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
-        if known.outside {
-            let hint = "make it a scorer of the suite: rows cannot call services or run programs".to_owned();
-            return Err((
-                format!("`{metric}` is not allowed in `assert`: it calls a service or a program"),
-                Some(hint),
-            ));
+        if let Some((reason, hint)) = known.refusal.map(Refusal::words) {
+            let hint = format!("make it a scorer of the suite: {hint}");
+            return Err((format!("`{metric}` is not allowed in `assert`: {reason}"), Some(hint)));
         }
         if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
             let hint = "add `value` to the check, or a reference to the row".to_owned();
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
         }
-        decides(metric, known.binary, check)
+        if metric == CHECKS {
+            self.list(check, has_reference)?;
+        }
+        match weighting {
+            Weighting::Weighted if known.is_share => Ok(()),
+            _ => decides(metric, known.binary, check),
+        }
     }
+
+    /// Checks the list of a weighted mean.
+    fn list(&self, checks: &Map<String, Value>, has_reference: bool) -> Result<(), CheckProblem> {
+        let of = checks.get("with").and_then(|with| with.get(CHECKS_OF)).and_then(Value::as_array);
+        let Some(items) = of.filter(|items| !items.is_empty()) else {
+            let hint = "write `with: { of: [ { metric: …, weight: 2 } ] }`".to_owned();
+            return Err((format!("`{CHECKS}` in `assert` needs a list of checks"), Some(hint)));
+        };
+        let mut total = 0.0;
+        for item in items {
+            let Value::Object(check) = item else {
+                return Err((format!("a check of `{CHECKS}` must be a map"), None));
+            };
+            if check.contains_key(RUBRIC) {
+                let hint = format!("put the rubric beside `{CHECKS}`");
+                return Err((format!("`{CHECKS}` cannot hold a rubric: a judge decides it later"), Some(hint)));
+            }
+            total += weight(check)?;
+            self.check(check, has_reference, Weighting::Weighted)?;
+        }
+        if total <= 0.0 {
+            return Err((format!("every check of `{CHECKS}` has the weight 0, so they have no mean"), None));
+        }
+        Ok(())
+    }
+}
+
+/// The weight of a check in a mean.
+fn weight(check: &Map<String, Value>) -> Result<f64, CheckProblem> {
+    let Some(given) = check.get(WEIGHT) else { return Ok(1.0) };
+    let number = given.as_f64().filter(|weight| *weight >= 0.0);
+    number.ok_or_else(|| (format!("`{WEIGHT}` must be a number of at least 0, not {given}"), None))
 }
 
 /// A check for a judge is one requirement in words.

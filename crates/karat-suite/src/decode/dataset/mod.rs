@@ -25,6 +25,7 @@ use crate::dataset::columns::ColumnKind;
 use crate::dataset::columns::earlier_values::EarlierValues;
 use crate::dataset::date;
 use crate::dataset::draw::{Draw, GroupKey};
+use crate::dataset::only::KnownSystems;
 use crate::dataset::source::Format;
 use crate::dataset::{Dataset, DatasetSource, Role, Roles, RowRedaction, RowSchema, aliases, plain};
 use crate::diagnostics::nearest::suggestion;
@@ -86,6 +87,7 @@ impl Decoder<'_> {
             source,
             roles,
             asserts,
+            systems: KnownSystems::default(),
             turns: Vec::new(),
             columns,
             row_schema,

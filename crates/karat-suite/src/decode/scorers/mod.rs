@@ -2,12 +2,14 @@
 //!
 //! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics, with `counted.rs` (dimensions that are shares of
 //!   a list) and `ready_rubric.rs` (rubrics of the catalogue)
+//! - `nested.rs`: metrics whose options are more than values: lists of checks, and files whose rows are joined with cells
 //! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read; `stored_outputs.rs`: the same, by the
 //!   outputs of the last run
 //! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
 
 mod counted;
 pub(crate) mod labels;
+pub(crate) mod nested;
 pub(crate) mod output_fields;
 mod ready_rubric;
 pub(crate) mod rubric;
@@ -150,14 +152,18 @@ impl Decoder<'_> {
         if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
             self.pending.push(names::PendingName::of_metric(metric.text()?, metric.place.clone()));
         }
-        let (schema, binary, embeds) = (entry.options.clone(), entry.binary, entry.embeds);
+        let (schema, binary, embeds, joins) = (entry.options.clone(), entry.binary, entry.embeds, entry.joins);
         let bounded = node.field("min").is_some() || node.field("max").is_some();
         if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
             self.problems
                 .error(&not.place, format!("`not` swaps pass and fail, but `{}` gives a number", metric.text()?))
                 .hint("add `min` or `max`");
         }
-        let mut with = self.options(node.field("with"), &schema);
+        let mut with = match node.field("with") {
+            Some(with) if joins => self.join_options(with),
+            Some(with) if metric.text() == Some(nested::CHECKS) => self.check_list(node, with, registry),
+            with => self.options(with, &schema),
+        };
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
             with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
         }

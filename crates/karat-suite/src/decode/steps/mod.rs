@@ -1,11 +1,13 @@
 //! Decoding of one step: files are read, templates compiled, defaults filled in.
 //!
-//! - here: prompt and recorded steps, and the keys that all steps have; `outside.rs`: http and command steps, services
+//! - here: prompt steps, and the keys that all steps have; `outside.rs`: http and command steps, services;
+//!   `recorded.rs`: recorded steps, and files whose rows are joined with samples
 //! - `turns.rs`: `messages` of a prompt; `agent.rs`: agents; `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
 
 mod agent;
 pub(crate) mod meter;
 pub(crate) mod outside;
+pub(crate) mod recorded;
 pub(crate) mod turns;
 pub(crate) mod variants;
 
@@ -13,12 +15,11 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, ChunkSize, ChunkSpec, FilePath, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, PromptSpec,
-    PromptTurn, RecordedSpec, Requires, Role, StepSpec, TakeSpec, UnreadableOutput,
+    Action, ChunkSize, ChunkSpec, MergeHow, MergeSpec, ParseAs, ParseSpec, PromptSpec, PromptTurn, Requires, Role,
+    StepSpec, TakeSpec,
 };
 
 use super::{Decoder, integer_at, word_at};
-use crate::files::{RowPath, join};
 use crate::registry::Registry;
 use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
@@ -258,116 +259,6 @@ impl Decoder<'_> {
                 .error(&at, "the first step has no `output` to read")
                 .hint("`output` is the output of the previous step");
         }
-    }
-
-    fn recorded_step(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
-        let missing = word_at::<MissingOutput>(node, "missing").unwrap_or_default();
-        let broken = word_at::<UnreadableOutput>(node, "broken").unwrap_or_default();
-        let column = node.text_of("column").map(str::to_owned);
-        let start = Position { index: 0, has_output: true, is_chunked: false };
-        let Some(from) = node.main("from") else {
-            let Some(column) = column else {
-                self.problems.error(&node.place, "a recorded step needs `from` or `column`");
-                return None;
-            };
-            if let Some(by) = node.field("by") {
-                self.problems.error(&by.place, "`by` needs `from`: it finds a row in that file");
-            }
-            if let Some(at) = node.field("column") {
-                self.require_match(at);
-            }
-            reads.push(column_name(&column));
-            return Some(RecordedSpec::Column { column, missing, broken });
-        };
-        let template = self.row_path(from)?;
-        let compiled = RowPath::compile(&template).ok()?;
-        let text = from.text().unwrap_or_default();
-        names::check(compiled.reads(), text, &from.place, names::ROW, &mut self.pending, &mut self.problems);
-        reads.extend(compiled.reads().iter().cloned());
-        let by = match node.field("by") {
-            Some(by) => Some(self.template(by, names::ROW, start, reads)?),
-            None if compiled.reads().is_empty() => {
-                reads.push("sample.id".to_owned());
-                Some("{{ sample.id }}".to_owned())
-            }
-            None => None,
-        };
-        let identity = match compiled.reads().is_empty() {
-            true => self.recording(from)?,
-            false => {
-                self.fixed_folder(from, compiled.folder())?;
-                text.to_owned()
-            }
-        };
-        self.recordings.insert(template.clone(), identity);
-        Some(RecordedSpec::File { from: template, by, column, missing, broken })
-    }
-
-    /// The identity of a recording in one file or folder: its content. `missing` is about single outputs: if the
-    /// whole recording is absent, the path is wrong.
-    fn recording(&mut self, from: &Node) -> Option<String> {
-        let path = self.path(from)?;
-        match self.files.read(&path) {
-            Ok(bytes) => Some(blake3::hash(&bytes).to_hex().to_string()),
-            Err(_) if self.files.list(&path).is_ok() => Some(self.folder_digest(&path)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.no_recording(from, &format!("there is no file or folder {path}"), &path);
-                None
-            }
-            Err(error) => {
-                self.unreadable(from, &path, &error);
-                None
-            }
-        }
-    }
-
-    /// Reports a missing folder of per-row files, if its path is the same for every row.
-    fn fixed_folder(&mut self, from: &Node, folder: &str) -> Option<()> {
-        if self.files.list(folder).is_ok() {
-            return Some(());
-        }
-        self.no_recording(from, &format!("there is no file or folder {folder}"), folder);
-        None
-    }
-
-    fn no_recording(&mut self, from: &Node, what: &str, path: &str) {
-        let near = self.nearest_file(path);
-        self.problems
-            .error(&from.place, format!("{what}, so every output of this step would be missing"))
-            .hint("create it, or correct the path; `missing` only covers single outputs")
-            .maybe_hint(near);
-    }
-
-    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file
-    /// cannot be read is the error of the sample that wants it.
-    fn folder_digest(&self, path: &str) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut add = |name: &str, bytes: &[u8]| {
-            for part in [name.as_bytes(), bytes] {
-                hasher.update(&(part.len() as u64).to_le_bytes());
-                hasher.update(part);
-            }
-        };
-        let read = |name: &str| self.files.read_path(&FilePath::beneath(path, name));
-        for name in self.children(path) {
-            match read(&name) {
-                Ok(bytes) => add(&name, &bytes),
-                Err(_) => {
-                    for inner in self.children(&join(path, &name)) {
-                        let below = format!("{name}/{inner}");
-                        add(&below, &read(&below).unwrap_or_default());
-                    }
-                }
-            }
-        }
-        hasher.finalize().to_hex().to_string()
-    }
-
-    /// The sorted names of the entries of a folder; none where it is none.
-    fn children(&self, path: &str) -> Vec<String> {
-        let mut names = self.files.list(path).unwrap_or_default();
-        names.sort_unstable();
-        names
     }
 
     fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {

@@ -98,12 +98,11 @@ fn dimensions(plan: &PlanHeader) -> String {
 
 /// Returns the lines of cells and judgments.
 fn work(estimate: &Estimate, reasons: &ReuseReasons) -> String {
-    let failing = match estimate.failing {
-        0 => String::new(),
-        failing => format!(", {failing} fail before any call"),
-    };
+    let some = |count: u64, what: &str| if count == 0 { String::new() } else { format!(", {count} {what}") };
+    let left_out = some(estimate.left_out, "left out by `only`");
+    let failing = some(estimate.failing, "fail before any call");
     format!(
-        "cells: {} to run{}, {} cached or recorded, {} skipped by conditions{failing}\njudgments: {} to make{}, {} cached\n",
+        "cells: {} to run{}, {} cached or recorded, {} skipped by conditions{left_out}{failing}\njudgments: {} to make{}, {} cached\n",
         estimate.fresh,
         reason_list(&reasons.outputs),
         estimate.reused,

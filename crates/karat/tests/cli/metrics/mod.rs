@@ -1,3 +1,4 @@
-//! Metrics that ask somebody outside: models that make vectors.
+//! Metrics that need more than an output: vectors of a model (`similarity`), results of other tools (`other_tools`).
 
+mod other_tools;
 mod similarity;

@@ -1,0 +1,78 @@
+//! The files whose rows scorers join with cells: another tool's scores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use karat_scoring::scorer::{JoinedRows, RowJoin, Scorer};
+use karat_suite::RowPath;
+use karat_text::template::{Context, Template};
+use karat_types::{CallErrorCode, FileRow, FileTrial};
+use serde_json::Value;
+
+use crate::EngineError;
+use crate::cell::files::RecordedFiles;
+
+/// The joins of a plan's scorers, with their templates compiled.
+#[derive(Default)]
+pub(crate) struct Joins(BTreeMap<RowJoin, JoinTemplates>);
+
+struct JoinTemplates {
+    from: RowPath,
+    by: Option<Template>,
+}
+
+impl Joins {
+    /// Compiles the joins of scorers.
+    ///
+    /// # Errors
+    /// A template cannot be compiled.
+    pub fn of<'s>(scorers: impl IntoIterator<Item = &'s dyn Scorer>) -> Result<Self, EngineError> {
+        let joins = scorers.into_iter().flat_map(Scorer::joins).map(|join| {
+            let wrong = |error| EngineError::Plan(format!("the file {}: {error}", join.from));
+            let from = RowPath::compile(&join.from).map_err(wrong)?;
+            let by = join.by.as_deref().map(Template::compile).transpose().map_err(wrong)?;
+            Ok((join, JoinTemplates { from, by }))
+        });
+        joins.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The names that their templates read.
+    pub fn reads(&self) -> BTreeSet<&String> {
+        self.0
+            .values()
+            .flat_map(|join| join.from.reads().iter().chain(join.by.iter().flat_map(|by| by.reads())))
+            .collect()
+    }
+}
+
+/// The joined rows of one cell.
+pub(crate) struct CellRows<'a> {
+    pub joins: &'a Joins,
+    pub files: &'a RecordedFiles,
+    /// The names that templates see.
+    pub context: Context,
+    /// The trial, from 0.
+    pub trial: u32,
+}
+
+impl fmt::Debug for CellRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CellRows").field("trial", &self.trial).finish_non_exhaustive()
+    }
+}
+
+impl JoinedRows for CellRows<'_> {
+    fn row(&self, join: &RowJoin) -> Result<Value, String> {
+        let templates = self.joins.0.get(join).ok_or("this file is not in the plan; this is a bug in karat")?;
+        let path = templates.from.render(&self.context).map_err(|error| format!("`from`: {error}"))?;
+        let id = templates.by.as_ref().map(|by| by.render(&self.context)).transpose();
+        let id = id.map_err(|error| format!("`by`: {error}"))?;
+        let trial = join.trial.as_ref().map(|at| FileTrial::of_cell(at, self.trial));
+        let row = id.map(|id| FileRow { id, trial });
+        let reply = self.files.read(&path, row.as_ref()).map_err(|error| match (error.code, &row) {
+            (CallErrorCode::NotFound, Some(row)) => format!("there is no {row} of {path}"),
+            _ => error.message,
+        })?;
+        serde_json::from_str(&reply.text).map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
+    }
+}
