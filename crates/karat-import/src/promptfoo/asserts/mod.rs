@@ -7,6 +7,8 @@
 
 mod judged;
 mod metrics;
+#[cfg(test)]
+mod tests;
 mod unsupported;
 
 use std::collections::BTreeSet;

@@ -5,6 +5,8 @@
 //! which they were completed.
 
 pub(super) mod file;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
