@@ -85,6 +85,9 @@ pub enum AppError {
     /// Results of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// A file of another tool cannot be read.
+    #[error(transparent)]
+    ForeignFile(#[from] karat_import::ImportError),
     /// A token cannot be created or found.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -133,6 +136,7 @@ impl AppError {
             Self::Annotate(error) => error.hint(),
             Self::Golden(error) => error.hint(),
             Self::Import(error) => error.hint(),
+            Self::ForeignFile(error) => error.hint().map(str::to_owned),
             Self::Token(error) => error.hint(),
             Self::Service(error) => error.hint(),
             Self::File(error) => error.hint.clone(),

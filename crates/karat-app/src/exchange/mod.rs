@@ -1,14 +1,16 @@
 //! Results and prices of other tools and of people.
 //!
-//! - `import` makes a suite of a span snapshot; `snapshot_check` computes its figures again.
+//! - `suite_import` makes suites of other tools' files.
+//! - `span_snapshot` makes a suite of a span snapshot; `snapshot_check` computes its figures again.
 //! - `manual_outputs` makes a suite of outputs that people produced by hand.
 //! - `prices` adds prices to the known models.
 //! - `traces` keeps what applications send.
 //! - `annotate` exports outputs to label, and joins the labels.
 
 pub(crate) mod annotate;
-pub(crate) mod import;
 pub(crate) mod manual_outputs;
 pub(crate) mod prices;
 pub(crate) mod snapshot_check;
+pub(crate) mod span_snapshot;
+pub(crate) mod suite_import;
 pub(crate) mod traces;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::analyse::baseline::findings;
 use crate::error::Bug;
-use crate::exchange::import::read;
+use crate::exchange::span_snapshot::read;
 use crate::{App, AppError};
 
 /// The analysis of the preset `spans` that has a snapshot's summary figures.

@@ -26,10 +26,19 @@ pub struct ImportArgs {
     /// Id of the run that holds the results [default: the file's name, if no run has it]
     #[arg(long, value_name = "ID")]
     pub run_id: Option<String>,
+    /// Exit with 1 if anything of the file is not carried over
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImportKindArg {
+    /// Config of promptfoo, or the `results.json` it wrote
+    Promptfoo,
+    /// Eval of OpenAI's hosted service with its runs, or a JSONL of results from its dashboard
+    OpenaiEvals,
+    /// Logs of Inspect: `.eval`, `.json` or a folder of them
+    Inspect,
     /// Snapshot of a span evaluation
     SpanSnapshot,
     /// Folder of claims that people copied from a chat window

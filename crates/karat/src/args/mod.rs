@@ -149,7 +149,7 @@ pub enum Command {
     /// Check a dataset, or fetch its missing files
     #[command(subcommand)]
     Dataset(DatasetCommand),
-    /// Create a suite from another tool's results
+    /// Create a suite from files of another tool
     Import(ImportArgs),
     /// Export the cells of a run as JSON lines, CSV or JUnit XML
     Export(ExportArgs),

@@ -235,6 +235,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "import",
         &[
+            ("karat import promptfoo promptfooconfig.yaml", "Create a suite from a config; nothing is run"),
+            ("karat import inspect logs/run.eval", "Create a suite from logs and score their outputs, offline"),
             ("karat import span-snapshot snapshot.json", "Create a suite from a snapshot and run it, offline"),
             ("karat import manual-baseline chats -o manual", "Create a suite from claims of a chat window"),
         ],

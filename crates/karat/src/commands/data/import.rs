@@ -1,13 +1,14 @@
 //! `karat import`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use karat_app::{Execution, Invocation, count_noun};
+use karat_app::{ImportKind, count_noun};
 use karat_types::Exit;
 
-use crate::args::{ImportArgs, ImportKindArg, OutputArgs, ProgressArgs};
-use crate::commands::everyday::run;
-use crate::commands::{CommandContext, run_output};
+use crate::args::{ImportArgs, ImportKindArg};
+use crate::commands::CommandContext;
+use crate::commands::data::recorded::{run_id, run_recorded, suite_folder};
+use crate::commands::data::suite_import;
 use crate::failure::Failure;
 
 /// Maximum number of differing or unknown figures that are listed.
@@ -15,6 +16,9 @@ const LISTED: usize = 10;
 
 pub fn import(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     match args.kind {
+        ImportKindArg::Promptfoo => suite_import::import(context, ImportKind::Promptfoo, args),
+        ImportKindArg::OpenaiEvals => suite_import::import(context, ImportKind::OpenaiEvals, args),
+        ImportKindArg::Inspect => suite_import::import(context, ImportKind::Inspect, args),
         ImportKindArg::SpanSnapshot => span_snapshot(context, args),
         ImportKindArg::ManualBaseline => manual_baseline(context, args),
     }
@@ -24,10 +28,7 @@ pub fn import(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, F
 fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = suite_folder(args);
-    let run_id = match &args.run_id {
-        Some(id) => Some(id.clone()),
-        None => context.app.free_run_id(&name)?,
-    };
+    let run_id = run_id(context, args, &name)?;
     let imported = context.app.import_span_snapshot(&args.file, &folder)?;
     let suite = imported.suite.display().to_string();
     context.printer.say(&format!(
@@ -35,20 +36,9 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
         count_noun(imported.samples as u64, "sample"),
         imported.without_verdict
     ));
-    let invocation = Invocation::of(suite);
-    let loaded = context.app.load(&invocation)?;
-    let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
-    let end = context.app.run(loaded.plan, &invocation, execution)?;
-    let output = OutputArgs { output_dir: None, format: Vec::new(), outputs: None, layout: None };
-    run::finish(context, &end, &output, false)?;
+    let end = run_recorded(context, &suite, run_id)?;
     print_differences(context, &args.file, &end.run)?;
     Ok(end.exit())
-}
-
-/// Returns the folder that the suite is written into.
-fn suite_folder(args: &ImportArgs) -> PathBuf {
-    let name = args.file.file_stem().unwrap_or_default();
-    args.output_dir.clone().unwrap_or_else(|| Path::new("imported").join(name))
 }
 
 /// Creates the suite without running it: its judges may cost something.
