@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use serde_saphyr::options::MergeKeyPolicy;
 
 use crate::error::ImportError;
 
@@ -150,7 +151,9 @@ impl Source {
     /// A YAML or JSON file.
     pub fn yaml(&self, path: &Path) -> Result<Value, ImportError> {
         let text = self.text(path)?;
-        serde_saphyr::from_str(&text).map_err(|error: serde_saphyr::Error| {
+        // As the tools' own readers do: `no` and `y` are texts, `<<` merges.
+        let options = serde_saphyr::options! { merge_keys: MergeKeyPolicy::Merge, strict_booleans: true };
+        serde_saphyr::from_str_with_options(&text, options).map_err(|error: serde_saphyr::Error| {
             let line = error.location().map_or(1, |location| location.line() as usize);
             let problem = error.without_snippet().to_string();
             let problem = problem.lines().next().unwrap_or_default();
