@@ -126,11 +126,15 @@ impl Translator {
         let close = if open == "{{" { "}}" } else { "%}" };
         let tokens = tokens(inner)?;
         self.out.push_str(open);
+        // `{{x}}` gets the spaces that templates of a suite have.
+        let is_tight = |char: Option<char>| char.is_some_and(|char| !char.is_whitespace() && char != '-');
+        self.out.extend(is_tight(inner.chars().next()).then_some(' '));
         if open == "{{" {
             self.expression(&tokens)?;
         } else {
             self.statement(&tokens)?;
         }
+        self.out.extend(is_tight(inner.chars().last()).then_some(' '));
         self.out.push_str(close);
         Ok(())
     }
@@ -328,7 +332,7 @@ mod tests {
     fn variables_become_columns() {
         for (source, expected) in [
             ("no marks } here", "no marks } here"),
-            ("{{ x }} and {{y}}", "{{ sample.x }} and {{sample.y}}"),
+            ("{{ x }} and {{y}}", "{{ sample.x }} and {{ sample.y }}"),
             ("{{ a.b['x'].c }}", "{{ sample.a.b['x'].c }}"),
             ("{{ text | upper }}", "{{ sample.text | upper }}"),
             ("{{ text | safe }}!", "{{ sample.text }}!"),

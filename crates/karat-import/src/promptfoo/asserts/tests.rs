@@ -149,7 +149,7 @@ fn other_types_are_dropped_by_name() {
     let imported = imported(json!({"assert": asserts}));
     let row = row(&imported);
     assert_eq!(row["assert"], json!([]));
-    assert_eq!(row["metadata"]["unchecked"], json!(types));
+    assert_eq!(row["metadata"]["unchecked"], json!(types.to_vec()));
     let dropped: Vec<&str> = imported.report.dropped.iter().map(|it| it.construct.as_str()).collect();
     assert_eq!(dropped, types);
     let near = imported.report.dropped.iter().find(|it| it.construct == "contain-any").unwrap();
@@ -253,7 +253,7 @@ fn questions_are_scorers() {
     assert_eq!(row["_named"], "names Paris");
     assert_eq!(row["_factuality"], "It is Paris");
     assert_eq!(row["assert"], json!([{"rubric": {"ask": "is short"}}]));
-    assert_eq!(imported.dropped(), [("provider", "tests[0].assert[6].provider", 0)]);
+    assert_eq!(imported.dropped(), [("provider", "tests[0].assert[6].provider", 1)]);
     assert_eq!(imported.suite()["judges"], json!(["openai:gpt-5"]));
 }
 

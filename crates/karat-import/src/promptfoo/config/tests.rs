@@ -375,7 +375,7 @@ fn other_files_are_refused() {
         ("config.json", &deep, "recursion limit", None),
         ("config.yaml", "- a\n", "holds no map", None),
         ("config.yaml", "model: x\n", "has none of the keys", Some("promptfooconfig.yaml")),
-        ("config.yaml", "prompts: ['file://../x.txt']", "outside of its folder", Some("only those below")),
+        ("config.yaml", "prompts: ['file://../../../../../etc/passwd']", "outside of its folder", Some("only those below")),
         ("config.yaml", "prompts: ['file:///etc/passwd']", "outside of its folder", None),
         ("config.yaml", "prompts: [a]\ntests: none.csv", "cannot be read", None),
         ("config.yaml", "prompts: [a]\ntests: 'file://*.csv'", "but there is none", Some("check the pattern")),

@@ -21,7 +21,7 @@ use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars};
 use crate::promptfoo::files;
 use crate::promptfoo::nunjucks::column_name;
 use crate::promptfoo::rows::{ColumnRoles, fill_in, with_metadata};
-use crate::promptfoo::values::{number_of, text_of};
+use crate::promptfoo::values::{number, number_of, text_of};
 use crate::recorded::{Output, Recording, Sample, TokenUse};
 use crate::report::{Figure, ImportReport, Shape};
 use crate::source::Source;
@@ -29,6 +29,9 @@ use crate::source::Source;
 /// Scores of every output.
 const SUCCESS: &str = "success";
 const SCORE: &str = "score";
+
+/// The reason of an assert that passes, which says nothing.
+const PASSED: &str = "Assertion passed";
 
 /// Address of the test cases of results: they all stand for one place.
 const TEST_CASE: &str = "results[*].testCase";
@@ -204,7 +207,7 @@ impl<'a> Results<'a> {
         }
         let named = result.get("namedScores").or_else(|| grading.get("namedScores")).and_then(Value::as_object);
         for (name, score) in named.into_iter().flatten() {
-            output.scores.push((name.clone(), json!(number_of(score))));
+            output.scores.push((name.clone(), json!(number_of(score).map(number))));
         }
         let vars = case.get("vars").and_then(Value::as_object).cloned().unwrap_or_default();
         let row = RowVars { vars: &vars, judge: None };
@@ -219,7 +222,7 @@ impl<'a> Results<'a> {
                 continue;
             }
             let score = component.get("score").and_then(number_of);
-            let reason = component.get("reason").and_then(Value::as_str).map(str::to_owned);
+            let reason = component.get("reason").and_then(Value::as_str).filter(|reason| *reason != PASSED).map(str::to_owned);
             match others.iter_mut().find(|(known, ..)| known == name) {
                 Some((_, scores, _)) => scores.extend(score),
                 None => others.push((name.to_owned(), score.into_iter().collect(), reason)),

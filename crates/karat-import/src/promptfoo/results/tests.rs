@@ -155,7 +155,7 @@ fn other_results_are_refused() {
     for (name, text, problem) in [
         ("r.json", r#"{"results": {"version": 2, "results": [], "table": {}}}"#, "in version 2 of the format"),
         ("r.json", r#"{"results": {"table": {"head": {}}}}"#, "in version 1 of the format"),
-        ("r.json", r#"{"results": [1]}"#, "does not look like results"),
+        ("r.json", r#"{"results": "x"}"#, "does not look like results"),
         ("r.json", r#"{"results": {"version": 3, "prompts": [], "results": []}}"#, "holds no results"),
         ("r.json", r#"{"results": {"version": 3, "prompts": [], "results": [{}]}}"#, "without `testIdx`"),
         ("r.json", r#"{"results": {"version": 3, "results": [{"#, "r.json:1: is not valid JSON"),

@@ -90,8 +90,13 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 4] =
-    ["README.md", "docs/start/tutorial.md", "docs/guides/daily-documents.md", "docs/guides/reports.md"];
+pub const EXECUTED: [&str; 5] = [
+    "README.md",
+    "docs/start/tutorial.md",
+    "docs/guides/coming-from-promptfoo.md",
+    "docs/guides/daily-documents.md",
+    "docs/guides/reports.md",
+];
 
 /// PE-36: a code block that no test runs or checks is marked `no-run`.
 #[test]
