@@ -1,7 +1,8 @@
 //! Files of other evaluation tools as suites (IO-01 to IO-09).
 //!
-//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`. `recorded` makes a suite of outputs and scores.
-//! - `source` reads files below the imported one's folder; `draft` writes the suite's files; `suite` is the suite.
+//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`. `testsets` those of ragas and
+//!   deepeval. `recorded` makes a suite of outputs and scores.
+//! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
 //! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
 //!   templates in texts of the source.
 //!
@@ -18,7 +19,7 @@ mod promptfoo;
 mod recorded;
 mod report;
 mod source;
-mod suite;
+mod testsets;
 
 use std::path::Path;
 
@@ -37,6 +38,10 @@ pub enum ImportKind {
     OpenaiEvals,
     /// Logs of Inspect.
     Inspect,
+    /// A test set of ragas.
+    Ragas,
+    /// A test set of deepeval.
+    Deepeval,
 }
 
 impl ImportKind {
@@ -46,6 +51,8 @@ impl ImportKind {
             Self::Promptfoo => "promptfoo",
             Self::OpenaiEvals => "openai-evals",
             Self::Inspect => "inspect",
+            Self::Ragas => "ragas",
+            Self::Deepeval => "deepeval",
         }
     }
 }
@@ -62,6 +69,8 @@ pub fn import(kind: ImportKind, file: &Path, into: &Path) -> Result<ImportReport
         ImportKind::Promptfoo => promptfoo::import(&source, &mut draft)?,
         ImportKind::OpenaiEvals => openai::import(&source, &mut draft)?,
         ImportKind::Inspect => inspect::import(&source, &mut draft)?,
+        ImportKind::Ragas => testsets::import_ragas(&source, &mut draft)?,
+        ImportKind::Deepeval => testsets::import_deepeval(&source, &mut draft)?,
     }
     draft.report.source.blake3 = source.hash()?;
     draft.finish()

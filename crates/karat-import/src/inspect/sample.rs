@@ -89,13 +89,13 @@ fn read_output(entry: &Entry, id: &str, resolved: &impl Fn(&Value) -> Value, dro
     }
     let error = part("error").get("message").map(|message| message.as_str().unwrap_or("error").trim().to_owned());
     let error = error.map(|error| if error.is_empty() { "error".to_owned() } else { error });
-    let (scores, reasons) = read_scores(part("scores"), resolved, drops);
+    let ScoresAndReasons { values: scores, reasons } = read_scores(part("scores"), resolved, drops);
     let (usage, cost_usd) = read_usage(part("model_usage"));
     Output {
         sample: id.to_owned(),
         trial: part("epoch").as_u64().and_then(|epoch| u32::try_from(epoch).ok()).unwrap_or(1).max(1),
         output: if error.is_some() && content.text.is_empty() { Value::Null } else { Value::String(content.text) },
-        reasoning: content.reasoning,
+        beside: content.reasoning.map(|reasoning| ("reasoning", Value::String(reasoning))).into_iter().collect(),
         error,
         latency_ms: part("total_time").as_f64().map(|seconds| (seconds * 1e6).round() / 1e3),
         usage,
@@ -115,12 +115,9 @@ fn uses_tools(messages: &Value) -> bool {
 }
 
 /// Scores and reasons by name; the name of a score with keys is `SCORE.KEY`.
-fn read_scores(
-    scores: &Value,
-    resolved: &impl Fn(&Value) -> Value,
-    drops: &mut Drops,
-) -> (Vec<(String, Value)>, Vec<(String, String)>) {
-    let (mut values, mut reasons) = (Vec::new(), Vec::new());
+fn read_scores(scores: &Value, resolved: &impl Fn(&Value) -> Value, drops: &mut Drops) -> ScoresAndReasons {
+    let mut read = ScoresAndReasons::default();
+    let (values, reasons) = (&mut read.values, &mut read.reasons);
     for (name, score) in scores.as_object().into_iter().flatten() {
         let part = |key: &str| score.get(key).unwrap_or(&Value::Null);
         match read_value(part("value")) {
@@ -146,7 +143,14 @@ fn read_scores(
             }
         }
     }
-    (values, reasons)
+    read
+}
+
+/// Scores, and explanations by the same names.
+#[derive(Default)]
+struct ScoresAndReasons {
+    values: Vec<(String, Value)>,
+    reasons: Vec<(String, String)>,
 }
 
 /// Tokens by model, and the cost of all where each has one.

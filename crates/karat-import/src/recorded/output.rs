@@ -11,8 +11,8 @@ pub(crate) struct Output {
     pub trial: u32,
     /// The output; null where there is an error in its place.
     pub output: Value,
-    /// The reasoning before the output, where the source keeps it apart.
-    pub reasoning: Option<String>,
+    /// Other facts of the source, which no key of the suite reads.
+    pub beside: Vec<(&'static str, Value)>,
     pub error: Option<String>,
     pub latency_ms: Option<f64>,
     /// Tokens by model.
@@ -27,6 +27,7 @@ pub(crate) struct Output {
 /// Tokens that an output took of one model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TokenUse {
+    /// Empty if the source does not say it.
     pub model: String,
     pub input: Option<u64>,
     pub output: Option<u64>,
@@ -45,12 +46,9 @@ impl Output {
             _ => Map::new(),
         };
         let several: Vec<_> = self.usage.iter().filter(|_| self.usage.len() > 1).map(TokenUse::to_members).collect();
-        let facts = [
-            ("reasoning", json!(self.reasoning)),
-            ("error", json!(self.error)),
-            ("latency_ms", json!(self.latency_ms)),
-            ("cost_usd", json!(self.cost_usd)),
-        ];
+        let facts =
+            [("error", json!(self.error)), ("latency_ms", json!(self.latency_ms)), ("cost_usd", json!(self.cost_usd))];
+        row.extend(self.beside.iter().map(|(key, fact)| ((*key).to_owned(), fact.clone())));
         row.extend(facts.into_iter().filter(|(_, fact)| !fact.is_null()).map(|(key, fact)| (key.to_owned(), fact)));
         row.extend(tokens);
         if !several.is_empty() {
@@ -68,6 +66,7 @@ impl TokenUse {
     fn to_members(&self) -> Map<String, Value> {
         let counts = [("input_tokens", self.input), ("output_tokens", self.output), ("cached_tokens", self.cached)];
         let counts = counts.into_iter().filter_map(|(key, count)| Some((key.to_owned(), json!(count?))));
-        std::iter::once(("model".to_owned(), json!(self.model))).chain(counts).collect()
+        let model = Some(("model".to_owned(), json!(self.model))).filter(|_| !self.model.is_empty());
+        model.into_iter().chain(counts).collect()
     }
 }

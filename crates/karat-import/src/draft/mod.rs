@@ -1,4 +1,8 @@
 //! Writes the files of the suite.
+//!
+//! `suite` holds the keys of `karat.yaml`; this file writes it, and the files beside it.
+
+mod suite;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -6,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::draft::suite::Suite;
 use crate::error::ImportError;
 use crate::report::ImportReport;
-use crate::suite::Suite;
 
 /// The suite in the making.
 pub(crate) struct Draft<'a> {

@@ -1,0 +1,235 @@
+//! Prompts of runs without outputs, as variants of a live suite.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::graders::{self, messages};
+use super::objects::{Objects, Run};
+use super::rows::{self, Columns, Rows};
+use super::template::{Piece, pieces, translate};
+use super::{dropped, is_blank, text_at};
+use crate::draft::Draft;
+use crate::error::ImportError;
+use crate::names::Names;
+use crate::report::Shape;
+
+/// The model of an eval that names none.
+const ANY_MODEL: &str = "gpt-5-mini";
+
+/// A prompt with its settings, and the models that run it.
+#[derive(Debug, PartialEq)]
+struct Prompt {
+    messages: Value,
+    parameters: Map<String, Value>,
+    models: BTreeSet<String>,
+}
+
+pub(super) fn import(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    let graders = graders::add(objects.criteria(), rows, Shape::Live, draft)?;
+    let unchecked: Vec<String> = draft
+        .report
+        .dropped
+        .iter()
+        .filter(|drop| drop.path.starts_with("eval.testing_criteria[") && drop.path.ends_with(']'))
+        .map(|drop| drop.construct.clone())
+        .collect();
+    let schema = item_schema(objects).filter(|_| rows.len() > 0);
+    add_dataset(rows, objects, &unchecked, draft)?;
+    if let Some(schema) = schema {
+        write_schema(&schema, rows.columns, draft)?;
+    }
+    let prompts = prompts(objects, rows, draft);
+    add_variants(prompts, objects, draft);
+    draft.report.shape = Shape::Live;
+    draft.report.counts.samples = rows.len().max(1) as u64;
+    draft.report.counts.systems = (draft.suite.variants.len() * draft.suite.models.len()) as u64;
+    draft.report.counts.checks = graders.iter().filter(|grader| grader.scorer.is_some()).count() as u64;
+    Ok(())
+}
+
+/// The schema of an item; Python writes the key as `schema_`.
+fn item_schema(objects: &Objects) -> Option<Value> {
+    let config = objects.eval.as_ref()?.get("data_source_config")?;
+    let schema = config.get("schema").or_else(|| config.get("schema_"))?;
+    schema.pointer("/properties/item").filter(|item| item.is_object()).cloned()
+}
+
+fn write_schema(schema: &Value, columns: Columns, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    let mut schema = schema.clone();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        *properties = columns.properties(std::mem::take(properties));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        for name in required.iter_mut() {
+            *name = json!(columns.name(name.as_str().unwrap_or_default()));
+        }
+    }
+    // Rows have an id beside the item's members.
+    if schema.get("additionalProperties") == Some(&json!(false)) {
+        schema.as_object_mut().map(|schema| schema.remove("additionalProperties"));
+    }
+    let text = serde_json::to_string_pretty(&schema)
+        .map_err(|error| ImportError::new("schemas/item.json", format!("cannot be made: {error}")))?;
+    draft.write("schemas/item.json", &format!("{text}\n"))?;
+    draft.suite.dataset.insert("row_schema".to_owned(), json!("schemas/item.json"));
+    Ok(())
+}
+
+fn add_dataset(rows: &Rows, objects: &Objects, unchecked: &[String], draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    let mut file = draft.rows("data/samples.jsonl")?;
+    let mut columns: Vec<Map<String, Value>> = rows
+        .samples()
+        .map(|sample| std::iter::once(("id".to_owned(), json!(sample.id))).chain(sample.columns).collect())
+        .collect();
+    if columns.is_empty() {
+        draft
+            .report
+            .note("eval", "names no rows: `data/samples.jsonl` holds one empty example, to be replaced by yours");
+        columns.push(example(objects, rows.columns));
+    }
+    let roles = rows::roles(|name| columns.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null())));
+    for mut row in columns {
+        if !unchecked.is_empty() {
+            row.insert("metadata".to_owned(), json!({"unchecked": unchecked}));
+        }
+        file.push(&Value::Object(row))?;
+    }
+    file.finish()?;
+    draft.suite.dataset.insert("source".to_owned(), json!("data/samples.jsonl"));
+    draft.suite.dataset.insert("id".to_owned(), json!("id"));
+    draft.suite.dataset.extend(roles);
+    Ok(())
+}
+
+/// A row as the schema wants it, without content.
+fn example(objects: &Objects, columns: Columns) -> Map<String, Value> {
+    let schema = item_schema(objects).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let members = properties.into_iter().flatten().map(|(name, property)| {
+        let empty = match property.get("type").and_then(Value::as_str) {
+            Some("integer" | "number") => json!(0),
+            Some("boolean") => json!(false),
+            Some("array") => json!([]),
+            Some("object") => json!({}),
+            _ => json!(""),
+        };
+        (columns.name(name), empty)
+    });
+    std::iter::once(("id".to_owned(), json!("example"))).chain(members).collect()
+}
+
+/// The distinct prompts of all runs.
+fn prompts(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> Vec<Prompt> {
+    let mut prompts: Vec<Prompt> = Vec::new();
+    for (index, run) in objects.runs.iter().enumerate() {
+        let path = format!("runs[{index}].run.data_source");
+        let Some(messages) = prompt_messages(run, rows, &path, draft) else { continue };
+        let settings = run.data_source().get("sampling_params").unwrap_or(&Value::Null);
+        let parameters = parameters(settings, &format!("{path}.sampling_params"), rows.len() as u64, draft);
+        let model = text_at(run.data_source(), "model").or_else(|| text_at(&run.object, "model"));
+        let models = model.map(model_id).into_iter().collect();
+        match prompts.iter_mut().find(|known| known.messages == messages && known.parameters == parameters) {
+            Some(known) => known.models.extend(models),
+            None => prompts.push(Prompt { messages, parameters, models }),
+        }
+    }
+    prompts
+}
+
+/// The prompt of a run as a step's; `None`, and listed, if there is none or a suite cannot make it.
+fn prompt_messages(run: &Run, rows: &Rows, path: &str, draft: &mut Draft<'_>) -> Option<Value> {
+    let input = run.data_source().get("input_messages").filter(|input| !is_blank(input))?;
+    let path = format!("{path}.input_messages");
+    let lost = |why: &str| dropped(path.clone(), "input_messages", why, rows.len() as u64);
+    if let Some(reference) = text_at(input, "item_reference") {
+        return match pieces(&format!("{{{{{reference}}}}}")).as_slice() {
+            [Piece::Item(item)] => Some(json!({"messages": format!("{{{{ {} }}}}", rows.columns.expression(item))})),
+            _ => {
+                draft.report.drop(lost("it refers to no column of an item"));
+                None
+            }
+        };
+    }
+    let Some(messages) = messages(input, "template") else {
+        draft.report.drop(lost("only texts are carried over"));
+        return None;
+    };
+    let translated: Result<Vec<_>, _> =
+        messages.iter().map(|(role, text)| Ok((role.as_str(), translate(text, &rows.columns)?))).collect();
+    match translated {
+        Ok(messages) => Some(prompt(&messages)),
+        Err(name) => {
+            let name: String = name;
+            draft.report.drop(lost(&format!("it reads `{name}`, which a suite does not have")));
+            None
+        }
+    }
+}
+
+/// Messages in the shortest form of a prompt.
+fn prompt(messages: &[(&str, String)]) -> Value {
+    match messages {
+        [("user", text)] => json!({"text": text}),
+        [("system", system), ("user", user)] => json!({"system": system, "user": user}),
+        messages => {
+            let messages: Vec<_> =
+                messages.iter().map(|(role, content)| json!({"role": role, "content": content})).collect();
+            json!({"messages": messages})
+        }
+    }
+}
+
+fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, draft: &mut Draft<'_>) {
+    if prompts.is_empty() {
+        let schema = item_schema(objects).unwrap_or_default();
+        let first = schema.get("properties").and_then(Value::as_object).and_then(|properties| properties.keys().next());
+        let column = Columns::default().expression(first.map_or("input", String::as_str));
+        draft
+            .report
+            .note("runs", "name no prompt: the variant `prompt` sends a column as it is; write your prompt there");
+        let messages = json!({"text": format!("{{{{ {column} }}}}")});
+        prompts.push(Prompt { messages, parameters: Map::new(), models: BTreeSet::new() });
+    }
+    let mut models: BTreeSet<String> = prompts.iter().flat_map(|prompt| prompt.models.clone()).collect();
+    if models.is_empty() {
+        draft.report.note("runs", format!("name no model: the suite runs `{ANY_MODEL}`; write yours under `models`"));
+        models.insert(model_id(ANY_MODEL));
+    }
+    let mut names = Names::default();
+    for prompt in prompts {
+        let mut step = json!({"prompt": prompt.messages});
+        if !prompt.parameters.is_empty() {
+            step["parameters"] = Value::Object(prompt.parameters);
+        }
+        if !prompt.models.is_empty() && prompt.models != models {
+            step["requires"] = json!({"models": prompt.models});
+        }
+        draft.suite.variants.insert(names.take("prompt", "prompt"), json!([step]));
+    }
+    draft.suite.models = models.into_iter().map(Value::String).collect();
+}
+
+/// A model of the service by the name of its provider.
+pub(super) fn model_id(name: &str) -> String {
+    format!("openai:{name}")
+}
+
+/// Settings of a call; those that a suite does not have are dropped by name.
+pub(super) fn parameters(settings: &Value, path: &str, samples: u64, draft: &mut Draft<'_>) -> Map<String, Value> {
+    let mut parameters = Map::new();
+    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !is_blank(value)) {
+        let name = match key.as_str() {
+            "temperature" | "top_p" | "seed" => key,
+            // Three spellings of the API, for runs and for graders.
+            "max_completion_tokens" | "max_completions_tokens" | "max_tokens" => "max_tokens",
+            "reasoning_effort" => "effort",
+            _ => {
+                draft.report.drop(dropped(format!("{path}.{key}"), key, "a step has no such setting", samples));
+                continue;
+            }
+        };
+        parameters.insert(name.to_owned(), value.clone());
+    }
+    parameters
+}

@@ -1,0 +1,128 @@
+//! Test sets of deepeval.
+
+use serde_json::{Map, Value, json};
+
+use super::table::{self, Form};
+use super::{RowIds, TestCase, drop_column, messages, write_suite};
+use crate::draft::Draft;
+use crate::error::ImportError;
+use crate::recorded::{Output, Sample, TokenUse};
+use crate::source::Source;
+
+/// Columns of which a row has one. Old files write them in camel case.
+const KNOWN: [&str; 8] = [
+    "input",
+    "actual_output",
+    "expected_output",
+    "turns",
+    "scenario",
+    "actualOutput",
+    "expectedOutput",
+    "expected_outcome",
+];
+
+/// Columns with lists, and their names in a suite.
+const LISTS: [(&str, &str); 2] = [("retrieval_context", "contexts"), ("context", "reference_contexts")];
+
+/// Between members of a list that deepeval writes as one text.
+const SEPARATOR: char = '|';
+
+/// Columns about tools and expectations, which no metric here reads.
+const DROPPED: [&str; 3] = ["tools_called", "expected_tools", "expectations"];
+
+pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    "deepeval".clone_into(&mut draft.report.tool.name);
+    let table = table::read(source, &KNOWN)?;
+    let mut ids = RowIds::default();
+    let mut cases = Vec::new();
+    for (index, row) in table.rows.into_iter().enumerate() {
+        let mut row: Map<String, Value> = row
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (snake_case(&key), value))
+            .collect();
+        for column in DROPPED {
+            if row.shift_remove(column).is_some() {
+                drop_column(column, "no metric of a suite reads it", draft);
+            }
+        }
+        let name = row.shift_remove("name");
+        let id = ids.take(name.as_ref().and_then(Value::as_str).filter(|name| !name.is_empty()), index + 1);
+        cases.push(read_row(row, id, table.form, draft));
+    }
+    write_suite(cases, source, draft)
+}
+
+fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Draft<'_>) -> TestCase {
+    let mut columns = Map::new();
+    for (name, column) in LISTS {
+        if let Some(list) = row.shift_remove(name) {
+            columns.insert(column.to_owned(), read_list(list, name, draft));
+        }
+    }
+    let turns = row.shift_remove("turns").map(|turns| parsed(turns, form));
+    let turns = turns.as_ref().and_then(Value::as_array).filter(|turns| !turns.is_empty());
+    let input = match turns {
+        Some(turns) => Some(messages(turns, "role")),
+        None => row.shift_remove("input").or_else(|| row.get("scenario").cloned()),
+    };
+    let reference = row.shift_remove("expected_output").or_else(|| row.shift_remove("expected_outcome"));
+    let output = row.shift_remove("actual_output");
+    let mut number =
+        |name: &str| row.shift_remove(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()));
+    let (cost_usd, input_tokens, output_tokens) =
+        (number("token_cost"), number("input_token_count"), number("output_token_count"));
+    let usage = TokenUse {
+        input: input_tokens.map(|count| count as u64),
+        output: output_tokens.map(|count| count as u64),
+        ..TokenUse::default()
+    };
+    let has_usage = usage != TokenUse::default();
+    let output = output.map(|output| Output {
+        sample: id.clone(),
+        trial: 1,
+        output,
+        usage: Some(usage).filter(|_| has_usage).into_iter().collect(),
+        cost_usd,
+        ..Output::default()
+    });
+    let mut metadata = Map::new();
+    for (key, value) in row {
+        let is_map = matches!(key.as_str(), "additional_metadata" | "custom_column_key_values");
+        match parsed(value, if is_map { form } else { Form::Json }) {
+            Value::Object(members) if is_map => metadata.extend(members),
+            value => {
+                metadata.insert(key, value);
+            }
+        }
+    }
+    TestCase { sample: Sample { id, input, reference, columns, metadata }, output }
+}
+
+/// A list. A text of several members cannot be told from one with the separator in it: it stays whole, and is noted.
+fn read_list(value: Value, name: &str, draft: &mut Draft<'_>) -> Value {
+    let Value::String(text) = &value else { return value };
+    if text.contains(SEPARATOR) {
+        let text = format!("is one text with `{SEPARATOR}` in it, and not split: export JSON to have a list");
+        draft.report.note(format!("[*].{name}"), text);
+    }
+    json!([value])
+}
+
+/// The value of a cell with JSON; any other value as it is.
+fn parsed(value: Value, form: Form) -> Value {
+    let text = value.as_str().filter(|_| form != Form::Json);
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(value)
+}
+
+/// `actualOutput` as `actual_output`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for char in name.chars() {
+        if char.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(char.to_ascii_lowercase());
+    }
+    out
+}

@@ -1,0 +1,135 @@
+//! Test sets that the tools wrote, and odd ones.
+
+use serde_json::json;
+
+use crate::recorded::testing::{Imported, fixture, import_file, import_files};
+use crate::{ImportError, ImportKind, Shape};
+
+fn import_text(kind: ImportKind, name: &str, text: &str) -> Result<Imported, ImportError> {
+    import_files(kind, &[(name, text.as_bytes())], name)
+}
+
+/// IO-09: a dataset of ragas with responses becomes a recorded suite.
+#[test]
+fn ragas_datasets_become_recorded_suites() {
+    let imported = import_file(ImportKind::Ragas, &fixture("ragas/dataset.jsonl"));
+    insta::assert_snapshot!("ragas_suite", imported.text("karat.yaml"));
+    insta::assert_snapshot!("ragas_import", imported.text("import.json"));
+    insta::assert_snapshot!("ragas_samples", imported.text("data/samples.jsonl"));
+    assert_eq!(imported.rows("data/outputs/recorded.jsonl").len(), 3);
+}
+
+/// IO-09: ids of contexts are scored by recall and precision; conversations are messages, the rest is metadata.
+#[test]
+fn every_column_of_ragas_has_its_place() {
+    let rows = [
+        json!({"user_input": "q", "response": "r", "retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"],
+               "rubrics": {"score1": "bad"}, "persona_name": "p", "reference": null}),
+        json!({"user_input": [{"content": "hi", "type": "human"}, {"content": "ho", "type": "ai"}], "reference": "x"}),
+    ];
+    let imported = import_text(ImportKind::Ragas, "set.json", &json!(rows).to_string()).unwrap();
+    let suite = imported.suite();
+    assert_eq!(
+        suite["scorers"]["context_recall"],
+        json!({"metric": "recall", "output": "$.retrieved_context_ids", "reference": "reference_context_ids"})
+    );
+    let outputs = imported.rows("data/outputs/recorded.jsonl");
+    assert_eq!(outputs[0]["output"], json!({"response": "r", "retrieved_context_ids": ["a"]}));
+    assert_eq!(outputs.len(), 1);
+    assert_eq!(suite["variants"]["recorded"][0]["recorded"]["missing"], "skip");
+    let samples = imported.rows("data/samples.jsonl");
+    assert_eq!(samples[1]["input"], json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]));
+    assert_eq!([&samples[0]["persona_name"], &samples[1]["reference"]], ["p", "x"]);
+    assert_eq!(imported.dropped(), [("rubrics", "[*].rubrics", 1)]);
+}
+
+/// IO-09: lists in a table of ragas are JSON or as Python prints them.
+#[test]
+fn tables_of_ragas_hold_lists() {
+    let csv = "user_input,retrieved_contexts,response\nq,\"['a', \"\"it's\"\"]\",r\nq2,\"[\"\"b\"\"]\",\nq3,plain,\n";
+    let imported = import_text(ImportKind::Ragas, "set.csv", csv).unwrap();
+    let samples = imported.rows("data/samples.jsonl");
+    let contexts: Vec<_> = samples.iter().map(|row| row["contexts"].clone()).collect();
+    assert_eq!(contexts, [json!(["a", "it's"]), json!(["b"]), json!(["plain"])]);
+}
+
+/// IO-09: goldens of deepeval in JSON: names are ids, contexts lists, and tools are dropped by name.
+#[test]
+fn deepeval_goldens_become_recorded_suites() {
+    let imported = import_file(ImportKind::Deepeval, &fixture("deepeval/goldens.json"));
+    insta::assert_snapshot!("deepeval_suite", imported.text("karat.yaml"));
+    insta::assert_snapshot!("deepeval_import", imported.text("import.json"));
+    insta::assert_snapshot!("deepeval_samples", imported.text("data/samples.jsonl"));
+    let outputs = imported.rows("data/outputs/recorded.jsonl");
+    assert_eq!(outputs.iter().map(|row| row["id"].as_str().unwrap()).collect::<Vec<_>>(), ["refund-1", "3"]);
+}
+
+/// IO-09: goldens of deepeval in CSV: a joined list stays one text, and is noted.
+#[test]
+fn deepeval_tables_are_not_split() {
+    let imported = import_file(ImportKind::Deepeval, &fixture("deepeval/goldens.csv"));
+    let samples = imported.rows("data/samples.jsonl");
+    let joined = "Refunds are possible within 30 days of delivery.|Shipping takes 3 days.";
+    assert_eq!(samples[0]["contexts"], json!([joined]));
+    assert_eq!([&samples[0]["topic"], &samples[0]["priority"]], [&json!("refund"), &json!(2)]);
+    assert!(imported.notes()[0].contains("not split"), "{:?}", imported.notes());
+    assert_eq!(imported.report.counts.outputs, 2);
+}
+
+/// IO-09: names in camel case, conversations, costs, and a reference that is empty.
+#[test]
+fn every_column_of_deepeval_has_its_place() {
+    let rows = json!([
+        {"input": "q", "actualOutput": "a", "expectedOutput": "", "tokenCost": 0.5, "input_token_count": 3,
+         "output_token_count": 2, "name": "n", "additionalMetadata": {"input": "shadow"}, "sourceFile": "f.md"},
+        {"scenario": "angry customer", "turns": [{"role": "user", "content": "hi"}], "expected_outcome": "calm", "name": "n"},
+        {"scenario": "only this", "customColumnKeyValues": {"team": "x"}},
+    ]);
+    let imported = import_text(ImportKind::Deepeval, "goldens.json", &rows.to_string()).unwrap();
+    let samples = imported.rows("data/samples.jsonl");
+    assert_eq!(
+        samples,
+        [
+            json!({"id": "n", "input": "q", "reference": "", "metadata_input": "shadow", "source_file": "f.md"}),
+            json!({"id": "n#2", "input": [{"role": "user", "content": "hi"}], "reference": "calm", "scenario": "angry customer"}),
+            json!({"id": "3", "input": "only this", "scenario": "only this", "team": "x"}),
+        ]
+    );
+    let outputs = imported.rows("data/outputs/recorded.jsonl");
+    assert_eq!(
+        outputs,
+        [
+            json!({"id": "n", "trial": 1, "output": "a", "cost_usd": 0.5, "input_tokens": 3, "output_tokens": 2, "scores": {}})
+        ]
+    );
+}
+
+/// IO-09: a set without outputs becomes a live suite that sends the input.
+#[test]
+fn sets_without_outputs_become_live_suites() {
+    let imported =
+        import_text(ImportKind::Ragas, "set.jsonl", "{\"user_input\": \"q\", \"reference\": \"r\"}\n").unwrap();
+    assert_eq!(imported.report.shape, Shape::Live);
+    let suite = imported.suite();
+    assert_eq!(suite["variants"], json!({"answer": [{"prompt": {"text": "{{ input }}"}}]}));
+    assert_eq!(suite.get("policy"), None);
+    assert_eq!(imported.notes().len(), 2, "neither scores nor outputs: {:?}", imported.notes());
+}
+
+/// IO-01, IO-09: files that are no test sets are refused with the line and what is expected.
+#[test]
+fn bad_files_are_refused() {
+    let cases = [
+        ("empty.jsonl", "", ":1: holds no rows"),
+        ("number.json", "[1]", ":1: holds a row that is no object"),
+        ("other.jsonl", "{\"user_input\": 1}\n{\"a\": 1}", ":2: holds a row without any of the columns"),
+        ("half.json", "[\n{\"user_input\": ", ":2: is not a valid JSON list"),
+        ("half.jsonl", "{\"user_input\": 1}\n{\"user", ":2: is not valid JSON"),
+        ("ragged.csv", "user_input,response\na,b,c\n", ":2: is not valid CSV"),
+    ];
+    for (name, text, problem) in cases {
+        let error = import_text(ImportKind::Ragas, name, text).err().unwrap_or_else(|| panic!("{name} is imported"));
+        assert!(error.to_string().contains(problem), "{name}: {error}");
+        assert!(error.hint().unwrap().contains("`user_input`"), "{name}");
+    }
+}
