@@ -100,7 +100,7 @@ impl ConfigImport<'_> {
             draft.suite.variants.insert(RECORDED.to_owned(), json!([{"recorded": {"column": OUTPUT}}]));
             draft.report.counts.systems += 1;
         }
-        draft.suite.params = settings.params();
+        draft.suite.params = settings.params(&mut draft.report);
         draft.suite.run = run_settings(&part("evaluateOptions"));
         Ok(())
     }

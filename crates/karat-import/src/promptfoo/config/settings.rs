@@ -57,9 +57,19 @@ impl Settings {
         }
     }
 
-    /// The parameters of the suite that stand for the environment.
-    pub fn params(&self) -> Map<String, Value> {
-        self.reads.env.iter().map(|name| (name.clone(), json!(self.variable(name)))).collect()
+    /// The parameters of the suite that stand for the environment in prompts, which cannot read it themselves.
+    pub fn params(&self, report: &mut ImportReport) -> Map<String, Value> {
+        let known = self.known_env();
+        let mut params = Map::new();
+        for name in &self.reads.env {
+            let default = known.get(name).cloned().unwrap_or_else(|| {
+                let text = format!("prompts read it as a parameter, which is empty: set it with `-p {name}=\"${name}\"`");
+                report.note(format!("env.{name}"), text);
+                json!("")
+            });
+            params.insert(name.clone(), default);
+        }
+        params
     }
 
     /// The values that are known when files are imported.
