@@ -177,7 +177,7 @@ pub struct AnnotateCreateArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
-    /// Label the rows of a file (JSON lines, or a JSON list) instead of a run; requires `--questions`
+    /// Label the rows of a file (CSV, JSON lines, or a JSON list) instead of a run; requires `--questions`
     #[arg(long, value_name = "FILE", requires = "questions", conflicts_with = "output")]
     pub dataset: Option<PathBuf>,
     /// Scorer whose dimensions are asked for [default: the first with a rubric]
