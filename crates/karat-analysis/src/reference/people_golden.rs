@@ -10,7 +10,7 @@ use crate::reference::golden::{Golden, json_number, schema};
 use crate::reference::history::content_digests;
 use crate::score::labels::grades;
 
-/// What people said of an output, by metric index: every dimension with an answer, and the rubric's composite of them.
+/// The figures that people gave an output, by metric index: every dimension with an answer, and the rubric's composite of them.
 ///
 /// The composite needs an answer in every dimension, because it would be of other dimensions otherwise.
 pub fn people_figures(plan: &PlanHeader, scorer: usize, label: &Label) -> BTreeMap<usize, f64> {

@@ -38,7 +38,7 @@ pub struct Options {
     pub level: Level,
     /// The pinned run named by the suite, for analyses that compare with it.
     pub baseline: Option<Arc<Pinned>>,
-    /// What people said of the suite's outputs in closed tasks, the newest task first.
+    /// Labels and verdicts of people on the suite's outputs in closed tasks, the newest task first.
     pub people: Arc<[PeopleTask]>,
 }
 

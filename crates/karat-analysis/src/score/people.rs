@@ -1,9 +1,9 @@
-//! What people said in closed annotation tasks, as analyses take it: it anchors figures (HU-40) and plays in tournaments
-//! (PW-01).
+//! Labels and verdicts of people in closed annotation tasks, as analyses take them: they anchor figures (HU-40) and play in
+//! tournaments (PW-01).
 
 use karat_types::{Key, Label};
 
-/// What people said in one closed task about outputs of a suite.
+/// One closed task about outputs of a suite.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PeopleTask {
     /// Name and version: `NAME@VERSION`.

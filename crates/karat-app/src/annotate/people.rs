@@ -181,7 +181,7 @@ impl App {
         let scorer = task.body.scorer.clone();
         let scorer = scorer.ok_or_else(|| AnnotateError::NotScored { task: task.stored.name.clone() })?;
         let rows = self.read_state(&task, |state| {
-            super::results::export::label_rows(&task, state, true, &|name| name.to_owned())
+            super::results::label_rows::label_rows(&task, state, true, &|name| name.to_owned())
         })?;
         match rows.is_empty() {
             true => Err(AnnotateError::NoSettled { task: task.stored.name.clone() }.into()),

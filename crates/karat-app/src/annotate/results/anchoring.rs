@@ -1,4 +1,5 @@
-//! What people said in closed tasks about the outputs of a run: it anchors figures (HU-40) and plays in tournaments (PW-01).
+//! Labels and verdicts of closed tasks about the outputs of a run: they anchor figures (HU-40) and play in tournaments
+//! (PW-01).
 //!
 //! A closed task takes no event, so what it says never changes; a report depends on the set of closed tasks only.
 
@@ -6,7 +7,7 @@ use karat_analysis::{PeopleGame, PeopleTask, UnusedTask};
 use karat_store::{Store, StoredAnnotationTask, StoredRun};
 use karat_types::{Key, KeyBuilder, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 
-use super::export::label_rows;
+use super::label_rows::label_rows;
 use crate::AppError;
 use crate::annotate::question::{Question, QuestionKind};
 use crate::annotate::state::{TaskState, kind};
@@ -57,7 +58,7 @@ pub(crate) fn findings_state(stored: &StoredRun) -> Result<Key, AppError> {
     Ok(closed.iter().fold(key, |key, task| key.key(task.stored.hash)).finish())
 }
 
-/// What people said about a run's outputs, the newest task first.
+/// Labels and verdicts of people on a run's outputs, the newest task first.
 pub(crate) fn people_tasks(stored: &StoredRun) -> Result<Vec<PeopleTask>, AppError> {
     let closed = closed_tasks(stored)?;
     let mut people = Vec::new();

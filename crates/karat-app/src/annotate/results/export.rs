@@ -7,16 +7,13 @@ use karat_report::csv::csv_field;
 use serde_json::{Map, Value, json};
 
 use super::agreement::agreement;
+use super::label_rows::{SETTLED, label_rows};
 use super::settle::settle_item;
-use crate::annotate::question::QuestionKind;
 use crate::annotate::state::TaskState;
 use crate::annotate::task::LoadedTask;
 use crate::error::{AnnotateError, Names};
 use crate::suite::preset::suite_path;
 use crate::{App, AppError, rfc3339};
-
-/// The name of the annotator of settled labels.
-const SETTLED: &str = "settled";
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,45 +140,6 @@ pub(super) fn provenance(task: &LoadedTask, state: &TaskState, rename: &dyn Fn(&
         "people": people, "excluded": excluded, "questions": questions,
         "closed_at": state.closed.as_ref().map(|(_, at)| rfc3339(*at)),
     })
-}
-
-/// Rows of a labels file: of single outputs with answers that are scores. Gold items are no outputs of the run.
-pub(in crate::annotate) fn label_rows(
-    task: &LoadedTask,
-    state: &TaskState,
-    settled: bool,
-    rename: &dyn Fn(&str) -> String,
-) -> Vec<Value> {
-    let is_score = |id: &String| {
-        let question = task.body.questions.iter().find(|question| question.id == *id);
-        question.is_some_and(|question| matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice))
-    };
-    let mut rows = Vec::new();
-    for (position, item) in task.items.iter().enumerate() {
-        let [output] = item.outputs.as_slice() else { continue };
-        if item.gold.is_some() {
-            continue;
-        }
-        let mut add = |answers: &Map<String, Value>, annotator: &str, note: &str| {
-            let scores = answers.iter().filter(|(id, _)| is_score(id));
-            let scores: Map<String, Value> = scores.map(|(id, answer)| (id.clone(), answer.clone())).collect();
-            if !scores.is_empty() {
-                rows.push(json!({
-                    "sample": item.sample, "output": output.output, "scores": scores, "annotator": annotator, "note": note,
-                }));
-            }
-        };
-        if settled {
-            let decision = state.items.get(position).and_then(|item| item.adjudication.as_ref());
-            let note = decision.map_or("", |(_, decision, _)| &decision.note);
-            add(&settle_item(task, state, position).answers(), SETTLED, note);
-        } else {
-            for (person, label) in state.labels(position) {
-                add(&label.body.answers, &rename(person), &label.body.note);
-            }
-        }
-    }
-    rows
 }
 
 /// Items with their outputs, systems, labels and settled values. The blinding is open to the owner only.

@@ -12,7 +12,8 @@ use karat_store::StoredRun;
 use karat_types::{CellStatus, Key, Label, PlanHeader, RunRows, ScorerKind, output_key};
 use serde_json::Value;
 
-use super::export::{label_rows, provenance, pseudonyms};
+use super::export::{provenance, pseudonyms};
+use super::label_rows::label_rows;
 use crate::analyse::golden::{GoldenPin, PinRequest, pin_into};
 use crate::annotate::question::QuestionKind;
 use crate::annotate::task::LoadedTask;

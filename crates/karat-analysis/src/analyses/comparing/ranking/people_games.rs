@@ -48,10 +48,10 @@ impl PeopleGames {
     /// The games in a metric.
     pub fn games(&self, metric: usize) -> Vec<Game> {
         let own = self.games.iter().filter(|(metrics, _)| metrics.contains(&metric));
-        own.flat_map(|(_, game)| self.played(game)).collect()
+        own.flat_map(|(_, game)| self.pairings_of(game)).collect()
     }
 
-    fn played(&self, game: &PeopleGame) -> Vec<Game> {
+    fn pairings_of(&self, game: &PeopleGame) -> Vec<Game> {
         let Some((sample, outputs)) = self.makers.get(&game.sample) else { return Vec::new() };
         let makers = |output: &Key| outputs.get(output).into_iter().flatten().copied();
         let result = match game.verdict {
