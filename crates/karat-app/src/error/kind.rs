@@ -136,9 +136,10 @@ fn annotate_kind(error: &AnnotateError) -> ErrorKind {
         AnnotateError::NoTask { .. } | AnnotateError::NoItem { .. } | AnnotateError::NoPerson { .. } => {
             ErrorKind::NotFound
         }
-        AnnotateError::NotAssigned { .. } | AnnotateError::NotShown { .. } | AnnotateError::WithOwner { .. } => {
-            ErrorKind::NotAllowed
-        }
+        AnnotateError::NotAssigned { .. }
+        | AnnotateError::TwinName { .. }
+        | AnnotateError::NotShown { .. }
+        | AnnotateError::WithOwner { .. } => ErrorKind::NotAllowed,
         AnnotateError::Closed { .. } => ErrorKind::TaskClosed,
         AnnotateError::Damaged { .. } | AnnotateError::NoRandom { .. } => ErrorKind::Internal,
         _ => ErrorKind::BadRequest,

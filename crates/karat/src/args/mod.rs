@@ -37,7 +37,7 @@ pub use housekeeping::{
     PriceFileArgs, RubricsArgs, SchemaArg, SchemaArgs, StoreCommand,
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
-pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, CalibrateArgs, LabelFormat};
+pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, CalibrateArgs, LabelFormat};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};

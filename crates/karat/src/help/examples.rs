@@ -202,6 +202,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat annotate export", "Print the labels of karat.yaml"),
             ("karat annotate export support --settled", "Print the settled labels of a task"),
+            ("karat annotate export support --as golden", "Pin the settled labels of a closed task as a golden set"),
         ],
     ),
     (

@@ -108,6 +108,31 @@ impl DatasetSource {
     }
 }
 
+/// The rows of one file, as a suite's `dataset` reads them: CSV with a head, a JSON list, or JSON lines. The ending of the
+/// name decides; a file without one of theirs is a JSON list if it begins like one.
+///
+/// # Errors
+/// The file cannot be read, or has a row that is no object.
+pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, Value>>, DatasetError> {
+    let ending = path.rsplit_once('.').and_then(|(_, ending)| Format::from_name(&ending.to_lowercase()));
+    let format = match ending {
+        Some(Format::Jsonl) | None if begins_as_list(files, path) => Format::Json,
+        ending => ending.unwrap_or(Format::Jsonl),
+    };
+    let rows = one_file(files, &FilePath::literal(path), format).map(|row| match row?.value {
+        Value::Object(columns) => Ok(columns),
+        _ => Ok(Map::new()),
+    });
+    rows.collect()
+}
+
+fn begins_as_list(files: &Arc<dyn Files>, path: &str) -> bool {
+    let Ok(mut reader) = files.open(path) else { return false };
+    let start = reader.fill_buf().unwrap_or_default();
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+}
+
 fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
     let file: Arc<str> = file.into();
     let count = rows.len();
