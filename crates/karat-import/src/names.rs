@@ -16,6 +16,11 @@ impl Names {
         let mut candidates = std::iter::once(id.clone()).chain((2_u64..).map(|number| format!("{id}#{number}")));
         candidates.find(|candidate| self.0.insert(candidate.clone())).unwrap_or(id)
     }
+
+    /// Takes exactly this id; returns false if something else has it.
+    pub fn claim(&mut self, id: &str) -> bool {
+        self.0.insert(id.to_owned())
+    }
 }
 
 /// A name as an id: letters, digits and `-_.`; everything else becomes one `-`.

@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use serde_saphyr::options::MergeKeyPolicy;
 
 use crate::error::ImportError;
 
@@ -49,6 +50,11 @@ impl Source {
     /// Name of the file or folder without its ending.
     pub fn stem(&self) -> String {
         self.path.file_stem().map_or_else(|| "import".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Name of the folder that the file lies in, or of the folder itself.
+    pub fn folder_name(&self) -> Option<String> {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
     /// Files directly in the folder, by name; just the file itself where a file is imported.
@@ -145,7 +151,9 @@ impl Source {
     /// A YAML or JSON file.
     pub fn yaml(&self, path: &Path) -> Result<Value, ImportError> {
         let text = self.text(path)?;
-        serde_saphyr::from_str(&text).map_err(|error: serde_saphyr::Error| {
+        // As the tools' own readers do: `no` and `y` are texts, `<<` merges.
+        let options = serde_saphyr::options! { merge_keys: MergeKeyPolicy::Merge, strict_booleans: true };
+        serde_saphyr::from_str_with_options(&text, options).map_err(|error: serde_saphyr::Error| {
             let line = error.location().map_or(1, |location| location.line() as usize);
             let problem = error.without_snippet().to_string();
             let problem = problem.lines().next().unwrap_or_default();

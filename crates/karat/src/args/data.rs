@@ -58,7 +58,7 @@ pub struct ExportArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
-    /// File to write, or `-` for stdout
+    /// File to write, or `-` for stdout; a folder for `parquet` and `inspect`
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: String,
 }
@@ -71,4 +71,8 @@ pub enum ExportFormatArg {
     Csv,
     /// JUnit XML
     Junit,
+    /// Tables for DuckDB, polars and pandas: cells, metrics, judgments, calls
+    Parquet,
+    /// Logs that Inspect opens, one for each system
+    Inspect,
 }

@@ -6,6 +6,7 @@ mod agents;
 mod commands;
 mod docs;
 mod endings;
+mod imports;
 mod metrics;
 mod place;
 mod presets;

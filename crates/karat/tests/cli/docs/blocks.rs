@@ -90,9 +90,10 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 6] = [
+pub const EXECUTED: [&str; 7] = [
     "README.md",
     "docs/start/tutorial.md",
+    "docs/guides/coming-from-promptfoo.md",
     "docs/guides/daily-documents.md",
     "docs/guides/reports.md",
     "docs/guides/from-inspect.md",

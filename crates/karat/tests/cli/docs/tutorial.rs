@@ -18,6 +18,14 @@ fn the_guide_to_daily_documents_works() {
     session::run(&Page::read("docs/guides/daily-documents.md"), &Place::new());
 }
 
+/// PE-36, IO-02: the guide's config is imported, planned and run.
+#[test]
+fn the_guide_to_promptfoo_works() {
+    let place = Place::new();
+    session::run(&Page::read("docs/guides/coming-from-promptfoo.md"), &place);
+    assert!(place.text("capitals/import.md").contains("- `javascript` at `tests.csv:3.__expected`"));
+}
+
 /// PE-36, field test C1: the guide's commands print what it shows, on the tutorial's suite.
 #[test]
 fn the_guide_to_reports_works() {

@@ -1,0 +1,169 @@
+//! Asserts that a metric decides: type by type, as the item of a row's checks.
+
+use serde_json::{Map, Value, json};
+
+use super::Given;
+use crate::promptfoo::refusal::Refusal;
+use crate::promptfoo::values::{number, number_of, split_values, text_of};
+
+/// Default thresholds of promptfoo.
+const LEVENSHTEIN: f64 = 5.0;
+const ROUGE: f64 = 0.75;
+const BLEU: f64 = 0.5;
+
+/// One check as a suite writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::promptfoo) struct Item(pub Map<String, Value>);
+
+impl Item {
+    pub fn new(metric: &str) -> Self {
+        Self(Map::from_iter([("metric".to_owned(), json!(metric))]))
+    }
+
+    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds an option of the metric.
+    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
+        let with = self.0.entry("with").or_insert_with(|| json!({}));
+        if let Some(with) = with.as_object_mut() {
+            with.insert(option.to_owned(), value.into());
+        }
+        self
+    }
+
+    pub fn min(self, min: f64) -> Self {
+        self.set("min", number(min))
+    }
+
+    pub fn max(self, max: f64) -> Self {
+        self.set("max", number(max))
+    }
+}
+
+/// The metric that decides an assert; nothing where the assert always holds, `None` of a type that no metric decides.
+pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
+    Some(match given.kind {
+        "equals" => equals(given),
+        "contains" => contains(given, Item::new("contains")),
+        "icontains" => contains(given, Item::new("contains").with("ignore_case", true)),
+        "contains-any" => contains_list(given, "any", Item::new("contains")),
+        "contains-all" => contains_list(given, "all", Item::new("contains")),
+        "icontains-any" => contains_list(given, "any", Item::new("contains").with("ignore_case", true)),
+        "icontains-all" => contains_list(given, "all", Item::new("contains").with("ignore_case", true)),
+        "starts-with" => starts_with(given),
+        "regex" => regex(given),
+        "is-json" => json_schema(given).map(|item| Some(item.with("amid", false))),
+        "contains-json" => json_schema(given).map(|item| Some(item.with("amid", true))),
+        "levenshtein" => {
+            let item = Item::new("levenshtein").set("value", given.text()).with("unit", "edits");
+            Ok(Some(item.max(given.threshold.unwrap_or(LEVENSHTEIN))))
+        }
+        "word-count" => word_count(given),
+        "latency" | "cost" => match given.threshold {
+            Some(limit) => Ok(Some(Item::new(given.kind).max(limit))),
+            None => Err(Refusal::new("has no threshold").instead(format!("`metric: {}` with `max`", given.kind))),
+        },
+        "rouge-n" => {
+            let item = Item::new("rouge").set("value", given.text()).with("type", "rouge1");
+            Ok(Some(item.min(given.threshold.unwrap_or(ROUGE))))
+        }
+        "bleu" => {
+            let item = Item::new("bleu").set("value", given.text()).with("lowercase", true);
+            Ok(Some(item.min(100.0 * given.threshold.unwrap_or(BLEU))))
+        }
+        _ => return None,
+    })
+}
+
+/// The difference between the metric and the assert it stands for, where their formulas are not the same.
+pub(super) fn difference(kind: &str) -> Option<&'static str> {
+    match kind {
+        "rouge-n" => Some("promptfoo splits words as the Penn Treebank does"),
+        "bleu" => {
+            Some("promptfoo splits words as the Penn Treebank does and smooths otherwise; the limit is times 100")
+        }
+        "similar" | "similar:cosine" => {
+            Some("the vectors may come from another model, and the limit may need another value")
+        }
+        _ => None,
+    }
+}
+
+fn equals(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
+    Ok(Some(match &given.value {
+        // The output is read as JSON and compared as a value.
+        value @ (Value::Object(_) | Value::Array(_)) => {
+            Item::new("json_schema").with("schema", json!({"const": value})).with("amid", false)
+        }
+        _ => Item::new("exact").set("value", given.text()),
+    }))
+}
+
+fn contains(given: &Given<'_>, item: Item) -> Result<Option<Item>, Refusal> {
+    match given.text() {
+        text if text.is_empty() && given.negation.is_some() => {
+            Err(Refusal::new("has no value: every text contains nothing"))
+        }
+        text if text.is_empty() => Ok(None),
+        text => Ok(Some(item.set("value", text))),
+    }
+}
+
+fn contains_list(given: &Given<'_>, option: &str, item: Item) -> Result<Option<Item>, Refusal> {
+    let values: Vec<String> = match &given.value {
+        Value::Array(values) => values.iter().map(text_of).collect(),
+        value => split_values(&text_of(value)),
+    };
+    match values.is_empty() {
+        true => Err(Refusal::new("has no values")),
+        false => Ok(Some(item.with(option, values))),
+    }
+}
+
+fn starts_with(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
+    Ok(Some(Item::new("exact").set("value", given.text()).with("prefix", true)))
+}
+
+fn regex(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
+    let pattern = given.text();
+    match regex::Regex::new(&pattern) {
+        Ok(_) => Ok(Some(Item::new("regex").set("value", pattern))),
+        Err(_) => Err(Refusal::new(
+            "its pattern uses what regular expressions of a suite lack, as look-around and back-references",
+        )
+        .instead("a pattern without them, or two checks")),
+    }
+}
+
+fn json_schema(given: &Given<'_>) -> Result<Item, Refusal> {
+    let schema = match &given.value {
+        Value::Null => json!(true),
+        Value::String(text) if text.trim().is_empty() => json!(true),
+        Value::String(text) => serde_saphyr::from_str(text)
+            .map_err(|_: serde_saphyr::Error| Refusal::new("its schema is neither JSON nor YAML"))?,
+        schema => schema.clone(),
+    };
+    match schema {
+        Value::Object(_) | Value::Bool(_) => Ok(Item::new("json_schema").with("schema", schema)),
+        _ => Err(Refusal::new("its schema is no JSON Schema")),
+    }
+}
+
+fn word_count(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
+    let item = Item::new("length").with("unit", "words");
+    if let Value::Object(limits) = &given.value {
+        let limit = |key: &str| limits.get(key).and_then(number_of);
+        return match (limit("min"), limit("max")) {
+            (None, None) => Err(Refusal::new("has neither `min` nor `max`")),
+            (min, max) => {
+                let item = min.into_iter().fold(item, Item::min);
+                Ok(Some(max.into_iter().fold(item, Item::max)))
+            }
+        };
+    }
+    let count = number_of(&given.value).ok_or_else(|| Refusal::new("its value is no number of words"))?;
+    Ok(Some(item.min(count).max(count)))
+}

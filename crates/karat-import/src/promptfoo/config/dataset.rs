@@ -1,0 +1,155 @@
+//! The rows of a suite, made of test cases, and the scorers that their asserts need.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::cases::{Case, Defaults};
+use super::providers::Provider;
+use super::settings::Settings;
+use super::variants::{OtherVariants, OutputForm, Variant, only};
+use crate::draft::Draft;
+use crate::error::ImportError;
+use crate::promptfoo::asserts::{Checks, HasInput, Questions, RowVars, Shown};
+use crate::promptfoo::refusal::Refusal;
+use crate::promptfoo::rows::{RowWriter, SAMPLES, Summary};
+use crate::promptfoo::values::text_of;
+use crate::promptfoo::{models, nunjucks};
+use crate::report::Shape;
+use crate::source::Source;
+
+/// Column of a row that has its output already.
+pub(super) const OUTPUT: &str = "_output";
+
+/// The variant that reads it.
+pub(super) const RECORDED: &str = "recorded";
+
+/// A judge where a config names none.
+const JUDGE: &str = "openai:gpt-5";
+
+/// The tests of a config and what their rows depend on.
+pub(super) struct DatasetImport<'a> {
+    pub source: &'a Source,
+    /// The config's file.
+    pub from: &'a Path,
+    pub cases: &'a [Case],
+    pub defaults: &'a Defaults,
+    pub variants: &'a [Variant<'a>],
+    pub providers: &'a [Provider],
+    pub settings: &'a Settings,
+    pub form: &'a OutputForm,
+}
+
+impl DatasetImport<'_> {
+    /// Writes the rows, and fills the suite's dataset, scorers and judges.
+    ///
+    /// # Errors
+    /// A file that a test names and that cannot be read or lies outside.
+    pub fn run(&self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+        let env = self.settings.known_env();
+        let mut checks = Checks {
+            source: self.source,
+            from: self.from.to_owned(),
+            env,
+            output: self.form.path.clone(),
+            shape: Shape::Live,
+            questions: Questions::default(),
+        };
+        // Asserts of all tests are scorers of the suite, unless a test does without them or weighs them with its own.
+        let mut unchecked = Vec::new();
+        let of_rows = if self.cases.iter().any(Case::has_own_rule) {
+            self.defaults.asserts.clone()
+        } else {
+            let (scorers, report) = (&mut draft.suite.scorers, &mut draft.report);
+            checks.of_suite(&self.defaults.asserts, scorers, &mut unchecked, report)?
+        };
+        let mut writer = RowWriter::new(draft.rows(SAMPLES)?);
+        for case in self.cases {
+            let asserts = case.all_asserts(&of_rows);
+            let only = self.only(case);
+            for vars in case.rows(self.source, self.from, &checks.env, &mut draft.report)? {
+                let mut row = writer.row(&vars, case.metadata.get("id").map(text_of));
+                self.fill(case, &vars, &checks.env).into_iter().for_each(|(column, value)| row.set(&column, value));
+                row.only(only.clone());
+                let judged = RowVars { vars: &vars, judge: case.judge.as_deref() };
+                let mut row_checks = checks.of_row(&asserts, case.threshold, judged, &mut draft.report)?;
+                row_checks.unchecked.splice(0..0, unchecked.iter().cloned());
+                row.finish(case.description.as_deref(), &case.metadata, row_checks);
+                writer.write(row)?;
+            }
+        }
+        let summary = writer.finish()?;
+        // What is dropped of all tests stands there once, for all rows.
+        for dropped in draft.report.dropped.iter_mut().filter(|dropped| dropped.path.starts_with("defaultTest")) {
+            if dropped.samples <= 1 && (dropped.path.starts_with("defaultTest.options") || !unchecked.is_empty()) {
+                dropped.samples = summary.rows;
+            }
+        }
+        self.write_scorers(&checks.questions, &summary, draft);
+        draft.report.counts.samples = summary.rows;
+        draft.report.counts.checks = summary.checks + draft.suite.scorers.len() as u64;
+        draft.suite.dataset = summary.dataset(&self.settings.reads.vars);
+        Ok(())
+    }
+
+    /// The cells that a test is limited to.
+    fn only(&self, case: &Case) -> Option<Value> {
+        match &case.output {
+            Some(_) => {
+                let is_mixed = self.cases.iter().any(|case| case.output.is_none());
+                is_mixed.then(|| json!({"variants": [RECORDED]}))
+            }
+            None => {
+                let has_outputs = self.cases.iter().any(|case| case.output.is_some());
+                let others = if has_outputs { OtherVariants::Some } else { OtherVariants::None };
+                only(case, self.variants, self.providers, others)
+            }
+        }
+    }
+
+    /// Columns of a row beside its variables: empty texts for those that prompts read and the row lacks, the texts around
+    /// prompts, and an output.
+    fn fill(&self, case: &Case, vars: &Map<String, Value>, env: &Map<String, Value>) -> Vec<(String, Value)> {
+        let missing = self.settings.reads.vars.iter().filter(|name| !vars.contains_key(*name));
+        let mut columns: Vec<(String, Value)> = missing.map(|name| (nunjucks::column_name(name), json!(""))).collect();
+        if self.cases.iter().any(Case::has_affixes) {
+            for (column, affix) in [("_prefix", &case.prefix), ("_suffix", &case.suffix)] {
+                let affix = affix.as_deref().unwrap_or_default();
+                let text = nunjucks::render(affix, vars, env).unwrap_or_else(|_| affix.to_owned());
+                columns.push((column.to_owned(), json!(text)));
+            }
+        }
+        columns.extend(case.output.iter().map(|output| (OUTPUT.to_owned(), output.clone())));
+        columns
+    }
+
+    /// Adds the scorers that ask a model, and the judges.
+    fn write_scorers(&self, questions: &Questions, summary: &Summary, draft: &mut Draft<'_>) {
+        let judge = self.defaults.option("provider");
+        let embeddings = judge.and_then(models::embedding_name);
+        let has_input = if summary.roles.has_input(&self.settings.reads.vars) { HasInput::Yes } else { HasInput::No };
+        let shown = Shown { output: self.form.path.as_deref(), embeddings: embeddings.as_deref(), has_input };
+        draft.suite.scorers.extend(questions.to_scorers(shown));
+        if !questions.are_judged() && !summary.is_judged {
+            return;
+        }
+        let path = "defaultTest.options.provider";
+        let name = judge.and_then(models::judge_name);
+        match (judge, &name) {
+            (Some(judge), None) => {
+                let refusal = Refusal::new("is no model that a suite can ask by name").instead("`judges` of the suite");
+                let construct = judge.get("id").map_or("provider".to_owned(), text_of);
+                draft.report.drop(refusal.of_all(path, &construct));
+            }
+            (Some(judge), Some(_)) if judge.get("config").is_some() => {
+                let refusal = Refusal::new("is a setting of the judge").instead("`judges: [{ id, parameters }]`");
+                draft.report.drop(refusal.of_all(&format!("{path}.config"), "config"));
+            }
+            _ => {}
+        }
+        if name.is_none() {
+            draft.report.note(path, format!("the config names no judge; `{JUDGE}` stands in place of promptfoo's own"));
+        }
+        draft.suite.judges = vec![json!(name.unwrap_or_else(|| JUDGE.to_owned()))];
+    }
+}

@@ -1,0 +1,202 @@
+//! A config as a live suite (IO-02): prompts become variants, providers models, tests rows.
+//!
+//! - `prompts`, `providers` with the services of `http`, and `cases` with the tables of `csv_tests` read the parts of a
+//!   config; `settings` keeps the environment and secrets, `raw_test` is a test as it stands in a file.
+//! - `variants` and `dataset` make the parts of the suite.
+//!
+//! Read this file, then `dataset`.
+
+mod cases;
+mod csv_tests;
+mod dataset;
+mod http;
+mod prompts;
+mod providers;
+mod raw_test;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod variants;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use self::cases::{Case, Defaults};
+use self::dataset::{DatasetImport, OUTPUT, RECORDED};
+use self::prompts::{Prompt, PromptReader};
+use self::providers::{Provider, ProviderReader};
+use self::raw_test::RawTest;
+use self::settings::Settings;
+use self::variants::{Affixes, OutputForm, variants, write_models, write_variants};
+use super::files;
+use super::refusal::Refusal;
+use super::values::text_of;
+use crate::draft::Draft;
+use crate::error::ImportError;
+use crate::names::Names;
+use crate::report::ImportReport;
+use crate::source::Source;
+
+/// Keys that are read.
+const KEYS: [&str; 10] = [
+    "description",
+    "prompts",
+    "providers",
+    "targets",
+    "defaultTest",
+    "tests",
+    "scenarios",
+    "env",
+    "evaluateOptions",
+    "judge",
+];
+
+/// Keys without an effect on results.
+const IGNORED: [&str; 7] =
+    ["sharing", "outputPath", "commandLineOptions", "writeLatestResults", "$schema", "tags", "metadata"];
+
+/// A config in the making of a suite.
+pub(super) struct ConfigImport<'a> {
+    pub source: &'a Source,
+    /// The config's file.
+    pub from: PathBuf,
+    pub config: Map<String, Value>,
+}
+
+impl ConfigImport<'_> {
+    pub fn run(self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+        drop_keys(&self.config, &mut draft.report);
+        let part = |key: &str| self.config.get(key).cloned().unwrap_or_default();
+        let env = part("env").as_object().cloned().unwrap_or_default();
+        let mut settings = Settings { env, ..Settings::default() };
+        let prompts = self.prompts(&mut settings, &mut draft.report)?;
+        let providers = self.providers(&mut settings, &mut draft.report)?;
+        let defaults = Defaults::read(self.source, &self.from, self.config.get("defaultTest"), &mut draft.report)?;
+        let cases = self.cases(&defaults, &mut draft.report)?;
+        let variants = variants(&prompts, &providers);
+        let parsed = defaults.option("transform").and_then(Value::as_str).and_then(cases::parsed_path);
+        let form = OutputForm::of(&providers, parsed);
+        draft.suite.name = files::suite_name(self.source);
+        draft.suite.about =
+            part("description").as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+        let dataset = DatasetImport {
+            source: self.source,
+            from: &self.from,
+            cases: &cases,
+            defaults: &defaults,
+            variants: &variants,
+            providers: &providers,
+            settings: &settings,
+            form: &form,
+        };
+        dataset.run(draft)?;
+        if cases.iter().any(|case| case.output.is_none()) {
+            let affixes = if cases.iter().any(Case::has_affixes) { Affixes::Columns } else { Affixes::None };
+            write_models(&providers, &variants, draft);
+            write_variants(&variants, &providers, &form, affixes, draft)?;
+        }
+        if cases.iter().any(|case| case.output.is_some()) {
+            draft.suite.variants.insert(RECORDED.to_owned(), json!([{"recorded": {"column": OUTPUT}}]));
+            draft.report.counts.systems += 1;
+        }
+        draft.suite.params = settings.params(&mut draft.report);
+        draft.suite.run = run_settings(&part("evaluateOptions"));
+        Ok(())
+    }
+
+    fn prompts(&self, settings: &mut Settings, report: &mut ImportReport) -> Result<Vec<Prompt>, ImportError> {
+        let all = json!(["{{ prompt }}"]);
+        let value = self.config.get("prompts").unwrap_or(&all);
+        PromptReader { source: self.source, from: &self.from, reads: &mut settings.reads }.read(value, report)
+    }
+
+    fn providers(&self, settings: &mut Settings, report: &mut ImportReport) -> Result<Vec<Provider>, ImportError> {
+        let (key, value) = match self.config.get("providers") {
+            Some(value) => ("providers", Some(value)),
+            None => ("targets", self.config.get("targets")),
+        };
+        let mut reader = ProviderReader { settings, models: Names::default(), services: Names::default() };
+        let mut read_file = |name: &str| self.source.yaml(&self.source.beneath(&self.from, name)?);
+        let mut providers = Vec::new();
+        match value {
+            Some(Value::Array(items)) => {
+                for (at, item) in items.iter().enumerate() {
+                    providers.extend(reader.read_item(&format!("{key}[{at}]"), item, &mut read_file, report)?);
+                }
+            }
+            Some(item) => providers.extend(reader.read_item(key, item, &mut read_file, report)?),
+            None => {}
+        }
+        Ok(providers)
+    }
+
+    fn cases(&self, defaults: &Defaults, report: &mut ImportReport) -> Result<Vec<Case>, ImportError> {
+        let part = |key: &str| self.config.get(key).unwrap_or(&Value::Null);
+        let mut raw = cases::read_tests(self.source, &self.from, "tests", part("tests"), report)?;
+        raw.extend(cases::read_scenarios(self.source, &self.from, part("scenarios"), report)?);
+        if raw.is_empty() {
+            raw.push(RawTest { path: "tests".to_owned(), test: Map::new(), asserts: None });
+        }
+        Ok(raw.into_iter().map(|raw| defaults.case(raw, report)).collect())
+    }
+}
+
+fn drop_keys(config: &Map<String, Value>, report: &mut ImportReport) {
+    for (key, value) in
+        config.iter().filter(|(key, _)| !KEYS.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()))
+    {
+        let refusal = match key.as_str() {
+            "extensions" | "nunjucksFilters" | "assertScoringFunction" | "transform" => {
+                Refusal::new("is code, which an import neither runs nor copies")
+            }
+            "derivedMetrics" => Refusal::new("is computed by formulas of promptfoo").instead("`metric: combine`"),
+            "redteam" => Refusal::new("belongs to promptfoo's red teaming"),
+            "tracing" => {
+                Refusal::new("collects traces of promptfoo's own").instead("`karat serve`, which takes traces")
+            }
+            _ => Refusal::new("is no key that this version knows"),
+        };
+        match value {
+            Value::Array(items) if key == "extensions" => {
+                for (at, item) in items.iter().enumerate() {
+                    report.drop(refusal.clone().of_all(&format!("{key}[{at}]"), &text_of(item)));
+                }
+            }
+            _ => report.drop(refusal.of_all(key, key)),
+        }
+    }
+}
+
+fn run_settings(options: &Value) -> Map<String, Value> {
+    let number = |key: &str| options.get(key).and_then(Value::as_u64).filter(|number| *number > 0);
+    let timeout =
+        number("timeoutMs").map(|ms| if ms % 1000 == 0 { format!("{}s", ms / 1000) } else { format!("{ms}ms") });
+    let parts = [
+        ("trials", number("repeat").filter(|repeat| *repeat > 1).map(|it| json!(it))),
+        ("max_concurrency", number("maxConcurrency").map(|it| json!(it))),
+        ("timeout", timeout.map(|it| json!(it))),
+    ];
+    parts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// The config's file in a folder.
+///
+/// # Errors
+/// A folder without one.
+pub(super) fn file_in(folder: &Path, source: &Source) -> Result<PathBuf, ImportError> {
+    let files = source.files()?;
+    let named = |endings: &[&str]| {
+        endings.iter().find_map(|ending| {
+            let name = format!("promptfooconfig.{ending}");
+            files.iter().find(|file| file.file_name().is_some_and(|found| found.to_string_lossy() == name))
+        })
+    };
+    if let Some(file) =
+        named(&["yaml", "yml", "json"]).or_else(|| named(&["js", "cjs", "mjs", "ts", "mts", "cts", "py"]))
+    {
+        return Ok(file.clone());
+    }
+    Err(ImportError::new(folder.display(), "holds no `promptfooconfig.yaml`")
+        .with_hint("name the config's file itself"))
+}

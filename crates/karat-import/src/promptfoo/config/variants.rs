@@ -1,0 +1,189 @@
+//! The variants and models of a suite, made of prompts and providers.
+
+use serde_json::{Map, Value, json};
+
+use super::cases::Case;
+use super::prompts::{Body, Prompt};
+use super::providers::{self, Provider, Target};
+use crate::draft::Draft;
+use crate::error::ImportError;
+use crate::promptfoo::refusal::Refusal;
+
+/// A variant of the suite: a prompt, for models or for one service.
+pub(super) struct Variant<'p> {
+    id: String,
+    prompt: &'p Prompt,
+    /// Index of the service among the providers.
+    service: Option<usize>,
+}
+
+/// The form of outputs, which differs where services are asked or transforms parse.
+pub(super) struct OutputForm {
+    /// Path of the text that is scored; the whole output without it.
+    pub path: Option<String>,
+    /// `parse` of the steps with a prompt.
+    parse: Option<Value>,
+}
+
+impl OutputForm {
+    pub fn of(providers: &[Provider], parsed: Option<String>) -> Self {
+        let asks_service = providers.iter().any(|provider| matches!(provider.target, Target::Service { .. }));
+        match parsed {
+            // Answers of services are objects, so the replies of models become such, too.
+            _ if asks_service => {
+                Self { path: Some("text".to_owned()), parse: Some(json!({"as": "text", "into": "text"})) }
+            }
+            Some(path) => Self { path: Some(path).filter(|path| !path.is_empty()), parse: Some(json!({"as": "json"})) },
+            None => Self { path: None, parse: None },
+        }
+    }
+}
+
+/// Texts around prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Affixes {
+    None,
+    /// In the columns `_prefix` and `_suffix`.
+    Columns,
+}
+
+/// Every prompt for all models, and for each service a variant of its own.
+pub(super) fn variants<'p>(prompts: &'p [Prompt], providers: &[Provider]) -> Vec<Variant<'p>> {
+    let has_models = providers.iter().any(|provider| matches!(provider.target, Target::Model { .. }));
+    let has_services = providers.iter().any(|provider| matches!(provider.target, Target::Service { .. }));
+    let mut variants = Vec::new();
+    for prompt in prompts {
+        if has_models || !has_services {
+            variants.push(Variant { id: prompt.id.clone(), prompt, service: None });
+        }
+        for (at, provider) in providers.iter().enumerate() {
+            let gets = provider.prompts.as_ref().is_none_or(|wanted| prompt.is_among(wanted));
+            if let (Target::Service { id, .. }, true) = (&provider.target, gets) {
+                variants.push(Variant { id: providers::service_variant(&prompt.id, id), prompt, service: Some(at) });
+            }
+        }
+    }
+    variants
+}
+
+/// Variants of the suite beside those of prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherVariants {
+    None,
+    /// The variant with outputs that tests hold.
+    Some,
+}
+
+/// The cells that a test is limited to; nothing where it has all.
+pub(super) fn only(
+    case: &Case,
+    variants: &[Variant<'_>],
+    providers: &[Provider],
+    others: OtherVariants,
+) -> Option<Value> {
+    let wants = |provider: &Provider| case.providers.as_ref().is_none_or(|wanted| provider.is_among(wanted));
+    let models = || providers.iter().filter(|provider| matches!(provider.target, Target::Model { .. }));
+    let wanted: Vec<&str> = models().filter(|provider| wants(provider)).map(Provider::id).collect();
+    let is_wanted = |variant: &&Variant<'_>| {
+        let by_prompt = case.prompts.as_ref().is_none_or(|wanted| variant.prompt.is_among(wanted));
+        by_prompt
+            && match variant.service {
+                Some(at) => providers.get(at).is_some_and(wants),
+                None => !wanted.is_empty() || models().next().is_none(),
+            }
+    };
+    let chosen: Vec<&str> = variants.iter().filter(is_wanted).map(|variant| variant.id.as_str()).collect();
+    let mut only = Map::new();
+    if chosen.len() < variants.len() || others == OtherVariants::Some {
+        only.insert("variants".to_owned(), json!(chosen));
+    }
+    if !wanted.is_empty() && wanted.len() < models().count() {
+        only.insert("models".to_owned(), json!(wanted));
+    }
+    (!only.is_empty()).then_some(Value::Object(only))
+}
+
+pub(super) fn write_models(providers: &[Provider], variants: &[Variant<'_>], draft: &mut Draft<'_>) {
+    let models = providers.iter().filter_map(|provider| match &provider.target {
+        Target::Model { entry, .. } => Some(entry.clone()),
+        Target::Service { .. } => None,
+    });
+    draft.suite.models = models.collect();
+    if draft.suite.models.is_empty() && variants.iter().any(|variant| variant.service.is_none()) {
+        draft.report.note(
+            "providers",
+            "none of them is a model that a suite can ask; `stub`, which replies nothing, stands in its place",
+        );
+        draft.suite.models.push(json!({"id": "stub", "provider": "stub"}));
+    }
+    echo_chats(draft, variants);
+}
+
+/// `echo` replies to a chat with its JSON.
+fn echo_chats(draft: &mut Draft<'_>, variants: &[Variant<'_>]) {
+    if !variants.iter().any(|variant| matches!(variant.prompt.body, Body::Chat(_))) {
+        return;
+    }
+    let is_echo = |model: &&mut Value| model.get("provider") == Some(&json!("scripted"));
+    for model in draft.suite.models.iter_mut().filter(is_echo) {
+        let reply = "{% if messages | length == 1 %}{{ prompt }}{% else %}{{ messages | tojson(indent=2) }}{% endif %}";
+        if let Some(model) = model.as_object_mut() {
+            model.insert("with".to_owned(), json!({"reply": reply}));
+        }
+    }
+}
+
+pub(super) fn write_variants(
+    variants: &[Variant<'_>],
+    providers: &[Provider],
+    form: &OutputForm,
+    affixes: Affixes,
+    draft: &mut Draft<'_>,
+) -> Result<(), ImportError> {
+    for variant in variants {
+        let prompt = with_affixes(variant.prompt, affixes, draft);
+        let step = match variant.service.and_then(|at| providers.get(at)).map(|provider| &provider.target) {
+            Some(Target::Service { service, .. }) => {
+                draft.report.counts.systems += 1;
+                service.to_step(&prompt)
+            }
+            _ => {
+                let gets = |provider: &&Provider| {
+                    provider.prompts.as_ref().is_none_or(|wanted| variant.prompt.is_among(wanted))
+                };
+                let models = || providers.iter().filter(|provider| matches!(provider.target, Target::Model { .. }));
+                let allowed: Vec<&str> = models().filter(gets).map(Provider::id).collect();
+                let mut step =
+                    Map::from_iter([("prompt".to_owned(), prompt.to_action(|path, text| draft.write(path, text))?)]);
+                step.extend(form.parse.iter().map(|parse| ("parse".to_owned(), parse.clone())));
+                if allowed.len() < models().count() {
+                    step.insert("requires".to_owned(), json!({"models": allowed}));
+                }
+                draft.report.counts.systems += allowed.len().max(1) as u64;
+                Value::Object(step)
+            }
+        };
+        draft.suite.variants.insert(variant.id.clone(), json!([step]));
+    }
+    if draft.suite.variants.is_empty() {
+        return Err(ImportError::new("prompts", "holds no prompt that can be carried over")
+            .with_hint("results of promptfoo can be imported instead: `promptfoo eval -o results.json`"));
+    }
+    Ok(())
+}
+
+/// The prompt with the texts around it.
+fn with_affixes(prompt: &Prompt, affixes: Affixes, draft: &mut Draft<'_>) -> Prompt {
+    let mut prompt = prompt.clone();
+    match (&mut prompt.body, affixes) {
+        (_, Affixes::None) => {}
+        (Body::Text(text), Affixes::Columns) => {
+            *text = format!("{{{{ sample._prefix }}}}{text}{{{{ sample._suffix }}}}")
+        }
+        (Body::Chat(_), Affixes::Columns) => {
+            let refusal = Refusal::new("stands around the JSON of a chat").instead("a part of the message's text");
+            draft.report.drop(refusal.of_all("tests[*].options", "prefix and suffix"));
+        }
+    }
+    prompt
+}

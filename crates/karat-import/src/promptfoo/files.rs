@@ -1,0 +1,70 @@
+//! Files that a config names as `file://PATH`, and code, which is never read.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::ImportError;
+use crate::names::valid_id;
+use crate::source::Source;
+
+/// Endings of programs.
+const CODE: [&str; 11] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "go", "sh", "exe"];
+
+/// Names of files that say nothing about their content.
+const USUAL_NAMES: [&str; 5] = ["promptfooconfig", "config", "results", "output", "."];
+
+/// The path of a `file://` reference.
+pub(super) fn referenced(text: &str) -> Option<&str> {
+    text.strip_prefix("file://")
+}
+
+/// The ending of a file's name in lower case, without the name of a function behind it (`grade.py:check`).
+pub(super) fn ending(name: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ending.split(':').next().unwrap_or(ending).to_ascii_lowercase()
+}
+
+/// Returns true if a file's name says that it is a program.
+pub(super) fn is_code(name: &str) -> bool {
+    CODE.contains(&ending(name).as_str())
+}
+
+/// The files that a path or a pattern names, relative to `from`, sorted. All lie below the imported file's folder.
+///
+/// # Errors
+/// A file that does not exist or lies outside, or a pattern that nothing matches.
+pub(super) fn matching(source: &Source, from: &Path, name: &str) -> Result<Vec<PathBuf>, ImportError> {
+    if !name.contains(['*', '?', '[', '{']) {
+        return Ok(vec![source.beneath(from, name)?]);
+    }
+    let folder = if from.is_dir() { from } else { from.parent().unwrap_or(Path::new("")) };
+    let pattern = format!("{}/{name}", glob::Pattern::escape(&folder.display().to_string()));
+    let pattern = if folder.as_os_str().is_empty() { name.to_owned() } else { pattern };
+    let problem = |why: String| ImportError::new(from.display(), format!("names the files `{name}`, {why}"));
+    let found = glob::glob(&pattern).map_err(|error| problem(format!("which is no pattern: {error}")))?;
+    let mut files = Vec::new();
+    for path in found.flatten().filter(|path| path.is_file()) {
+        let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+        files.push(source.beneath(from, &relative)?);
+    }
+    files.sort();
+    match files.is_empty() {
+        true => {
+            Err(problem("but there is none".to_owned()).with_hint("check the pattern; paths are relative to the file"))
+        }
+        false => Ok(files),
+    }
+}
+
+/// The name of a file relative to the folder of another.
+pub(super) fn relative_name(file: &Path, from: &Path) -> String {
+    let base = from.parent().unwrap_or(Path::new(""));
+    file.strip_prefix(base).unwrap_or(file).display().to_string()
+}
+
+/// The suite's name: that of the file, or of its folder where the file's says nothing.
+pub(super) fn suite_name(source: &Source) -> String {
+    let stem = source.stem();
+    let name = if USUAL_NAMES.contains(&stem.as_str()) { source.folder_name().unwrap_or(stem) } else { stem };
+    valid_id(&name, "promptfoo")
+}

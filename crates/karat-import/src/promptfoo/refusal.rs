@@ -1,0 +1,53 @@
+//! Constructs of the source that are not carried over.
+
+use serde_json::{Map, Value};
+
+use crate::report::{Dropped, ImportReport};
+
+/// The reason why something is not carried over, and a replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    why: String,
+    instead: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), instead: None }
+    }
+
+    /// The refusal of a program.
+    pub fn of_program() -> Self {
+        Self::new("is a program, which an import neither runs nor copies")
+    }
+
+    pub fn instead(mut self, instead: impl Into<String>) -> Self {
+        self.instead = Some(instead.into());
+        self
+    }
+
+    /// The construct at a place that concerns one sample.
+    pub fn of_sample(self, path: &str, construct: &str) -> Dropped {
+        Dropped { samples: 1, ..self.of_all(path, construct) }
+    }
+
+    /// The construct at a place that concerns no sample in particular.
+    pub fn of_all(self, path: &str, construct: &str) -> Dropped {
+        let Self { why, instead } = self;
+        Dropped { path: path.to_owned(), line: None, construct: construct.to_owned(), why, instead, samples: 0 }
+    }
+}
+
+/// Lists the keys of a map that are not known.
+pub(super) fn drop_unknown_keys(path: &str, map: &Map<String, Value>, known: &[&str], report: &mut ImportReport) {
+    for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
+        let refusal = match key.as_str() {
+            "rubricPrompt" => {
+                Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
+            }
+            "storeOutputAs" => Refusal::new("hands an output to later tests, and rows are independent"),
+            _ => Refusal::new("is no key that this version knows"),
+        };
+        report.drop(refusal.of_all(&format!("{path}.{key}"), key));
+    }
+}
