@@ -261,7 +261,7 @@ fn every_part_of_a_sample_has_its_place() {
         })
     );
     assert_eq!([&outputs[1]["output"], &outputs[1]["error"]], [&json!(null), &json!("timed out")]);
-    let dropped = imported.drops();
+    let dropped = imported.dropped();
     for expected in [
         ("list", "samples[*].scores.list.value", 1),
         ("text", "samples[*].scores.word.value", 1),
@@ -300,7 +300,7 @@ fn lost_parts_are_counted() {
     second["id"] = json!("b");
     third["events"] = json!([]);
     let imported = import_samples(&[with_tools, second, third]);
-    let mut dropped = imported.drops();
+    let mut dropped = imported.dropped();
     dropped.sort_unstable();
     assert_eq!(
         dropped,

@@ -53,7 +53,7 @@ fn repeats_are_trials() {
     let scores = json!({"t.m.none": 0.5});
     assert_eq!(rows[..2], [(&json!(1), &json!("a"), &scores), (&json!(2), &json!("b"), &scores)]);
     assert_eq!(imported.suite()["run"]["trials"], 2);
-    assert_eq!(imported.drops(), [("m", "samples_t[*].m", 1), ("brand_new", "samples_t[*].brand_new", 1)]);
+    assert_eq!(imported.dropped(), [("m", "samples_t[*].m", 1), ("brand_new", "samples_t[*].brand_new", 1)]);
     let figures: Vec<_> = imported.report.figures.iter().map(|it| (it.metric.as_str(), it.value)).collect();
     assert_eq!(figures, [("given_t.m.none", 0.5)]);
     assert!(imported.notes()[0].contains("are trials"), "{:?}", imported.notes());

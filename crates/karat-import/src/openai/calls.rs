@@ -1,6 +1,6 @@
 //! Calls of models, as criteria and runs describe them: model, settings, messages.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{drop_entry, is_blank, list_at, text_at};
 use crate::draft::Draft;

@@ -195,7 +195,7 @@ fn every_grader_has_its_scorer() {
     ];
     for (criterion, construct) in dropped {
         let imported = import_value(&eval(json!([criterion]), json!([{"q": "x"}])));
-        assert_eq!(imported.drops(), [(construct, "eval.testing_criteria[0]", 1)]);
+        assert_eq!(imported.dropped(), [(construct, "eval.testing_criteria[0]", 1)]);
         assert_eq!(imported.suite().get("scorers"), None);
         assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"], json!({"unchecked": [construct]}));
     }
@@ -229,7 +229,7 @@ fn prompts_of_runs_become_variants() {
         }])
     );
     assert_eq!(suite["variants"]["prompt#3"][0]["prompt"], json!({"messages": "{{ sample.messages }}"}));
-    assert_eq!(imported.drops(), [("tools", "runs[2].run.data_source.sampling_params.tools", 1)]);
+    assert_eq!(imported.dropped(), [("tools", "runs[2].run.data_source.sampling_params.tools", 1)]);
     assert!(imported.report.notes.is_empty(), "{:?}", imported.report.notes);
 }
 
@@ -254,7 +254,7 @@ fn folders_of_objects_are_put_together() {
     let schema: Value = serde_json::from_str(&imported.text("schemas/item.json")).unwrap();
     assert_eq!(schema, json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["id"]}));
     assert_eq!(imported.suite()["dataset"]["row_schema"], "schemas/item.json");
-    assert_eq!(imported.drops(), [("brand_new", "eval.brand_new", 0)]);
+    assert_eq!(imported.dropped(), [("brand_new", "eval.brand_new", 0)]);
 }
 
 /// IO-05: runs and items of another eval, or without outputs, are said.
@@ -269,7 +269,7 @@ fn runs_without_outputs_are_noted_beside_others() {
     assert_eq!(imported.notes(), ["`second` has no outputs, and is left out"]);
     let outputs = imported.rows("data/outputs/r1.jsonl");
     assert_eq!([&outputs[0]["error"], &outputs[0]["scores"]["pass"]], [&json!("server_error: down"), &json!(null)]);
-    assert_eq!(imported.drops(), [("output_item", "runs[0].output_items[*]", 1)]);
+    assert_eq!(imported.dropped(), [("output_item", "runs[0].output_items[*]", 1)]);
 }
 
 /// IO-01, IO-05: files that are no evals are refused with the place and advice.

@@ -40,7 +40,7 @@ fn every_column_of_ragas_has_its_place() {
     let samples = imported.rows("data/samples.jsonl");
     assert_eq!(samples[1]["input"], json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]));
     assert_eq!([&samples[0]["persona_name"], &samples[1]["reference"]], ["p", "x"]);
-    assert_eq!(imported.drops(), [("rubrics", "[*].rubrics", 1)]);
+    assert_eq!(imported.dropped(), [("rubrics", "[*].rubrics", 1)]);
 }
 
 /// IO-09: lists in a table of ragas are JSON or as Python prints them.

@@ -28,7 +28,7 @@ impl Imported {
     }
 
     /// Dropped constructs, each with its place and number of samples.
-    pub fn drops(&self) -> Vec<(&str, &str, u64)> {
+    pub fn dropped(&self) -> Vec<(&str, &str, u64)> {
         self.report.dropped.iter().map(|it| (it.construct.as_str(), it.path.as_str(), it.samples)).collect()
     }
 
