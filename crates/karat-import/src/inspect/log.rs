@@ -27,11 +27,11 @@ const VERSION: u64 = 2;
 pub(super) struct Log {
     path: PathBuf,
     header: Header,
-    body: Body,
+    body: SampleSource,
 }
 
 #[derive(Debug)]
-enum Body {
+enum SampleSource {
     /// Members of an archive, one a sample.
     Archive(Archive),
     /// The list `samples` of the log's own file.
@@ -51,7 +51,7 @@ impl Log {
         let (header, body) = match Archive::open(path, source.reader(path)?)? {
             Some(mut archive) => {
                 let Some(header) = archive_header(&mut archive)? else { return Ok(None) };
-                (header, Body::Archive(archive))
+                (header, SampleSource::Archive(archive))
             }
             None => {
                 let mut reader = source.reader(path)?;
@@ -60,7 +60,7 @@ impl Log {
                     return Ok(None);
                 }
                 let header = read_object(reader, BESIDE_HEADER).map_err(|error| invalid_json(path, &error))?;
-                (Header { members: header, is_finished: true }, Body::Json)
+                (Header { members: header, is_finished: true }, SampleSource::Json)
             }
         };
         if header.part("version").is_null() || !header.part("eval").is_object() {
@@ -93,7 +93,7 @@ impl Log {
     ) -> Result<(), ImportError> {
         let file = self.path.display().to_string();
         match &mut self.body {
-            Body::Archive(archive) => {
+            SampleSource::Archive(archive) => {
                 for name in sample_members(archive, &self.header) {
                     let members = archive.read(&name, |reader| read_object(reader, SAMPLE))?;
                     let place = format!("{file}, member `{name}`");
@@ -101,7 +101,7 @@ impl Log {
                 }
                 Ok(())
             }
-            Body::Json => {
+            SampleSource::Json => {
                 let mut index = 0;
                 let reader = NanAsNull::new(source.reader(&self.path)?);
                 let result = for_each_sample(reader, SAMPLE, &mut |members| {

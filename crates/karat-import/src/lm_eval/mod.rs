@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::lm_eval::line::Line;
-use crate::lm_eval::results::{Results, Task};
+use crate::lm_eval::results::{ResultsFile, Task};
 use crate::names::valid_id;
 use crate::recorded::{Known, NanAsNull, Output, Recording, Sample};
 use crate::report::{Approximate, Dropped, Figure};
@@ -29,7 +29,7 @@ use crate::source::Source;
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let all = results::read(source)?;
     "lm-eval".clone_into(&mut draft.report.tool.name);
-    draft.report.tool.version = all.iter().find_map(Results::version);
+    draft.report.tool.version = all.iter().find_map(ResultsFile::version);
     let tasks: Vec<&str> = all.iter().flat_map(|results| &results.tasks).map(|task| task.name.as_str()).collect();
     let name = match tasks.as_slice() {
         [task, others @ ..] if others.iter().all(|other| other == task) => (*task).to_owned(),
@@ -156,7 +156,7 @@ fn note_outputs(line: &Line, task: &str, repeats: usize, draft: &mut Draft<'_>) 
 }
 
 /// Books the figures of the tasks that are means.
-fn add_figures(results: &Results, variant: usize, recording: &Recording, draft: &mut Draft<'_>) {
+fn add_figures(results: &ResultsFile, variant: usize, recording: &Recording, draft: &mut Draft<'_>) {
     for task in &results.tasks {
         for (metric, filter, value) in &task.figures {
             let name = score_name(&task.name, metric, filter);

@@ -13,7 +13,7 @@ const PREFIX: &str = "results_";
 
 /// A results file.
 #[derive(Debug)]
-pub(super) struct Results {
+pub(super) struct ResultsFile {
     file: Map<String, Value>,
     pub tasks: Vec<Task>,
 }
@@ -40,7 +40,7 @@ impl Task {
     }
 }
 
-impl Results {
+impl ResultsFile {
     /// The version of lm-eval.
     pub fn version(&self) -> Option<String> {
         self.file.get("lm_eval_version")?.as_str().map(str::to_owned)
@@ -56,7 +56,7 @@ impl Results {
 }
 
 /// Reads the results file, or those of a folder.
-pub(super) fn read(source: &Source) -> Result<Vec<Results>, ImportError> {
+pub(super) fn read(source: &Source) -> Result<Vec<ResultsFile>, ImportError> {
     let is_results = |path: &PathBuf| name(path).starts_with(PREFIX) && name(path).ends_with(".json");
     let paths: Vec<PathBuf> = match source.path().is_dir() {
         true => source.files()?.into_iter().filter(is_results).collect(),
@@ -69,7 +69,7 @@ pub(super) fn read(source: &Source) -> Result<Vec<Results>, ImportError> {
     paths.iter().map(|path| read_file(source, path)).collect()
 }
 
-fn read_file(source: &Source, path: &Path) -> Result<Results, ImportError> {
+fn read_file(source: &Source, path: &Path) -> Result<ResultsFile, ImportError> {
     source.include(path)?;
     let file: Value = serde_json::from_reader(NanAsNull::new(source.reader(path)?)).map_err(|error| {
         ImportError::new(path.display(), format!("is not valid JSON: {error}")).at_line(error.line().max(1))
@@ -82,7 +82,7 @@ fn read_file(source: &Source, path: &Path) -> Result<Results, ImportError> {
         figures: figures.as_object().into_iter().flatten().filter_map(figure).collect(),
         config: file.get("configs").and_then(|configs| configs.get(name)).cloned().unwrap_or_default(),
     });
-    Ok(Results { tasks: tasks.collect(), file })
+    Ok(ResultsFile { tasks: tasks.collect(), file })
 }
 
 fn no_results(path: &Path) -> ImportError {

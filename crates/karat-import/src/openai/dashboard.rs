@@ -22,7 +22,7 @@ const LINE: [&str; 7] = ["run_id", "data_source_idx", "item", "grades", "passes"
 const SAMPLE: [&str; 6] = ["outputs", "finish_reason", "token_usage", "error", "model", "output_text"];
 
 /// Lines of several files, and the variants that they fill.
-struct Results {
+struct DashboardResults {
     recording: Recording,
     /// Variants by run.
     runs: HashMap<String, usize>,
@@ -35,7 +35,8 @@ pub(super) fn import(source: &Source, paths: &[PathBuf], draft: &mut Draft<'_>) 
     draft.suite.name = valid_id(&source.stem(), "eval");
     draft.suite.about = format!("Results of OpenAI's evals dashboard, {}", crate::escape::literal(&source.name()));
     let recording = Recording::open(draft)?;
-    let mut results = Results { recording, runs: HashMap::new(), trials: HashMap::new(), columns: HashSet::new() };
+    let mut results =
+        DashboardResults { recording, runs: HashMap::new(), trials: HashMap::new(), columns: HashSet::new() };
     for path in paths {
         source.include(path)?;
         let mut reader = source.reader(path)?;
@@ -70,7 +71,7 @@ impl LinePlace<'_> {
     }
 }
 
-impl Results {
+impl DashboardResults {
     fn add(&mut self, line: &[u8], place: LinePlace<'_>, draft: &mut Draft<'_>) -> Result<(), ImportError> {
         let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         let row: Value =
