@@ -222,7 +222,8 @@ impl<'a> Results<'a> {
                 continue;
             }
             let score = component.get("score").and_then(number_of);
-            let reason = component.get("reason").and_then(Value::as_str).filter(|reason| *reason != PASSED).map(str::to_owned);
+            let reason =
+                component.get("reason").and_then(Value::as_str).filter(|reason| *reason != PASSED).map(str::to_owned);
             match others.iter_mut().find(|(known, ..)| known == name) {
                 Some((_, scores, _)) => scores.extend(score),
                 None => others.push((name.to_owned(), score.into_iter().collect(), reason)),
