@@ -73,12 +73,18 @@ pub(crate) fn import(source: &Source, per: TraceRows, draft: &mut Draft<'_>) -> 
         return Err(ImportError::new(source.path().display(), format!("holds no call of a model: {told}, {} other spans", file.others))
             .with_hint("a call has `gen_ai.operation.name`, `openinference.span.kind` = LLM or Langfuse's type `generation`, and its messages"));
     }
-    file.notes.into_iter().for_each(|note| draft.report.note(source.name(), note));
+    file.notes.iter().for_each(|note| draft.report.note(source.name(), note.as_str()));
     if file.others > 0 {
         draft.report.note(source.name(), format!("{} spans are no calls of models", file.others));
     }
     draft.suite.name = valid_id(&source.stem(), "traces");
     draft.suite.about = format!("Calls that applications reported, {}", crate::escape::literal(&source.name()));
+    let has = |fact: fn(&Row) -> bool| file.rows.iter().any(|traced| fact(&traced.row));
+    for (metric, is_known) in [("latency", has(|row| row.latency_ms.is_some())), ("cost", has(|row| row.usage.cost_usd.is_some()))] {
+        if is_known {
+            draft.suite.scorers.insert(metric.to_owned(), json!({ "metric": metric }));
+        }
+    }
     let mut recording = Recording::open(draft)?;
     let variant = recording.add_variant(draft, RECORDED)?;
     for (id, traced) in latest(file.rows) {
