@@ -84,7 +84,15 @@ pub(super) struct Checks<'a> {
     pub output: Option<String>,
     /// Of recorded outputs no judge is asked, and results travel without the files of their config.
     pub shape: Shape,
+    pub tools: Tools,
     pub questions: Questions,
+}
+
+/// Tools that the models of the suite are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tools {
+    None,
+    Offered,
 }
 
 enum Outcome {
@@ -329,7 +337,7 @@ impl Checks<'_> {
             Err(refusal) => return refuse(refusal, report),
         };
         let given = Given { spec: &assert.spec, kind, negation, value, threshold: assert.threshold() };
-        if let Some(item) = metrics::item(&given) {
+        if let Some(item) = metrics::item(&given).or_else(|| metrics::tool_item(&given, self.tools)) {
             return match item {
                 Ok(Some(item)) => {
                     self.list_difference(assert, kind, &item, report);
@@ -363,7 +371,8 @@ impl Checks<'_> {
     }
 
     fn finished(&self, item: Item, given: &Given<'_>) -> Item {
-        let of_output = !matches!(given.kind, "latency" | "cost");
+        // These read more of a cell than the text of its output.
+        let of_output = !matches!(given.kind, "latency" | "cost") && !metrics::reads_tools(given.kind);
         let item =
             self.output.as_deref().filter(|_| of_output).into_iter().fold(item, |item, path| item.set("output", path));
         given.negation.iter().fold(item, |item, _| item.set("not", true))

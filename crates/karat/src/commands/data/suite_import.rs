@@ -69,7 +69,9 @@ fn print_figures(context: &CommandContext<'_>, check: &FigureCheck) {
         let source = &differing.source;
         let here = differing.here.map_or_else(|| "not scored".to_owned(), |here| here.to_string());
         let (variant, metric) = (&source.variant, &source.metric);
-        context.printer.say(&format!("note: {}: {} there, {here} here ({metric} of {variant})", source.path, source.value));
+        context
+            .printer
+            .say(&format!("note: {}: {} there, {here} here ({metric} of {variant})", source.path, source.value));
     }
     if let Some(more) = check.differing.len().checked_sub(LISTED).filter(|more| *more > 0) {
         context.printer.say(&format!("note: and {more} more"));
