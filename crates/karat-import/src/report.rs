@@ -159,7 +159,7 @@ impl ImportReport {
     }
 
     /// The position of what is listed under these names already; otherwise remembers `next` as its position.
-    fn listed(&mut self, list: &'static str, path: &str, what: &str, next: usize) -> Option<usize> {
+    fn position(&mut self, list: &'static str, path: &str, what: &str, next: usize) -> Option<usize> {
         let key = (list, path.to_owned(), what.to_owned());
         let known = self.places.get(&key).copied();
         if known.is_none() {
@@ -170,7 +170,7 @@ impl ImportReport {
 
     /// Lists a construct as dropped; one that is listed with the same place only gets its samples added.
     pub(crate) fn drop(&mut self, dropped: Dropped) {
-        let known = self.listed("dropped", &dropped.path, &dropped.construct, self.dropped.len());
+        let known = self.position("dropped", &dropped.path, &dropped.construct, self.dropped.len());
         match known.and_then(|at| self.dropped.get_mut(at)) {
             Some(known) => known.samples += dropped.samples,
             None => self.dropped.push(dropped),
@@ -179,14 +179,14 @@ impl ImportReport {
 
     /// Lists a construct as approximate, once a place.
     pub(crate) fn approximate(&mut self, approximate: Approximate) {
-        if self.listed("approximate", &approximate.path, &approximate.construct, self.approximate.len()).is_none() {
+        if self.position("approximate", &approximate.path, &approximate.construct, self.approximate.len()).is_none() {
             self.approximate.push(approximate);
         }
     }
 
     pub(crate) fn note(&mut self, path: impl Into<String>, text: impl Into<String>) {
         let note = Note { path: path.into(), text: text.into() };
-        if self.listed("note", &note.path, &note.text, self.notes.len()).is_none() {
+        if self.position("note", &note.path, &note.text, self.notes.len()).is_none() {
             self.notes.push(note);
         }
     }

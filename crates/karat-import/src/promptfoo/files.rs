@@ -13,7 +13,7 @@ const CODE: [&str; 11] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "g
 const USUAL_NAMES: [&str; 5] = ["promptfooconfig", "config", "results", "output", "."];
 
 /// The path of a `file://` reference.
-pub(super) fn referenced(text: &str) -> Option<&str> {
+pub(super) fn file_name(text: &str) -> Option<&str> {
     text.strip_prefix("file://")
 }
 

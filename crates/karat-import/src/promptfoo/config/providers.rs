@@ -81,7 +81,7 @@ impl ProviderReader<'_> {
         report: &mut ImportReport,
     ) -> Result<Vec<Provider>, ImportError> {
         match item {
-            Value::String(id) => match files::referenced(id) {
+            Value::String(id) => match files::file_name(id) {
                 Some(name) if !files::is_code(name) => {
                     let content = read_file(name)?;
                     let items = match &content {
@@ -90,7 +90,7 @@ impl ProviderReader<'_> {
                     };
                     let mut providers = Vec::new();
                     for item in
-                        items.iter().filter(|item| !item.as_str().is_some_and(|id| files::referenced(id).is_some()))
+                        items.iter().filter(|item| item.as_str().is_none_or(|id| files::file_name(id).is_none()))
                     {
                         providers.extend(self.read_item(path, item, read_file, report)?);
                     }

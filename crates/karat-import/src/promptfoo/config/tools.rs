@@ -27,7 +27,7 @@ pub(super) fn read_tools(
         Target::Model { .. } => provider.tools.as_ref() == Some(first),
         Target::Service { .. } => false,
     });
-    let tools = match first.as_str().and_then(files::referenced) {
+    let tools = match first.as_str().and_then(files::file_name) {
         Some(name) if files::is_code(name) => None,
         Some(name) => declared_tools(&source.yaml(&source.beneath(from, name)?)?),
         None => declared_tools(first),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::prompts::{Body, Prompt};
+use super::prompts::{Prompt, PromptBody};
 use super::providers::{self, Provider, Target};
 use crate::draft::Draft;
 use crate::error::ImportError;
@@ -133,7 +133,7 @@ pub(super) fn write_models(providers: &[Provider], variants: &[Variant<'_>], dra
 
 /// `echo` replies to a chat with its JSON.
 fn echo_chats(draft: &mut Draft<'_>, variants: &[Variant<'_>]) {
-    if !variants.iter().any(|variant| matches!(variant.prompt.body, Body::Chat(_))) {
+    if !variants.iter().any(|variant| matches!(variant.prompt.body, PromptBody::Chat(_))) {
         return;
     }
     let is_echo = |model: &&mut Value| model.get("provider") == Some(&json!("scripted"));
@@ -211,10 +211,10 @@ fn with_affixes(prompt: &Prompt, affixes: Affixes, draft: &mut Draft<'_>) -> Pro
     let mut prompt = prompt.clone();
     match (&mut prompt.body, affixes) {
         (_, Affixes::None) => {}
-        (Body::Text(text), Affixes::Columns) => {
+        (PromptBody::Text(text), Affixes::Columns) => {
             *text = format!("{{{{ sample._prefix }}}}{text}{{{{ sample._suffix }}}}")
         }
-        (Body::Chat(_), Affixes::Columns) => {
+        (PromptBody::Chat(_), Affixes::Columns) => {
             let refusal = Refusal::new("stands around the JSON of a chat").instead("a part of the message's text");
             draft.report.drop(refusal.of_all("tests[*].options", "prefix and suffix"));
         }
