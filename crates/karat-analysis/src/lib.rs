@@ -22,30 +22,31 @@ pub mod testing;
 pub use agreement::agree;
 pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
-    Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, Balance, BalanceOptions, BestThreshold,
-    BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
-    CatalogEntry, Category, CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence, ConfidenceOptions,
-    Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis, DeltaOptions, Diagnostics,
-    DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge,
-    Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor,
-    HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MetricRanking, MissingGroup,
-    MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome,
-    OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RankedSystem, RankingOptions,
-    Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells, Slice, Slices,
-    SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange,
-    TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge, catalog, shortfall_severity,
+    Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, AnchoringTask, Balance, BalanceOptions,
+    BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
+    CalibrationOptions, CatalogEntry, Category, CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence,
+    ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis,
+    DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation,
+    EvidencePosition, FailingJudge, Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell,
+    Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta,
+    MetricRanking, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes,
+    Offsets, OrderedMap, Outcome, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions,
+    RankedSystem, RankingOptions, Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall,
+    SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus,
+    TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge,
+    catalog, shortfall_severity,
 };
 pub use error::{AnalysisError, GateProblem};
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::cost::{Bill, Spend};
 pub use figures::finding::Finding;
-pub use figures::groups::{CellCounts, Group, system_id};
+pub use figures::groups::{CellCounts, Group, is_called, system_id};
 pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
 pub use figures::spread::{Spread, Weighting};
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use reference::history::{Day, GradeRow, GradedCell, History, RowFilter, for_each_graded, source_of};
 pub use reference::pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
-pub use reference::{canary, digest, golden};
+pub use reference::{canary, digest, golden, people_golden};
 pub use run::baseline_variants::BaselineVariant;
 pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
 pub use run::instrument::Instrument;
@@ -55,3 +56,4 @@ pub use run::served_models::{ServedJudge, ServedModel};
 pub use run::unmatched_outputs::UnmatchedOutput;
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};
+pub use score::people::{PeopleGame, PeopleTask, UnusedTask};

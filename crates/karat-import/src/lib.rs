@@ -1,7 +1,7 @@
 //! Files of other evaluation tools as suites (IO-01 to IO-09).
 //!
-//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`. `testsets` those of ragas and
-//!   deepeval. `recorded` makes a suite of outputs and scores.
+//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`, `lm_eval`; `testsets` those of ragas and deepeval.
+//! - `recorded` makes a suite of outputs and scores.
 //! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
 //! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
 //!   templates in texts of the source.
@@ -13,6 +13,7 @@ mod draft;
 mod error;
 mod escape;
 mod inspect;
+mod lm_eval;
 mod names;
 mod openai;
 mod promptfoo;
@@ -42,6 +43,8 @@ pub enum ImportKind {
     Ragas,
     /// A test set of deepeval.
     Deepeval,
+    /// Results of lm-eval, the LM Evaluation Harness.
+    LmEval,
 }
 
 impl ImportKind {
@@ -53,6 +56,7 @@ impl ImportKind {
             Self::Inspect => "inspect",
             Self::Ragas => "ragas",
             Self::Deepeval => "deepeval",
+            Self::LmEval => "lm-eval",
         }
     }
 }
@@ -71,6 +75,7 @@ pub fn import(kind: ImportKind, file: &Path, into: &Path) -> Result<ImportReport
         ImportKind::Inspect => inspect::import(&source, &mut draft)?,
         ImportKind::Ragas => testsets::import_ragas(&source, &mut draft)?,
         ImportKind::Deepeval => testsets::import_deepeval(&source, &mut draft)?,
+        ImportKind::LmEval => lm_eval::import(&source, &mut draft)?,
     }
     draft.report.source.blake3 = source.hash()?;
     draft.finish()

@@ -123,6 +123,11 @@ fn text(text: &str) -> String {
     no_formula(excerpt(text, MESSAGE))
 }
 
+/// A field of CSV with a text from outside, which no spreadsheet takes for a formula.
+pub fn csv_field(text: &str) -> String {
+    quote(&no_formula(text.to_owned()))
+}
+
 fn no_formula(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }

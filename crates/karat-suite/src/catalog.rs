@@ -121,10 +121,15 @@ impl RubricSummary {
 
 impl Entry {
     /// Returns whether a metric with these options counts something instead of giving a share.
-    pub(crate) fn counts(&self, with: &Map<String, Value>) -> bool {
+    pub(crate) fn is_count(&self, with: &Map<String, Value>) -> bool {
         let is_given =
             |(option, value): &(String, String)| with.get(option).is_some_and(|given| given == value.as_str());
         self.counts_when.as_ref().is_some_and(is_given)
+    }
+
+    /// Returns whether a metric with these options gives scores from 0 to 1, or passes and fails.
+    pub(crate) fn is_share(&self, with: &Map<String, Value>) -> bool {
+        !self.is_count(with) && (self.verdicts || self.range == Some((0.0, 1.0)))
     }
 }
 

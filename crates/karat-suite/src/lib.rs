@@ -35,14 +35,15 @@ pub use conversation::{Conversation, image_size, value_name};
 pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
-pub use dataset::{DatasetError, RepresentativeRows};
+pub use dataset::{DatasetError, RepresentativeRows, read_rows};
 pub use decode::dataset::dir::dir_options;
+pub use decode::dataset::huggingface::huggingface_options;
 pub use decode::service::CanarySpec;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use files::{
-    DiskFiles, Files, LABELLED, MediaKind, RowMedia, RowPath, folder, is_outside, is_rooted, join, join_beneath,
-    place_beneath, read_media,
+    DiskFiles, Files, LABELLED, MediaKind, ReadSeek, RowMedia, RowPath, folder, is_outside, is_rooted, join,
+    join_beneath, place_beneath, read_media,
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs, TraceFiles};

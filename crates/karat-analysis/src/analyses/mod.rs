@@ -38,7 +38,9 @@ pub use judging::calibration::{
 };
 pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use judging::grading::{FailingJudge, FlaggedCell, Grading};
-pub use judging::human_anchor::{AnchorMethod, AnchoredFigure, HumanAnchor, HumanAnchorOptions};
+pub use judging::human_anchor::outcome::{
+    AnchorMethod, AnchoredFigure, AnchoringTask, HumanAnchor, HumanAnchorOptions,
+};
 pub use judging::judge_bias::{
     BiasCheck, FeatureSlope, JudgeBias, JudgeBiasOptions, OwnFamily, PositionEffect, VoteConsistency,
 };
@@ -55,6 +57,7 @@ use crate::figures::leaderboard::Leaderboard;
 use crate::figures::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::score::consensus::CellScores;
+use crate::score::people::{PeopleTask, tasks_of};
 use crate::score::table::ScoreTable;
 
 /// A cell as the pass hands it to analyses.
@@ -90,6 +93,9 @@ pub(crate) trait Analysis: Send {
     fn wants_output(&self) -> bool {
         false
     }
+
+    /// Takes what people said in closed tasks; called once, before the first cell.
+    fn set_people(&mut self, _people: &Arc<[PeopleTask]>) {}
 
     /// Adds the next cell.
     fn add_cell(&mut self, cell: &ScoredCell<'_>);
@@ -375,28 +381,33 @@ pub fn catalog() -> Vec<CatalogEntry> {
 
 /// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
 /// unknown to this version.
-pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
+pub(crate) fn start_analyses(
+    plan: &Arc<PlanHeader>,
+    people: &Arc<[PeopleTask]>,
+) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let is_requested = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always =
         REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !is_requested(entry.name)).map(|entry| {
             AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
         });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
-    for spec in plan.analyses.iter().cloned().chain(implied_anchors(plan)).chain(always) {
+    for spec in plan.analyses.iter().cloned().chain(implied_anchors(plan, people)).chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
             None => unknown.push(spec.id),
             Some(entry) => {
-                let analysis = (entry.build)(&spec, plan)?;
-                running.extend(analysis.map(|analysis| RunningAnalysis { spec, analysis }));
+                if let Some(mut analysis) = (entry.build)(&spec, plan)? {
+                    analysis.set_people(people);
+                    running.push(RunningAnalysis { spec, analysis });
+                }
             }
         }
     }
     Ok((running, unknown))
 }
 
-/// `human_anchor` for every scorer with labels that the suite does not anchor itself (HU-40). A suite that calibrates its
-/// judges only asks how far they agree.
-fn implied_anchors(plan: &PlanHeader) -> Vec<AnalysisSpec> {
+/// `human_anchor` for every scorer with labels, in its file or of a task, that the suite does not anchor itself (HU-40). A
+/// suite that calibrates its judges only asks how far they agree.
+fn implied_anchors(plan: &PlanHeader, people: &[PeopleTask]) -> Vec<AnalysisSpec> {
     const NAME: &str = "human_anchor";
     if plan.run.measures_judges || plan.analyses.iter().any(|spec| spec.analysis == "calibration") {
         return Vec::new();
@@ -404,7 +415,11 @@ fn implied_anchors(plan: &PlanHeader) -> Vec<AnalysisSpec> {
     let requested = || plan.analyses.iter().filter(|spec| spec.analysis == NAME);
     let is_anchored = |id: &str| requested().any(|spec| spec.with.get("scorer").is_some_and(|it| it == id));
     let labelled = plan.scorers.iter().filter(|scorer| match &scorer.kind {
-        ScorerKind::Rubric(rubric) => !rubric.labels.is_empty() && !is_anchored(&scorer.id),
+        ScorerKind::Rubric(rubric) => {
+            let is_labelled = |task: &PeopleTask| !task.labels.is_empty();
+            let has_labels = !rubric.labels.is_empty() || tasks_of(people, &scorer.id).any(is_labelled);
+            has_labels && !is_anchored(&scorer.id)
+        }
         ScorerKind::Metric { .. } => false,
     });
     let labelled: Vec<&str> = labelled.map(|scorer| scorer.id.as_str()).collect();
@@ -419,7 +434,7 @@ fn implied_anchors(plan: &PlanHeader) -> Vec<AnalysisSpec> {
 
 /// Ids of the analyses of a run of this plan.
 pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
-    let (running, _) = start_analyses(plan)?;
+    let (running, _) = start_analyses(plan, &Arc::default())?;
     Ok(running.into_iter().map(|it| it.spec.id).collect())
 }
 

@@ -175,6 +175,12 @@ pub(crate) fn variants(plan: &PlanHeader) -> Vec<Members> {
     group_systems(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
 }
 
+/// Returns true if a name is that of a system: its id, its model or its variant.
+pub fn is_called(system: &str, name: &str) -> bool {
+    let (model, variant) = system.rsplit_once('/').unwrap_or(("", system));
+    [system, model, variant].contains(&name)
+}
+
 /// `model/variant`, or the variant if it calls no model.
 pub fn system_id(plan: &PlanHeader, system: usize) -> String {
     match system_names(plan, system) {

@@ -426,7 +426,8 @@ impl GateContext<'_> {
                 Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
             }
             None => missing(
-                "there is no human-anchored figure of this metric: it needs the analysis `human_anchor` and labels",
+                "there is no human-anchored figure of this metric: it needs labels, in the scorer's `labels` file or of a closed \
+                 annotation task that asks its rubric",
             ),
         }
     }

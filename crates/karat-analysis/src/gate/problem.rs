@@ -117,32 +117,18 @@ fn as_share(value: f64, lo: f64, hi: f64) -> String {
     if share { format!("; did you mean `{value}%`?") } else { String::new() }
 }
 
-/// A gate on human-anchored figures without the analysis that computes them.
+/// A gate on human-anchored figures of scorers without judges: there is nothing to correct. Labels may come later, from
+/// tasks, so a scorer that has none yet is no problem.
 fn missing_anchor(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let Subject::Metric(pattern) = &gate.subject else { return None };
-    let scorers = plan
-        .metrics
-        .iter()
-        .filter(|metric| matches_pattern(pattern, &metric.name))
-        .filter_map(|metric| plan.scorers.get(metric.scorer).map(|scorer| scorer.id.as_str()));
-    let scorers: Vec<&str> = scorers.collect();
-    let anchors = |scorer: &str| {
-        plan.analyses
-            .iter()
-            .filter(|it| it.analysis == "human_anchor")
-            .any(|it| it.with.get("scorer").and_then(serde_json::Value::as_str).is_none_or(|named| named == scorer))
-    };
-    let has_labels = |id: &&str| {
-        let mut kinds = plan.scorers.iter().filter(|it| it.id == *id).map(|it| &it.kind);
-        kinds.any(|kind| matches!(kind, ScorerKind::Rubric(rubric) if !rubric.labels.is_empty()))
-    };
-    let lacks =
-        gate.human_anchor && !scorers.is_empty() && !scorers.iter().any(|scorer| anchors(scorer) || has_labels(scorer));
-    lacks.then(|| {
-        let scorer = scorers.first().copied().unwrap_or_default();
+    let metrics = plan.metrics.iter().filter(|metric| matches_pattern(pattern, &metric.name));
+    let mut scorers = metrics.filter_map(|metric| plan.scorers.get(metric.scorer)).peekable();
+    let scorer = scorers.peek().filter(|_| gate.human_anchor)?.id.clone();
+    let is_judged = scorers.any(|scorer| matches!(scorer.kind, ScorerKind::Rubric(_)));
+    (!is_judged).then(|| {
         format!(
-            "`anchor: human` needs the analysis `human_anchor`, which the suite does not request: add `{{ analysis: \
-             human_anchor, with: {{ scorer: {scorer} }} }}` to `analyses`, and `labels` to the scorer"
+            "`anchor: human` corrects judges by people's labels, and `{scorer}` has no judge: name a metric of a scorer with a \
+             `rubric`, or leave `anchor` out"
         )
     })
 }

@@ -16,6 +16,9 @@ pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
 /// Smaller differences are rounding errors: composites have a few decimals, and 4.2 − 3.7 is slightly more than 0.5.
 const ROUNDING: f64 = 1e-9;
 
+/// The name of those who scored, where they are people.
+const PEOPLE: &str = "people";
+
 /// Number of changed documents listed in a warning.
 const NAMED: usize = 5;
 
@@ -42,9 +45,12 @@ pub struct Golden {
     /// The other figures, by dimension.
     #[serde(default)]
     pub baseline_axes: Map<String, Value>,
-    /// The model that judged.
+    /// The model that judged; absent where people scored.
     #[serde(default)]
     pub baseline_judge: Option<String>,
+    /// The origin of the scores where people gave them, not a judge: task, version, people, agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_people: Option<Value>,
     /// Its prompt version.
     #[serde(default)]
     pub baseline_prompt_version: Option<String>,
@@ -62,7 +68,7 @@ pub struct Golden {
     pub baseline_content: BTreeMap<String, Key>,
 }
 
-fn schema() -> String {
+pub(super) fn schema() -> String {
     GOLDEN_SCHEMA.to_owned()
 }
 
@@ -85,6 +91,7 @@ impl Golden {
             baseline_composite: karat_stats::describe::mean(&composites)?,
             baseline_axes: axes.collect(),
             baseline_judge: first.judge_model.clone(),
+            baseline_people: None,
             baseline_prompt_version: first.prompt_version.clone(),
             baseline_answered_as: merge_all_names(rows.iter().map(|row| &row.answered_as)),
             baseline_ran_at: ran_at,
@@ -113,6 +120,12 @@ impl Golden {
         Ok(golden)
     }
 
+    /// The name of those who scored: the judge's model, or `people`.
+    pub fn scored_by(&self) -> Option<&str> {
+        let people = self.baseline_people.as_ref().map(|_| PEOPLE);
+        people.or(self.baseline_judge.as_deref())
+    }
+
     /// The text of the file.
     pub fn text(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -138,7 +151,7 @@ fn merge_all_names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAs
     names
 }
 
-fn json_number(value: f64) -> Value {
+pub(super) fn json_number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return Value::from(value as i64);
     }
@@ -223,7 +236,8 @@ fn run_canary<'a>(
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     let mut is_other_judge = false;
-    for pinned in golden {
+    // Scores of people are no earlier measurement by the judge, so a difference is no shift of it.
+    for pinned in golden.filter(|pinned| pinned.baseline_people.is_none()) {
         let fresh: Vec<&GradeRow> =
             counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
         is_other_judge |=
@@ -309,32 +323,48 @@ fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
 
 /// Warnings about judges, prompt versions and systems that differ from the pinned ones.
 fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
+    let (by_people, judged): (Vec<&Golden>, Vec<&Golden>) =
+        golden.iter().partition(|pinned| pinned.baseline_people.is_some());
+    let people = (!by_people.is_empty()).then(|| {
+        format!(
+            "people scored {} of the {} pinned samples: there a drop is a judge below people",
+            by_people.len(),
+            golden.len()
+        )
+    });
+    people.into_iter().chain(judged_warnings(&judged, cells)).chain(system_warning(golden, cells)).collect()
+}
+
+/// The warning that the rows are of other systems than the pinned ones.
+fn system_warning(golden: &[Golden], cells: &[GradedCell]) -> Option<String> {
+    let pinned: BTreeSet<&str> = golden.iter().filter_map(|it| it.system.as_deref()).collect();
+    let rows = golden.iter().flat_map(|pinned| counted_grades(pinned, cells));
+    let now: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
+    let differs = !pinned.is_empty() && !now.is_empty() && pinned != now;
+    differs.then(|| difference("system", "the systems", &pinned, &now))
+}
+
+fn difference(what: &str, whose: &str, pinned: &BTreeSet<&str>, now: &BTreeSet<&str>) -> String {
+    let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+    let named = if pinned.is_empty() { "none".to_owned() } else { list(pinned) };
+    format!(
+        "the pinned {what} is {named}, the current one is {}: differences may come from {whose}. Pin again with `karat golden pin`",
+        list(now)
+    )
+}
+
+/// Warnings about judges and prompt versions that differ from those of the pinned grades.
+fn judged_warnings(golden: &[&Golden], cells: &[GradedCell]) -> Vec<String> {
     let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted_grades(pinned, cells)).collect();
-    let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
-        names.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
-    };
-    let different = |what: &str,
-                     whose: &str,
-                     of_pinned: fn(&Golden) -> Option<&String>,
-                     of_row: fn(&GradeRow) -> Option<&String>| {
-        let pinned = set(&mut golden.iter().map(of_pinned));
-        let now = set(&mut rows.iter().map(|row| of_row(row)));
-        let is_any = what == "system" && pinned.is_empty();
-        let named = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
-        (!now.is_empty() && pinned != now && !is_any).then(|| {
-            let now = now.join(", ");
-            format!("the pinned {what} is {named}, the current one is {now}: differences may come from {whose}. Pin again with `karat golden pin`")
-        })
-    };
+    let different =
+        |what: &str, of_pinned: fn(&Golden) -> Option<&String>, of_row: fn(&GradeRow) -> Option<&String>| {
+            let pinned: BTreeSet<&str> = golden.iter().filter_map(|it| of_pinned(it)).map(String::as_str).collect();
+            let now: BTreeSet<&str> = rows.iter().filter_map(|row| of_row(row)).map(String::as_str).collect();
+            (!now.is_empty() && pinned != now).then(|| difference(what, "the instrument", &pinned, &now))
+        };
     let found = [
-        different("judge", "the instrument", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
-        different(
-            "prompt version",
-            "the instrument",
-            |it| it.baseline_prompt_version.as_ref(),
-            |it| it.prompt_version.as_ref(),
-        ),
-        different("system", "the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
+        different("judge", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
+        different("prompt version", |it| it.baseline_prompt_version.as_ref(), |it| it.prompt_version.as_ref()),
     ];
     let (then, now) = (
         merge_all_names(golden.iter().map(|it| &it.baseline_answered_as)),

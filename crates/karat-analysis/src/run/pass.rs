@@ -25,6 +25,7 @@ use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
+use crate::score::people::PeopleTask;
 use crate::score::table::{ScoreTable, TableBuilder};
 
 /// With fewer clusters a cluster-robust interval needs a warning.
@@ -37,11 +38,13 @@ pub struct Options {
     pub level: Level,
     /// The pinned run named by the suite, for analyses that compare with it.
     pub baseline: Option<Arc<Pinned>>,
+    /// Labels and verdicts of people on the suite's outputs in closed tasks, the newest task first.
+    pub people: Arc<[PeopleTask]>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: Level::P95, baseline: None }
+        Self { level: Level::P95, baseline: None, people: Arc::default() }
     }
 }
 
@@ -60,7 +63,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
     let measures = measures.collect::<Result<Vec<_>, _>>()?;
     let shares = GameShares::read(&plan, rows).map_err(unreadable)?;
-    let mut pass = PassState::new(header, plan, shares)?;
+    let mut pass = PassState::new(header, plan, shares, &options.people)?;
     let mut wrong = None;
     rows.for_each(&mut |row| match add_row(&mut pass, rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
@@ -101,7 +104,7 @@ fn add_row(pass: &mut PassState, rows: &dyn RunRows, row: &CellRow<'_>) -> Resul
 /// # Errors
 /// The first analysis whose options do not fit the plan.
 pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
-    analyses::start_analyses(plan).map(drop)
+    analyses::start_analyses(plan, &Arc::default()).map(drop)
 }
 
 /// The results of a plan's analyses without any cell: their structure.
@@ -121,7 +124,7 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
         is_finished: true,
         baseline: None,
     };
-    let (analyses, _) = analyses::start_analyses(plan)?;
+    let (analyses, _) = analyses::start_analyses(plan, &Arc::default())?;
     Ok(analyses.into_iter().map(|running| running.finish(&context)).collect())
 }
 
@@ -143,8 +146,13 @@ struct PassState {
 }
 
 impl PassState {
-    fn new(header: &RunHeader, plan: Arc<PlanHeader>, shares: GameShares) -> Result<Self, AnalysisError> {
-        let (analyses, unknown) = analyses::start_analyses(&plan)?;
+    fn new(
+        header: &RunHeader,
+        plan: Arc<PlanHeader>,
+        shares: GameShares,
+        people: &Arc<[PeopleTask]>,
+    ) -> Result<Self, AnalysisError> {
+        let (analyses, unknown) = analyses::start_analyses(&plan, people)?;
         Ok(Self {
             plan: plan.clone(),
             shares,

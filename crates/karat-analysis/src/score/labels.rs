@@ -11,6 +11,16 @@ use crate::score::scales::{dimension, dimension_scale, steps};
 /// Rater name of labels without an annotator.
 const PEOPLE: &str = "labels";
 
+/// Returns true if a label is about the output of a cell.
+pub(crate) fn is_about(plan: &PlanHeader, row: &CellRow<'_>, label: &Label) -> bool {
+    let model = plan.system_model(row.system).map(|model| model.id.as_str());
+    let is = |wanted: &Option<String>, known: Option<&str>| wanted.is_none() || wanted.as_deref() == known;
+    label.sample == row.sample.id
+        && is(&label.model, model)
+        && is(&label.variant, Some(plan.system_variant(row.system)))
+        && label.applies_to(row.cell.output_hash)
+}
+
 /// Labels by sample.
 #[derive(Debug)]
 pub(crate) struct LabelIndex<'a> {
@@ -30,15 +40,10 @@ impl<'a> LabelIndex<'a> {
     pub(crate) fn about<'s>(
         &'s self,
         plan: &'s PlanHeader,
-        row: &CellRow<'_>,
+        row: &'s CellRow<'_>,
     ) -> impl Iterator<Item = (usize, &'a Label)> + 's {
-        let (system, output) = (row.system, row.cell.output_hash);
         let of_sample = self.by_sample.get(row.sample.id.as_str()).into_iter().flatten().copied();
-        of_sample.filter(move |(_, label)| {
-            let model = plan.system_model(system).map(|model| model.id.as_str());
-            let is = |wanted: &Option<String>, known: Option<&str>| wanted.is_none() || wanted.as_deref() == known;
-            is(&label.model, model) && is(&label.variant, Some(plan.system_variant(system))) && label.applies_to(output)
-        })
+        of_sample.filter(move |(_, label)| is_about(plan, row, label))
     }
 }
 
@@ -116,6 +121,12 @@ fn all_scorers(plan: &PlanHeader) -> Vec<usize> {
 fn is_called(plan: &PlanHeader, metric: &MetricSpec, name: &str) -> bool {
     let last = metric.name.rsplit_once('.').map(|(_, last)| last);
     metric.name == name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == name)
+}
+
+/// The metrics of a scorer that a name in a label refers to.
+pub(crate) fn metrics_called(plan: &PlanHeader, scorer: usize, name: &str) -> Vec<usize> {
+    let metrics = plan.metrics.iter().enumerate();
+    metrics.filter(|(_, it)| it.scorer == scorer && is_called(plan, it, name)).map(|(at, _)| at).collect()
 }
 
 /// The metrics of some scorers that a label names, with its values.

@@ -5,6 +5,7 @@
 //!
 //! - `scales`: the steps that a metric can take
 //! - `labels`: people's labels, matched to cells and metrics
+//! - `people`: what people said in closed tasks
 //! - `classification`: F1 and related figures of expected and found labels
 
 pub(crate) mod checks;
@@ -12,6 +13,7 @@ pub(crate) mod classification;
 pub(crate) mod consensus;
 pub(crate) mod labels;
 pub(crate) mod observations;
+pub(crate) mod people;
 pub(crate) mod reduce;
 pub(crate) mod scales;
 pub(crate) mod table;

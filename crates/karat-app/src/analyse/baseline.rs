@@ -8,13 +8,16 @@ use karat_suite::Files;
 use karat_types::{AnalysisSpec, PlanHeader, RunRows};
 
 use crate::AppError;
+use crate::annotate::results::anchoring::people_tasks;
 use crate::error::{AnalyseError, FileError};
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::preset::SuiteFiles;
 
-/// The findings of a stored run, with its pinned baseline if an analysis needs one.
+/// The findings of a stored run, with what its store knows of people's labels, and its pinned baseline if an analysis needs
+/// one.
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
-    let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
+    let (baseline, people) = (baseline(stored)?.map(Arc::new), people_tasks(stored)?.into());
+    let options = Options { baseline, people, ..Options::default() };
     analyse(stored, &options).map_err(AppError::from)
 }
 

@@ -121,31 +121,11 @@ impl App {
         }
         require_one_system(history.rows())?;
         let now: Vec<Golden> = of_sample.values().filter_map(|cells| latest(cells)).collect();
-        let before = read_folder(&folder, &plan.header)?;
-        let mut files: BTreeMap<String, Pinning> = BTreeMap::new();
-        for golden in &now {
-            let known = before.iter().find(|(_, known)| known.sample == golden.sample).map(|(_, known)| known);
-            let to = golden.baseline_composite;
-            files.insert(
-                golden.sample.clone(),
-                match known {
-                    None => Pinning::New { to },
-                    Some(known) if known == golden => Pinning::Same,
-                    Some(known) => Pinning::Moved { from: known.baseline_composite, to },
-                },
-            );
-        }
-        let stale = before.iter().filter(|(_, known)| asked.clean && !files.contains_key(&known.sample));
-        let stale: Vec<(PathBuf, String)> = stale.map(|(path, known)| (path.clone(), known.sample.clone())).collect();
+        let pin = pin_into(&folder, &now, &plan.header, asked)?;
         if !asked.dry_run {
-            write(&folder, &now)?;
-            for (path, _) in &stale {
-                fs::remove_file(path).map_err(|error| write_error(path, error))?;
-            }
             self.accept_judges(&store, &plan)?;
         }
-        files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
-        Ok(GoldenPin { folder, files, warnings: history.warnings() })
+        Ok(GoldenPin { warnings: history.warnings(), ..pin })
     }
 
     /// The golden set of a suite, and its folder.
@@ -247,7 +227,7 @@ impl App {
     }
 
     /// The folder that a suite's `baseline` names; `None` if it names a pinned run.
-    fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
+    pub(crate) fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
         if SuiteFiles.is_file(path) {
             return None;
         }
@@ -275,20 +255,53 @@ impl App {
         let names = |of: fn(&Golden) -> Option<&String>| -> Vec<String> {
             golden.iter().filter_map(of).cloned().collect::<BTreeSet<_>>().into_iter().collect()
         };
-        let judges = names(|pinned| pinned.baseline_judge.as_ref());
+        let scored: BTreeSet<&str> = golden.iter().filter_map(Golden::scored_by).collect();
+        let scored: Vec<&str> = scored.into_iter().collect();
         let versions = names(|pinned| pinned.baseline_prompt_version.as_ref());
+        let versions =
+            if versions.is_empty() { String::new() } else { format!(", prompt version {}", versions.join(", ")) };
         let systems = names(|pinned| pinned.system.as_ref());
         let of = if systems.is_empty() { String::new() } else { format!(" of {}", systems.join(", ")) };
         let note = format!(
-            "the baseline is the golden set {} ({} samples{of}, judged by {}, prompt version {})",
+            "the baseline is the golden set {} ({} samples{of}, judged by {}{versions})",
             folder.display(),
             golden.len(),
-            judges.join(", "),
-            versions.join(", ")
+            scored.join(", ")
         );
         let run = PinnedRun { id: folder.display().to_string(), suite: plan.suite.clone(), ..PinnedRun::default() };
         Ok(Some((Some(Pinned::golden(run, &golden)), note)))
     }
+}
+
+/// Writes a golden set into a folder, and removes the files of other samples if that is asked.
+pub(crate) fn pin_into(
+    folder: &Path,
+    now: &[Golden],
+    plan: &PlanHeader,
+    asked: &PinRequest,
+) -> Result<GoldenPin, AppError> {
+    let before = read_folder(folder, plan)?;
+    let mut files: BTreeMap<String, Pinning> = BTreeMap::new();
+    for golden in now {
+        let known = before.iter().find(|(_, known)| known.sample == golden.sample).map(|(_, known)| known);
+        let to = golden.baseline_composite;
+        let pinning = match known {
+            None => Pinning::New { to },
+            Some(known) if known == golden => Pinning::Same,
+            Some(known) => Pinning::Moved { from: known.baseline_composite, to },
+        };
+        files.insert(golden.sample.clone(), pinning);
+    }
+    let stale = before.iter().filter(|(_, known)| asked.clean && !files.contains_key(&known.sample));
+    let stale: Vec<(PathBuf, String)> = stale.map(|(path, known)| (path.clone(), known.sample.clone())).collect();
+    if !asked.dry_run {
+        write(folder, now)?;
+        for (path, _) in &stale {
+            fs::remove_file(path).map_err(|error| write_error(path, error))?;
+        }
+    }
+    files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
+    Ok(GoldenPin { folder: folder.to_owned(), files, warnings: Vec::new() })
 }
 
 /// The requested samples: all, those of `--sample`, or the first `--limit`.

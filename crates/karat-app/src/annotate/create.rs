@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::answers::check_answers;
+use super::people::plain_names;
 use super::question::{Question, QuestionKind, questions_key};
 use super::selection::{self, Candidate, Selection};
 use super::state::{LabelBody, kind};
-use super::task::{ItemBody, ItemOutput, LoadedTask, TaskBody};
+use super::task::{ItemBody, ItemOutput, TaskBody};
 use crate::error::{AnnotateError, FileError};
 use crate::exchange::annotate::rubric_of;
 use crate::{App, AppError};
@@ -156,14 +157,17 @@ impl App {
         if !(1..=MOST_PLACES).contains(&asked.places) {
             return Err(AnnotateError::Places { places: asked.places }.into());
         }
+        if asked.count == Some(0) {
+            return Err(AnnotateError::Count {}.into());
+        }
         let selection = Selection::parse(&asked.select)?;
         let material = self.material(asked)?;
+        selection.check_ids(&material.candidates)?;
         let name = asked.name.clone().unwrap_or_else(|| plain_name(&material.name));
         check_name(&name)?;
-        asked.assigned.iter().try_for_each(|person| check_person(person))?;
-        let people: std::collections::BTreeSet<&String> = asked.assigned.iter().collect();
-        if !people.is_empty() && people.len() < asked.places {
-            return Err(AnnotateError::TooFew { people: people.len(), places: asked.places }.into());
+        let assigned = plain_names(&asked.assigned)?;
+        if !assigned.is_empty() && assigned.len() < asked.places {
+            return Err(AnnotateError::TooFew { people: assigned.len(), places: asked.places }.into());
         }
         let guidelines = asked.guidelines.as_ref().map(TextFrom::read).transpose()?.unwrap_or_default();
         let mask = asked.mask.as_deref().map(parse_mask).transpose()?;
@@ -191,7 +195,7 @@ impl App {
             seed: asked.seed,
             select: asked.select.clone(),
             targeted: selection.is_targeted(),
-            assigned: asked.assigned.clone(),
+            assigned,
             gold_limit: asked.gold.as_ref().map_or(0.0, |gold| gold.limit),
         };
         self.store_task(&name, &body, &items)
@@ -385,6 +389,11 @@ fn gold_items(gold: &GoldItems, questions: &[Question], others: usize, seed: u64
         let text = row.get("output").map(selection::shown_text);
         let text = text.ok_or_else(|| wrong(format!("row {} has no `output`", at + 1)))?;
         check_answers(questions, &scores, &text).map_err(|problem| wrong(format!("row {}: {problem}", at + 1)))?;
+        let is_comparable = |question: &Question| question.kind != QuestionKind::Text;
+        if !questions.iter().any(|question| is_comparable(question) && scores.contains_key(&question.id)) {
+            let problem = "answers free text only, which is neither right nor wrong: answer another question, too";
+            return Err(wrong(format!("row {} {problem}", at + 1)).into());
+        }
         row.insert("id".to_owned(), Value::from(at + 1));
         answers.push(scores);
     }
@@ -426,27 +435,4 @@ fn check_name(name: &str) -> Result<(), AppError> {
         return Err(AnnotateError::BadName { name: name.to_owned() }.into());
     }
     Ok(())
-}
-
-/// Checks the name of a person.
-pub(super) fn check_person(name: &str) -> Result<(), AppError> {
-    let is_fine = !name.trim().is_empty() && name.chars().count() <= 64;
-    if !is_fine || name.chars().any(|letter| letter == '/' || letter.is_control()) {
-        return Err(AnnotateError::BadPerson {}.into());
-    }
-    Ok(())
-}
-
-impl LoadedTask {
-    /// Checks that a person may label here.
-    ///
-    /// # Errors
-    /// The person has no name, or is not assigned.
-    pub fn check_person(&self, person: &str) -> Result<(), AppError> {
-        check_person(person)?;
-        if self.body.assigned.is_empty() || self.body.assigned.iter().any(|name| name == person) {
-            return Ok(());
-        }
-        Err(AnnotateError::NotAssigned { person: person.to_owned(), task: self.stored.name.clone() }.into())
-    }
 }

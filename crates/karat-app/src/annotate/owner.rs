@@ -8,8 +8,9 @@ use karat_types::Moment;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::agreement::agreement;
-use super::settle::{SettledState, in_order, settle_item};
+use super::question::QuestionKind;
+use super::results::agreement::agreement;
+use super::results::settle::{SettledState, in_order, settle_item};
 use super::state::{StandingReason, TaskState};
 use super::task::LoadedTask;
 use crate::{App, AppError, rfc3339};
@@ -210,11 +211,13 @@ fn done_by_person(task: &LoadedTask, state: &TaskState) -> BTreeMap<String, Done
     people
 }
 
-/// Returns whether answers are those of a gold item: numbers within the tolerance, everything else equal.
+/// Returns whether answers are those of a gold item: numbers within the tolerance, everything else equal. Free text is
+/// neither right nor wrong.
 fn is_right(task: &LoadedTask, answers: &Map<String, Value>, gold: &Map<String, Value>) -> bool {
     gold.iter().all(|(id, right)| {
         let question = task.body.questions.iter().find(|question| question.id == *id);
         match (question, answers.get(id)) {
+            (Some(question), _) if question.kind == QuestionKind::Text => true,
             (Some(question), Some(answer)) => {
                 in_order(answer) == in_order(right) || !question.disagreement(&[answer, right]).0
             }

@@ -5,13 +5,71 @@ use karat_stats::interval::Level;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::agreement::resampling;
 use super::question::Question;
+use super::results::agreement::resampling;
 use super::state::TaskState;
 use super::task::LoadedTask;
 use crate::error::AnnotateError;
 use crate::service::role::Role;
 use crate::{App, AppError, NewToken};
+
+/// The name of a person without space around it.
+///
+/// # Errors
+/// A name that cannot stand in a link, or is too long.
+pub(super) fn plain_name(name: &str) -> Result<&str, AppError> {
+    let name = name.trim();
+    let is_fine = !name.is_empty() && name.chars().count() <= 64;
+    if !is_fine || name.chars().any(|letter| letter == '/' || letter.is_control()) {
+        return Err(AnnotateError::BadPerson {}.into());
+    }
+    Ok(name)
+}
+
+/// Different names, each without space around it.
+///
+/// # Errors
+/// A bad name; two names that are easily taken for one.
+pub(super) fn plain_names(names: &[String]) -> Result<Vec<String>, AppError> {
+    let mut plain: Vec<String> = Vec::new();
+    for name in names {
+        let name = plain_name(name)?;
+        refuse_twin(name, plain.iter().map(String::as_str))?;
+        if !plain.iter().any(|known| known == name) {
+            plain.push(name.to_owned());
+        }
+    }
+    Ok(plain)
+}
+
+/// Refuses a name that differs from a known one by case or space only: one person would count as two.
+pub(super) fn refuse_twin<'n>(name: &str, mut known: impl Iterator<Item = &'n str> + Clone) -> Result<(), AppError> {
+    let fold = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    if known.clone().any(|known| known == name) {
+        return Ok(());
+    }
+    let wanted = fold(name);
+    match known.find(|known| fold(known) == wanted) {
+        Some(twin) => Err(AnnotateError::TwinName { name: name.to_owned(), known: twin.to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
+impl LoadedTask {
+    /// The name of a person who may label here, without space around it.
+    ///
+    /// # Errors
+    /// The person has no name, or is not assigned.
+    pub fn check_person<'n>(&self, person: &'n str) -> Result<&'n str, AppError> {
+        let person = plain_name(person)?;
+        let assigned = &self.body.assigned;
+        if assigned.is_empty() || assigned.iter().any(|name| name == person) {
+            return Ok(person);
+        }
+        refuse_twin(person, assigned.iter().map(String::as_str))?;
+        Err(AnnotateError::NotAssigned { person: person.to_owned(), task: self.stored.name.clone() }.into())
+    }
+}
 
 /// Agreement of a person with the settled value of the others: the most that a judge can be expected to reach.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -85,10 +143,16 @@ impl App {
     /// An unknown task, a person who may not label there; the store cannot be written.
     pub fn invite_annotator(&self, task: &str, person: &str, expires_ms: Option<u64>) -> Result<NewToken, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
-        if self.read_state(&task, |state| state.closed.is_some())? {
-            return Err(AnnotateError::Closed { task: task.stored.name.clone() }.into());
-        }
+        let person = task.check_person(person)?;
+        let tokens = self.tokens()?;
+        let invited = tokens.iter().filter(|token| token.role == Role::Annotate.as_str());
+        let invited = invited.filter_map(|token| token.name.split_once('/'));
+        let invited = invited.filter(|(name, _)| *name == task.stored.name).map(|(_, person)| person);
+        refuse_twin(person, invited)?;
+        self.read_state(&task, |state| match state.closed {
+            Some(_) => Err(AnnotateError::Closed { task: task.stored.name.clone() }.into()),
+            None => refuse_twin(person, state.people()),
+        })??;
         self.create_token(&format!("{}/{person}", task.stored.name), Role::Annotate, expires_ms)
     }
 
@@ -116,8 +180,9 @@ impl App {
         let task = self.loaded_task(name)?;
         let scorer = task.body.scorer.clone();
         let scorer = scorer.ok_or_else(|| AnnotateError::NotScored { task: task.stored.name.clone() })?;
-        let rows =
-            self.read_state(&task, |state| super::export::label_rows(&task, state, true, &|name| name.to_owned()))?;
+        let rows = self.read_state(&task, |state| {
+            super::results::label_rows::label_rows(&task, state, true, &|name| name.to_owned())
+        })?;
         match rows.is_empty() {
             true => Err(AnnotateError::NoSettled { task: task.stored.name.clone() }.into()),
             false => Ok((scorer, rows)),

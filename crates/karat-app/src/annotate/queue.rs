@@ -7,6 +7,7 @@ use karat_types::Moment;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::people::refuse_twin;
 use super::question::QuestionKind;
 use super::state::{ShowBody, TaskState, kind};
 use super::task::LoadedTask;
@@ -54,6 +55,11 @@ impl Turn<'_> {
     /// Returns whether a lease of a person is alive.
     fn is_live(&self, position: usize, person: &str) -> bool {
         self.leases.get(&(position, person.to_owned())).is_some_and(|end| *end > self.now)
+    }
+
+    /// Refuses a person whose name differs from that of another one by case or space only.
+    fn refuse_twin(&self) -> Result<(), AppError> {
+        refuse_twin(self.person, self.state.people().chain(self.leases.keys().map(|(_, person)| person.as_str())))
     }
 
     /// Returns whether this person holds a place of an item.
@@ -254,11 +260,12 @@ impl App {
     /// An unknown task, a person who may not label here, an item that the person never saw.
     pub fn next_annotation(&self, task: &str, person: &str, asked: &NextRequest) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
+        let person = task.check_person(person)?;
         let except: Vec<usize> = asked.except.iter().filter_map(|id| task.position(id).ok()).collect();
         let wanted = asked.item.as_deref().map(|id| task.position(id)).transpose()?;
         self.take_turn(&task, person, |turn| {
             let is_closed = turn.state.closed.is_some();
+            turn.refuse_twin()?;
             let item = match wanted {
                 _ if is_closed => Value::Null,
                 Some(position) if !turn.has_seen(position) => {

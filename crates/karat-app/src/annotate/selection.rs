@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use karat_store::StoredRun;
+use karat_suite::{DiskFiles, Files};
 use karat_types::{
     CellRow, CellStatus, Key, KeyBuilder, MetricSpec, PlanHeader, ReferenceUse, RunRows, SampleText, Score,
 };
@@ -13,7 +15,10 @@ use serde_json::{Map, Value};
 
 use super::task::{ContextText, ItemBody, ItemOutput};
 use crate::AppError;
-use crate::error::{AnnotateError, FileError};
+use crate::error::{AnnotateError, FileError, Names};
+
+/// Unknown ids that a message names.
+const NAMED_IDS: usize = 5;
 
 /// The rule by which items are chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +28,11 @@ pub(crate) enum Selection {
     Stratified(String),
     Uncertain,
     Failed,
-    Ids(BTreeSet<String>),
+    /// Those whose samples are listed.
+    Ids {
+        file: String,
+        ids: BTreeSet<String>,
+    },
 }
 
 impl Selection {
@@ -38,7 +47,7 @@ impl Selection {
             ("ids", file) if !file.is_empty() => {
                 let ids = fs::read_to_string(file).map_err(|error| FileError::reading(Path::new(file), error))?;
                 let ids = ids.lines().map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned);
-                Ok(Self::Ids(ids.collect()))
+                Ok(Self::Ids { file: file.to_owned(), ids: ids.collect() })
             }
             _ => {
                 let problem = "there is no such selection".to_owned();
@@ -49,7 +58,25 @@ impl Selection {
 
     /// Returns whether items are chosen because they are hard.
     pub fn is_targeted(&self) -> bool {
-        matches!(self, Self::Uncertain | Self::Failed | Self::Ids(_))
+        matches!(self, Self::Uncertain | Self::Failed | Self::Ids { .. })
+    }
+
+    /// Checks that every listed sample exists.
+    ///
+    /// # Errors
+    /// The ids that no candidate has.
+    pub fn check_ids(&self, candidates: &[Candidate]) -> Result<(), AppError> {
+        let Self::Ids { file, ids } = self else { return Ok(()) };
+        let there: BTreeSet<&str> = candidates.iter().map(|candidate| candidate.sample.as_str()).collect();
+        let unknown: Vec<&String> = ids.iter().filter(|id| !there.contains(id.as_str())).collect();
+        match (ids.len(), unknown.len()) {
+            (0, _) => Err(AnnotateError::NoIds { file: file.clone() }.into()),
+            (_, 0) => Ok(()),
+            (all, count) => {
+                let named = Names::of(unknown.into_iter().take(NAMED_IDS));
+                Err(AnnotateError::UnknownIds { file: file.clone(), count, all, named }.into())
+            }
+        }
     }
 }
 
@@ -157,18 +184,12 @@ fn doubt(plan: &PlanHeader, row: &CellRow<'_>) -> f64 {
     scores.into_iter().filter_map(of_metric).fold(0.0, f64::max)
 }
 
-/// The rows of a file: JSON lines, or a JSON list.
+/// The rows of a file, in any form that a suite's `dataset` reads.
 pub(crate) fn read_rows(file: &Path) -> Result<Vec<Map<String, Value>>, AppError> {
-    let text = fs::read_to_string(file).map_err(|error| FileError::reading(file, error))?;
-    let wrong = |problem: String| AnnotateError::Rows { file: file.display().to_string(), problem };
-    if text.trim_start().starts_with('[') {
-        return serde_json::from_str(&text).map_err(|error| wrong(error.to_string()).into());
-    }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let row = |(at, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", at + 1)).into())
-    };
-    lines.map(row).collect()
+    let files: Arc<dyn Files> = Arc::new(DiskFiles);
+    let name = file.display().to_string();
+    karat_suite::read_rows(&files, &name)
+        .map_err(|error| AnnotateError::Rows { file: name, problem: error.to_string() }.into())
 }
 
 /// Rows of a file as candidates: `output` is labelled, or `input` where there is none; `input` and `reference` are shown
@@ -215,7 +236,7 @@ pub(crate) fn choose(
     candidates.sort_by_key(|candidate| candidate.rank);
     match selection {
         Selection::Random => {}
-        Selection::Ids(ids) => candidates.retain(|candidate| ids.contains(&candidate.sample)),
+        Selection::Ids { ids, .. } => candidates.retain(|candidate| ids.contains(&candidate.sample)),
         Selection::Failed => candidates.retain(|candidate| candidate.failed),
         Selection::Uncertain => candidates.sort_by(|a, b| b.doubt.total_cmp(&a.doubt)),
         Selection::Stratified(column) => {
@@ -224,7 +245,10 @@ pub(crate) fn choose(
             for candidate in candidates {
                 let value = candidate.columns.get(column).filter(|value| !value.is_null());
                 let value = value.map(ToString::to_string).ok_or_else(|| {
-                    let problem = format!("the sample `{}` has no column `{column}`", candidate.sample);
+                    let problem = format!(
+                        "the sample `{}` has no column `{column}`; a run keeps those that `metadata` of the dataset lists",
+                        candidate.sample
+                    );
                     AnnotateError::Select { text: format!("stratified:{column}"), problem }
                 })?;
                 let round = strata.entry(value).or_default();

@@ -198,6 +198,15 @@ impl TaskState {
         Ok(())
     }
 
+    /// The names of those who did something; a name may come several times.
+    pub fn people(&self) -> impl Iterator<Item = &str> + Clone {
+        self.items.iter().flat_map(|item| {
+            let flags = item.flags.iter().map(|flag| flag.person.as_str());
+            let acted = item.labels.keys().chain(item.skips.keys()).chain(item.swapped.keys());
+            acted.map(String::as_str).chain(flags)
+        })
+    }
+
     /// The labels of an item whose people are not excluded.
     pub fn labels(&self, position: usize) -> impl Iterator<Item = (&String, &StandingLabel)> {
         let labels = self.items.get(position).into_iter().flat_map(|item| &item.labels);

@@ -130,7 +130,7 @@ impl App {
     /// Answers that do not fit, an item that the person never saw, a closed task.
     pub fn submit_label(&self, task: &str, person: &str, asked: &LabelRequest) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
+        let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         let counted = self.take_turn(&task, person, |turn| {
             check_open(turn)?;
@@ -170,7 +170,7 @@ impl App {
     /// Answers that do not fit, an item that the person never saw.
     pub fn save_draft(&self, task: &str, person: &str, asked: &DraftRequest) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
+        let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         self.take_turn(&task, person, |turn| {
             check_seen(turn, position)?;
@@ -222,7 +222,7 @@ impl App {
         reasons: &[&str],
     ) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
+        let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         if !reasons.contains(&asked.reason.as_str()) {
             let known = Names::of(reasons.iter().copied());
@@ -250,7 +250,7 @@ impl App {
     /// There is no such label, or the task is closed.
     pub fn undo_label(&self, task: &str, person: &str, item: Option<&str>) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        task.check_person(person)?;
+        let person = task.check_person(person)?;
         let wanted = item.map(|id| task.position(id)).transpose()?;
         let position = self.take_turn(&task, person, |turn| {
             check_open(turn)?;

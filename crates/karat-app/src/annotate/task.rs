@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_store::StoredAnnotationTask;
+use karat_store::{Store, StoredAnnotationTask};
 use karat_types::{Key, KeyBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -99,7 +99,33 @@ pub(crate) struct LoadedTask {
     state: Mutex<TaskState>,
 }
 
+/// The part of a stored task that is fixed.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read_body(stored: &StoredAnnotationTask) -> Result<TaskBody, AppError> {
+    let damaged = |source| AnnotateError::Damaged { task: stored.name.clone(), source }.into();
+    serde_json::from_str(&stored.body).map_err(damaged)
+}
+
 impl LoadedTask {
+    /// Reads a task with its items.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(store: &Store, stored: StoredAnnotationTask) -> Result<Self, AppError> {
+        let body = read_body(&stored)?;
+        let damaged = |source| AnnotateError::Damaged { task: stored.name.clone(), source };
+        let (mut items, mut ids) = (Vec::new(), Vec::new());
+        for item in store.annotation_items(stored.id)? {
+            ids.push(item_id(&stored.secret, items.len(), item.shown));
+            items.push(serde_json::from_str(&item.body).map_err(damaged)?);
+        }
+        let positions = ids.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
+        let state = Mutex::new(TaskState::new(body.places, items.len()));
+        Ok(Self { stored, body, items, ids, positions, state })
+    }
+
     /// Calls `read` with the state that the events say; `events` reads those behind a number.
     pub fn with_state<T>(
         &self,
@@ -189,16 +215,7 @@ impl App {
         if let Some(known) = known {
             return Ok(known);
         }
-        let damaged = |source| AnnotateError::Damaged { task: stored.name.clone(), source };
-        let body: TaskBody = serde_json::from_str(&stored.body).map_err(damaged)?;
-        let (mut items, mut ids) = (Vec::new(), Vec::new());
-        for item in self.store_to_read()?.annotation_items(stored.id)? {
-            ids.push(item_id(&stored.secret, items.len(), item.shown));
-            items.push(serde_json::from_str(&item.body).map_err(damaged)?);
-        }
-        let positions = ids.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
-        let state = Mutex::new(TaskState::new(body.places, items.len()));
-        let task = Arc::new(LoadedTask { stored, body, items, ids, positions, state });
+        let task = Arc::new(LoadedTask::read(&self.store_to_read()?, stored)?);
         self.opened.annotations().insert(task.stored.id, Arc::clone(&task));
         Ok(task)
     }

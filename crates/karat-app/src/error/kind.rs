@@ -65,7 +65,9 @@ impl AppError {
             Self::Stored(error) => stored_kind(error),
             Self::Analyse(super::AnalyseError::NotFinished { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
-            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::ForeignFile(_) | Self::Compare(_) => ErrorKind::BadRequest,
+            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::ForeignFile(_) | Self::Compare(_) => {
+                ErrorKind::BadRequest
+            }
             Self::Annotate(error) => annotate_kind(error),
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
@@ -134,9 +136,10 @@ fn annotate_kind(error: &AnnotateError) -> ErrorKind {
         AnnotateError::NoTask { .. } | AnnotateError::NoItem { .. } | AnnotateError::NoPerson { .. } => {
             ErrorKind::NotFound
         }
-        AnnotateError::NotAssigned { .. } | AnnotateError::NotShown { .. } | AnnotateError::WithOwner { .. } => {
-            ErrorKind::NotAllowed
-        }
+        AnnotateError::NotAssigned { .. }
+        | AnnotateError::TwinName { .. }
+        | AnnotateError::NotShown { .. }
+        | AnnotateError::WithOwner { .. } => ErrorKind::NotAllowed,
         AnnotateError::Closed { .. } => ErrorKind::TaskClosed,
         AnnotateError::Damaged { .. } | AnnotateError::NoRandom { .. } => ErrorKind::Internal,
         _ => ErrorKind::BadRequest,

@@ -51,11 +51,19 @@ errors! {
         Select { text: String, problem: String } => "`--select {text}`: {problem}"
             hint "use random, stratified:COLUMN, uncertain, failed or ids:FILE";
         Rows { file: String, problem: String } => "reading the rows {file}: {problem}"
-            hint "use JSON lines, or a JSON list, of objects";
+            hint "use JSON lines, a JSON list of objects, or CSV with a head, as a suite's dataset does";
         Gold { file: String, problem: String } => "reading the gold items {file}: {problem}"
             hint "a gold item is a line such as {{\"input\": \"…\", \"output\": \"…\", \"scores\": {{\"quality\": 4}}}}";
         NoItems { source_name: String } => "no item to label is left of {source_name}"
             hint "select others, or keep outputs: `privacy: {{ keep_content: true }}`";
+        NoIds { file: String } => "reading the ids {file}: it has none" hint "write the id of a sample on each line";
+        UnknownIds { file: String, count: usize, all: usize, named: Names } =>
+            "selecting the ids of {file}: {count} of {all} are no sample with an output, such as {named}"
+            hint "correct these ids, or remove their lines";
+        Count {} => "`--n 0` asks for a task without items" hint "give a number of 1 or more, or leave `--n` out for all";
+        TwinName { name: String, known: String } =>
+            "`{name}` differs from `{known}` by case or space only, so one person would count as two"
+            hint "label as `{known}`, or choose another name";
         Places { places: usize } => "`-k {places}`: an item needs 1 to 20 different people" hint "use 2 or 3";
         Share { share: f64 } => "a share of gold items of {share} is not above 0 and below 0.9" hint "use `--gold-share 0.1`";
         GoldLimit { limit: f64 } => "`--gold-limit {limit}` is no share" hint "use `--gold-limit 0.7`";
@@ -76,6 +84,25 @@ errors! {
             hint "labels need a scale, or choices with values";
         NotScored { task: String } => "the task {task} does not ask a rubric, so no judge can be compared with it"
             hint "create the task from a run with a rubric scorer";
+        NotClosed { task: String } => "pinning the labels of {task}: people still label there"
+            hint "`karat annotate close {task}` ends the task";
+        PairsPinNothing { task: String } =>
+            "pinning the labels of {task}: its people compare two outputs, and a golden set pins scores of single ones"
+            hint "`karat report` shows these labels in the ranking; for a golden set ask a rubric without `versus`";
+        NoMetric { task: String } =>
+            "pinning the labels of {task}: its questions come from a file, so they belong to no metric of a suite"
+            hint "create the task from a run with a rubric scorer, without `--questions`";
+        NoGoldenFolder { suite: String } => "pinning labels: the suite {suite} names no folder for a golden set"
+            hint "give the folder with `-o DIR`, or add `baseline: golden` to the suite";
+        OtherOutputs { task: String, system: String } =>
+            "pinning the labels of {task}: no settled output is of the system `{system}`"
+            hint "`karat annotate export {task} --as jsonl` shows whose outputs are settled";
+        NoClosedTask { suite: String, known: Names } =>
+            "pinning labels: the suite {suite} has no closed annotation task that asks its rubric"
+            hint "tasks: {known}; `karat annotate close TASK` ends one";
+        NoTaskOrSuite { name: String, known: Names } =>
+            "`{name}` is no annotation task, no suite file and no preset"
+            hint "tasks: {known}";
         Exclusion {} => "excluding a person needs a reason" hint "give it with `--reason`; it is stored with the task";
         NoPerson { person: String, task: String } => "`{person}` has done nothing in the task {task}"
             hint "`karat annotate show {task}` lists the people";

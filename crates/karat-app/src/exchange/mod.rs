@@ -5,9 +5,11 @@
 //! - `manual_outputs` makes a suite of outputs that people produced by hand.
 //! - `prices` adds prices to the known models.
 //! - `traces` keeps what applications send.
+//! - `export/` writes runs in formats of other tools.
 //! - `annotate` exports outputs to label, and joins the labels.
 
 pub(crate) mod annotate;
+pub(crate) mod export;
 pub(crate) mod manual_outputs;
 pub(crate) mod prices;
 pub(crate) mod snapshot_check;

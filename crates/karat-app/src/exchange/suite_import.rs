@@ -93,8 +93,11 @@ struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
     fn create(folder: &Path) -> Result<Self, AppError> {
-        let missing: Vec<PathBuf> =
-            folder.ancestors().take_while(|it| !it.as_os_str().is_empty() && !it.exists()).map(Path::to_owned).collect();
+        let missing: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|it| !it.as_os_str().is_empty() && !it.exists())
+            .map(Path::to_owned)
+            .collect();
         fs::create_dir_all(folder).map_err(|error| FileError::writing(folder, error))?;
         Ok(Self(missing))
     }

@@ -9,6 +9,7 @@ use karat_types::{Better, Key, KeyBuilder, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
+use crate::annotate::results::anchoring::findings_state;
 use crate::run::stored_invocation::StoredInvocation;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
@@ -108,7 +109,8 @@ pub(crate) fn all_kept_figures(store: &Store) -> Result<Vec<(String, RunFigures)
     Ok(kept.filter_map(|data| Some((data.run, postcard::from_bytes(&data.bytes).ok()?))).collect())
 }
 
-/// The key of a run's figures: its state, the code, and the baseline that its gates compare with, a file or a folder.
+/// The key of a run's figures: its state, the code, the labels of closed tasks, and the baseline that its gates compare
+/// with, a file or a folder.
 /// `None` if they are not to be kept: the run goes on, or its baseline cannot be read.
 pub(crate) fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
     let header = stored.header();
@@ -116,7 +118,8 @@ pub(crate) fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
         return Ok(None);
     }
     let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
-    let key = KeyBuilder::new("karat/run-figures").key(stored.state()?).number(FORM).text(env!("CARGO_PKG_VERSION"));
+    let key = KeyBuilder::new("karat/run-figures").key(findings_state(stored)?);
+    let key = key.number(FORM).text(env!("CARGO_PKG_VERSION"));
     Ok(match begun.and_then(|begun| begun.rules.baseline) {
         None => Some(key.bytes(&[]).finish()),
         Some(path) => add_baseline(key, &path).ok().map(KeyBuilder::finish),

@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use karat_suite::{DiskFiles, Files, join_beneath};
+use karat_suite::{DiskFiles, Files, ReadSeek, join_beneath};
+use karat_types::FilePath;
 
 static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../presets");
 
@@ -74,6 +75,13 @@ impl Files for SuiteFiles {
         match folder.starts_with("preset:") {
             false => DiskFiles.open_beneath(folder, path),
             true => self.open(&join_beneath(folder, path)?),
+        }
+    }
+
+    fn open_seekable(&self, path: &FilePath) -> io::Result<Box<dyn ReadSeek>> {
+        match path.to_string().starts_with("preset:") {
+            false => DiskFiles.open_seekable(path),
+            true => Ok(Box::new(io::Cursor::new(self.read_path(path)?))),
         }
     }
 

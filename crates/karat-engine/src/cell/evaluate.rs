@@ -15,7 +15,7 @@ use crate::EngineError;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
-use crate::cell::row::{Row, step_input};
+use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
 use crate::plan::joins::CellRows;
@@ -203,12 +203,7 @@ impl RunContext {
     async fn score(&self, row: &Row, system: &ReadySystem, record: &mut CellRecord, output: &Value) {
         let mut scores = Vec::with_capacity(self.plan.metrics.len());
         let (_, _, trial) = self.plan.place(record.ordinal);
-        let joined = CellRows {
-            joins: &self.systems.joins,
-            files: &self.resolver.recorded_files,
-            context: step_input(row, system, None).context,
-            trial,
-        };
+        let joined = CellRows { joins: &self.systems.joins, files: &self.resolver.recorded_files, row, system, trial };
         record.facts.vectors = None;
         for ready in &self.systems.scorers {
             let view = CellView {

@@ -28,7 +28,7 @@ impl RunContext {
         trial: u32,
         time: Option<Arc<CellDeadline>>,
     ) -> ChainOutput {
-        if let Some(why) = Resolver::left_out(row, system) {
+        if let Some(why) = Resolver::exclusion(row, system) {
             return ChainOutput::without_cost(Err(Arc::new(StepMissing { why, tally: Tally::default() })));
         }
         let recorded = system.recorded.as_ref().map(|step| self.recorded_output(row, system, step, trial)).transpose();

@@ -5,12 +5,14 @@ use std::fmt;
 
 use karat_scoring::scorer::{JoinedRows, RowJoin, Scorer};
 use karat_suite::RowPath;
-use karat_text::template::{Context, Template};
+use karat_text::template::Template;
 use karat_types::{CallErrorCode, FileRow, FileTrial};
 use serde_json::Value;
 
 use crate::EngineError;
 use crate::cell::files::RecordedFiles;
+use crate::cell::row::{Row, step_input};
+use crate::plan::ready::ReadySystem;
 
 /// The joins of a plan's scorers, with their templates compiled.
 #[derive(Default)]
@@ -49,8 +51,8 @@ impl Joins {
 pub(crate) struct CellRows<'a> {
     pub joins: &'a Joins,
     pub files: &'a RecordedFiles,
-    /// The names that templates see.
-    pub context: Context,
+    pub row: &'a Row,
+    pub system: &'a ReadySystem,
     /// The trial, from 0.
     pub trial: u32,
 }
@@ -64,8 +66,9 @@ impl fmt::Debug for CellRows<'_> {
 impl JoinedRows for CellRows<'_> {
     fn row(&self, join: &RowJoin) -> Result<Value, String> {
         let templates = self.joins.0.get(join).ok_or("this file is not in the plan; this is a bug in karat")?;
-        let path = templates.from.render(&self.context).map_err(|error| format!("`from`: {error}"))?;
-        let id = templates.by.as_ref().map(|by| by.render(&self.context)).transpose();
+        let context = step_input(self.row, self.system, None).context;
+        let path = templates.from.render(&context).map_err(|error| format!("`from`: {error}"))?;
+        let id = templates.by.as_ref().map(|by| by.render(&context)).transpose();
         let id = id.map_err(|error| format!("`by`: {error}"))?;
         let trial = join.trial.as_ref().map(|at| FileTrial::of_cell(at, self.trial));
         let row = id.map(|id| FileRow { id, trial });

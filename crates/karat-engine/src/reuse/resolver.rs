@@ -120,7 +120,7 @@ impl Resolver {
     }
 
     /// The reason for making no cell of a system in a row that is for other systems only.
-    pub fn left_out(row: &Row, system: &ReadySystem) -> Option<Reason> {
+    pub fn exclusion(row: &Row, system: &ReadySystem) -> Option<Reason> {
         let only = row.sample.only.as_ref()?;
         (!only.admits(&system.variant, system.model.as_deref())).then_some(Reason::LeftOut)
     }
@@ -135,8 +135,8 @@ impl Resolver {
         system: &ReadySystem,
         trial: u32,
     ) -> Result<Result<Option<Arc<Value>>, Reason>, EngineError> {
-        if let Some(left_out) = Self::left_out(row, system) {
-            return Ok(Err(left_out));
+        if let Some(exclusion) = Self::exclusion(row, system) {
+            return Ok(Err(exclusion));
         }
         if self.given.is_some() {
             let output = self.given_cell(row, system, trial)?.and_then(|cell| cell.output);

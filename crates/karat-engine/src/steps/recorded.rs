@@ -93,10 +93,13 @@ impl RecordedMachine {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
-    /// The failure that a row records in place of an output: a text, or any other value that is not empty.
+    /// The failure that a row records in place of an output: a text, an object with a `message`, or any other value that is
+    /// not empty.
     fn recorded_failure(&self, row: &Value) -> Option<StepEnd> {
         let message = match self.recorded.error.as_ref()?.first(row)? {
             Value::Null | Value::Bool(false) => return None,
+            Value::Array(list) if list.is_empty() => return None,
+            Value::Object(error) if error.is_empty() => return None,
             Value::String(text) => text.trim().to_owned(),
             Value::Object(error) => match error.get("message") {
                 Some(Value::String(message)) => message.trim().to_owned(),
@@ -106,11 +109,11 @@ impl RecordedMachine {
         };
         (!message.is_empty()).then(|| StepEnd::RecordedFailure {
             error: CellError::new("recorded", format!("step `{}`, as recorded: {message}", self.step.id)),
-            metered: Box::new(self.metered(row)),
+            metered: Box::new(self.read_meter(row)),
         })
     }
 
-    fn metered(&self, document: &Value) -> Metered {
+    fn read_meter(&self, document: &Value) -> Metered {
         self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document))
     }
 
@@ -139,7 +142,7 @@ impl RecordedMachine {
             },
             _ => (value.clone(), Vec::new()),
         };
-        let metered = self.metered(document);
+        let metered = self.read_meter(document);
         notes.extend(metered.notes.iter().cloned());
         StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
     }

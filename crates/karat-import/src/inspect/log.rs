@@ -1,5 +1,6 @@
 //! A log in either form.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -130,11 +131,12 @@ fn archive_header(archive: &mut Archive) -> Result<Option<Header>, ImportError> 
 /// Names of the members with samples: epoch by epoch, in the order of the dataset.
 fn sample_members(archive: &Archive, header: &Header) -> Vec<String> {
     let ids = header.sample_ids();
+    let places: HashMap<&str, usize> = ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
     let key = |name: &str| {
         // The id may hold `/` and `_epoch_`.
         let stem = name.strip_prefix("samples/")?.strip_suffix(".json")?;
         let (id, epoch) = stem.rsplit_once("_epoch_")?;
-        let place = ids.iter().position(|known| known == id).unwrap_or(ids.len());
+        let place = places.get(id).copied().unwrap_or(ids.len());
         Some((epoch.parse::<u64>().ok()?, place))
     };
     let mut names: Vec<_> = archive.names().into_iter().filter_map(|name| Some((key(&name)?, name))).collect();

@@ -135,22 +135,20 @@ fn import_log(
     let place = |path: &str| if is_one_of_many { format!("{name}: {path}") } else { path.to_owned() };
     let header = log.header().clone();
     let variant = recording.add_variant(draft, &header.variant())?;
-    let mut outputs = 0;
+    let (mut outputs, mut differing) = (0, 0);
     log.for_each_sample(source, |entry| {
         outputs += 1;
         let (sample, output, drops) = sample::read(&entry)?;
-        let id = sample.id.clone();
-        if recording.add_sample(sample)? == Known::Differs {
-            draft.report.note(
-                place(&format!("samples[{id}]")),
-                "differs from the sample of this id before; the first one counts",
-            );
-        }
+        differing += u64::from(recording.add_sample(sample)? == Known::Differs);
         for drop in drops {
             draft.report.drop(Dropped { path: place(&drop.path), ..drop });
         }
         recording.add_output(variant, &output)
     })?;
+    if differing > 0 {
+        let text = format!("{differing} differ from the sample of their id before, which is the one that counts");
+        draft.report.note(place("samples[*]"), text);
+    }
     report_header(&header, outputs, &place, draft);
     figures::add(&header, variant, recording, &place, draft);
     Ok(())

@@ -120,18 +120,19 @@ fn read_scores(scores: &Value, resolved: &impl Fn(&Value) -> Value, drops: &mut 
     let (values, reasons) = (&mut read.values, &mut read.reasons);
     for (name, score) in scores.as_object().into_iter().flatten() {
         let part = |key: &str| score.get(key).unwrap_or(&Value::Null);
-        match read_value(part("value")) {
-            ScoreValue::Scalar(value) => values.push((name.clone(), value)),
-            ScoreValue::ByKey(keys) => {
-                values.extend(keys.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
-            }
+        let scored = match read_value(part("value")) {
+            ScoreValue::Scalar(value) => vec![(name.clone(), value)],
+            ScoreValue::ByKey(keys) => keys.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)).collect(),
             ScoreValue::NoNumber(kind) => {
                 drops.add(&format!("scores.{name}.value"), kind, "only numbers and truth values are scores");
+                Vec::new()
             }
-        }
+        };
         let explanation = resolved(part("explanation"));
-        reasons
-            .extend(explanation.as_str().filter(|text| !text.is_empty()).map(|text| (name.clone(), text.to_owned())));
+        if let Some(reason) = explanation.as_str().filter(|text| !text.is_empty()) {
+            reasons.extend(scored.iter().map(|(name, _)| (name.clone(), reason.to_owned())));
+        }
+        values.extend(scored);
         // The answer is a part of the output, the reason a kind of it.
         for (key, value) in score.as_object().into_iter().flatten() {
             if !matches!(key.as_str(), "value" | "answer" | "explanation" | "reason") && !is_blank(value) {

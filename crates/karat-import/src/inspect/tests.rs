@@ -108,14 +108,14 @@ fn zstd_logs_become_recorded_suites() {
         outputs[0],
         json!({
             "id": "fr", "trial": 1, "output": "The capital is Paris", "latency_ms": 169.0, "model": "mockllm/model",
-            "input_tokens": 16, "output_tokens": 4, "scores": {"includes": 1, "match": 1},
+            "input_tokens": 16, "output_tokens": 4, "scores": {"includes": true, "match": true},
             "reasons": {"includes": "The capital is Paris", "match": "The capital is Paris"},
         })
     );
     let ids: Vec<_> = outputs.iter().map(|row| (row["id"].as_str().unwrap(), row["trial"].as_u64().unwrap())).collect();
     assert_eq!(ids, [("fr", 1), ("de", 1), ("3", 1), ("it", 1), ("fr", 2), ("de", 2), ("3", 2), ("it", 2)]);
     for score in ["includes", "match"] {
-        let mean: f64 = outputs.iter().map(|row| row["scores"][score].as_f64().unwrap()).sum::<f64>() / 8.0;
+        let mean: f64 = outputs.iter().map(|row| f64::from(u8::from(row["scores"][score] == true))).sum::<f64>() / 8.0;
         assert!((mean - 0.75).abs() < 1e-12, "{score} {mean}");
     }
 }
@@ -142,7 +142,7 @@ fn json_logs_become_recorded_suites() {
     insta::assert_snapshot!("graded_import", imported.text("import.json"));
     let outputs = imported.rows("data/outputs/mockllm-model.jsonl");
     let scores: Vec<_> = outputs.iter().map(|row| &row["scores"]["model_graded_qa"]).collect();
-    assert_eq!(scores, [&json!(1), &json!(0), &json!(0.5)]);
+    assert_eq!(scores, [&json!(true), &json!(false), &json!(0.5)]);
     assert_eq!(outputs[2]["reasons"]["model_graded_qa"], "Partly.\n\nGRADE: P");
     assert_eq!(imported.report.shape, Shape::Recorded);
 }
@@ -235,7 +235,7 @@ fn every_part_of_a_sample_has_its_place() {
     });
     one["total_time"] = json!(1.5);
     one["scores"] = json!({
-        "dict": {"value": {"a": "C", "b": null}}, "list": {"value": [1]}, "none": {"value": null},
+        "dict": {"value": {"a": "C", "b": null}, "explanation": "attachment://h"}, "list": {"value": [1]}, "none": {"value": null},
         "word": {"value": "blue", "explanation": "attachment://h", "metadata": {"k": 1}},
     });
     let mut failed = sample("b", 1, "");
@@ -257,7 +257,7 @@ fn every_part_of_a_sample_has_its_place() {
                 {"model": "m", "input_tokens": 5, "output_tokens": 2, "cached_tokens": 1},
                 {"model": "judge", "input_tokens": 7, "output_tokens": 3},
             ],
-            "scores": {"dict.a": 1, "dict.b": null, "none": null}, "reasons": {"word": "a long question"},
+            "scores": {"dict.a": true, "dict.b": null, "none": null}, "reasons": {"dict.a": "a long question", "dict.b": "a long question"},
         })
     );
     assert_eq!([&outputs[1]["output"], &outputs[1]["error"]], [&json!(null), &json!("timed out")]);
@@ -272,7 +272,18 @@ fn every_part_of_a_sample_has_its_place() {
     let suite = imported.suite();
     assert_eq!(suite["policy"]["max_errors"], "100%");
     assert_eq!(suite["scorers"]["given_dict.a"]["with"]["path"], "scores[\"dict.a\"]");
+    assert_eq!(suite["scorers"].get("given_word"), None);
     assert_eq!(suite["variants"]["m"][0]["recorded"]["error"], "error");
+}
+
+/// IO-07: a sample that differs between epochs is written once, as it was first, and noted.
+#[test]
+fn samples_are_written_once() {
+    let (first, mut second) = (sample("a", 1, "x"), sample("a", 2, "y"));
+    second["metadata"] = json!({"seen": 2});
+    let imported = import_samples(&[first, second]);
+    assert_eq!(imported.rows("data/samples.jsonl"), [json!({"id": "a", "input": "?", "reference": "x"})]);
+    assert_eq!(imported.notes(), ["1 differ from the sample of their id before, which is the one that counts"]);
 }
 
 /// IO-07: everything that is not carried over is listed by name, with the number of samples.

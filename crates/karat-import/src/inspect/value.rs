@@ -14,7 +14,7 @@ pub(super) enum ScoreValue {
 }
 
 /// Reads a value as Inspect's `accuracy` does: `C` is 1, `P` one half, `I` and `N` are 0. A text without a number is unscored
-/// here, and 0 there.
+/// here, and 0 there. Where there is nothing between right and wrong, true and false say so: the interval is that of a rate.
 pub(super) fn read_value(value: &Value) -> ScoreValue {
     match value {
         Value::Object(members) => ScoreValue::ByKey(
@@ -33,9 +33,9 @@ fn scalar(value: &Value) -> Option<Value> {
         other => return Some(other.clone()),
     };
     match (text.as_str(), text.to_lowercase().as_str()) {
-        ("C", _) | (_, "yes" | "true") => Some(json!(1)),
+        ("C", _) | (_, "yes" | "true") => Some(json!(true)),
         ("P", _) => Some(json!(0.5)),
-        ("I" | "N", _) | (_, "no" | "false") => Some(json!(0)),
+        ("I" | "N", _) | (_, "no" | "false") => Some(json!(false)),
         (text, _) => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| json!(number)),
     }
 }
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn values_become_numbers() {
         let cases = [
-            (json!("C"), json!(1)),
+            (json!("C"), json!(true)),
             (json!("P"), json!(0.5)),
-            (json!("I"), json!(0)),
-            (json!("N"), json!(0)),
-            (json!("Yes"), json!(1)),
+            (json!("I"), json!(false)),
+            (json!("N"), json!(false)),
+            (json!("Yes"), json!(true)),
             (json!("0.25"), json!(0.25)),
             (json!(3), json!(3)),
             (json!(true), json!(true)),
@@ -61,7 +61,7 @@ mod tests {
         for (value, score) in cases {
             assert_eq!(read_value(&value), ScoreValue::Scalar(score), "{value}");
         }
-        let keys = ScoreValue::ByKey(vec![("a".into(), json!(1)), ("b".into(), json!(null))]);
+        let keys = ScoreValue::ByKey(vec![("a".into(), json!(true)), ("b".into(), json!(null))]);
         assert_eq!(read_value(&json!({"a": "C", "b": null})), keys);
         assert_eq!(read_value(&json!([1, 2])), ScoreValue::NoNumber("list"));
         assert_eq!(read_value(&json!("blue")), ScoreValue::NoNumber("text"));

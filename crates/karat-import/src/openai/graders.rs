@@ -24,7 +24,7 @@ pub(super) struct Grader<'a> {
 }
 
 impl Grader<'_> {
-    /// True if its score is 1 where it passes and else 0.
+    /// True if its score says no more than that it passes.
     pub fn is_binary(&self) -> bool {
         matches!(self.kind, "string_check" | "label_model")
     }

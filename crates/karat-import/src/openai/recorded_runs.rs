@@ -108,9 +108,10 @@ fn read_item(item: &Value, id: &str, trial: u32, graders: &[Grader<'_>], path: &
         let grader = graders.iter().find(|grader| grader.name == name || grader.id == Some(name));
         let name = grader.map_or(name, |grader| grader.name);
         let value = |key: &str| result.get(key).cloned().unwrap_or_default();
-        output.scores.push((name.to_owned(), value("score")));
-        // The score of the others says it already.
-        if !grader.is_some_and(Grader::is_binary) {
+        if grader.is_some_and(Grader::is_binary) {
+            output.scores.push((name.to_owned(), value("passed")));
+        } else {
+            output.scores.push((name.to_owned(), value("score")));
             output.scores.push((passed(name), value("passed")));
         }
         let known = ["name", "type", "passed", "score"];

@@ -116,6 +116,8 @@ fn read_row_files(source: &Source, objects: &mut Objects) -> Result<(), ImportEr
     let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let path = &source.beneath(source.path(), &format!("{ROWS}/{name}"))?;
         let text = source.text(path)?;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let row: Value = serde_json::from_str(line).map_err(|error| {

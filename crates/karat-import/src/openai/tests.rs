@@ -43,8 +43,8 @@ fn evals_with_outputs_become_recorded_suites() {
             "id": "1", "trial": 1, "output": "Yes, at a FLAT FEE", "model": "gpt-4.1", "input_tokens": 20,
             "output_tokens": 5, "cached_tokens": 0,
             "scores": {
-                "mentions": 1.0, "no-apology": 1.0, "close": 0.7, "close_passed": true, "rouge": 0.75,
-                "rouge_passed": true, "helpfulness": 5, "helpfulness_passed": true, "tone": 1.0, "short": 1.0,
+                "mentions": true, "no-apology": true, "close": 0.7, "close_passed": true, "rouge": 0.75,
+                "rouge_passed": true, "helpfulness": 5, "helpfulness_passed": true, "tone": true, "short": 1.0,
                 "short_passed": true, "meaning": 0.88, "meaning_passed": true, "pass": true,
             },
         })

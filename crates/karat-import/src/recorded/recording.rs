@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::output::Output;
-use super::scores::{BY, OUTPUTS, ScoreNames, given_id, given_scorer};
+use super::scores::{BY, OUTPUTS, ScoreNames, given_id};
 use crate::draft::{Draft, Rows};
 use crate::error::ImportError;
 use crate::names::Names;
@@ -102,29 +102,31 @@ impl Recording {
     /// Writes a sample, once an id.
     pub fn add_sample(&mut self, sample: Sample) -> Result<Known, ImportError> {
         let Sample { id, input, reference, columns, metadata } = sample;
-        self.seen.input |= input.is_some();
-        self.seen.reference |= reference.is_some();
+        let (has_input, has_reference) = (input.is_some(), reference.is_some());
         let mut row = Map::from_iter([("id".to_owned(), json!(id))]);
         row.extend(input.map(|input| ("input".to_owned(), input)));
         row.extend(reference.map(|reference| ("reference".to_owned(), reference)));
         row.extend(columns);
+        let mut sliced = Vec::new();
         for (key, value) in metadata {
             let is_taken = row.contains_key(&key) || RESERVED.contains(&key.as_str());
             let key = if is_taken { format!("metadata_{key}") } else { key };
-            self.note_metadata(&key, &value);
+            sliced.push(key.clone());
             row.insert(key, value);
         }
         let row = Value::Object(row);
         let hash = blake3::hash(row.to_string().as_bytes());
-        match self.samples.get(&id) {
-            Some(known) if *known == hash => Ok(Known::Same),
-            Some(_) => Ok(Known::Differs),
-            None => {
-                self.samples.insert(id, hash);
-                self.rows.push(&row)?;
-                Ok(Known::New)
-            }
+        if let Some(known) = self.samples.get(&id) {
+            return Ok(if *known == hash { Known::Same } else { Known::Differs });
         }
+        self.samples.insert(id, hash);
+        self.seen.input |= has_input;
+        self.seen.reference |= has_reference;
+        for key in sliced {
+            self.note_metadata(&key, row.get(&key).unwrap_or(&Value::Null));
+        }
+        self.rows.push(&row)?;
+        Ok(Known::New)
     }
 
     fn note_metadata(&mut self, key: &str, value: &Value) {
@@ -144,7 +146,8 @@ impl Recording {
     pub fn add_output(&mut self, variant: usize, output: &Output) -> Result<(), ImportError> {
         let scores: Map<_, _> =
             output.scores.iter().map(|(name, score)| (self.scores.of(name), score.clone())).collect();
-        let reasons = output.reasons.iter().map(|(name, reason)| (self.scores.of(name), json!(reason))).collect();
+        let reasons =
+            output.reasons.iter().map(|(name, reason)| (self.scores.of_reason(name), json!(reason))).collect();
         self.seen.error |= output.error.is_some();
         self.seen.latency |= output.latency_ms.is_some();
         self.seen.cost |= output.cost_usd.is_some();
@@ -184,8 +187,7 @@ impl Recording {
             rows.finish()?;
             draft.suite.variants.insert(id, json!([step]));
         }
-        let given = self.scores.iter().map(|name| (given_id(name), given_scorer(name, self.trials)));
-        draft.suite.scorers.extend(given);
+        draft.suite.scorers.extend(self.scores.scorers(self.trials));
         if self.trials > 1 {
             draft.suite.run.insert("trials".to_owned(), json!(self.trials));
         }

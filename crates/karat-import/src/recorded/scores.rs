@@ -1,6 +1,6 @@
 //! Scores that the source gave, as `given` scorers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use karat_text::path::Path;
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ pub(super) struct ScoreNames {
     names: Names,
     by_source: HashMap<String, String>,
     order: Vec<String>,
+    /// Those that have a reason in some output.
+    reasoned: HashSet<String>,
 }
 
 impl ScoreNames {
@@ -33,14 +35,30 @@ impl ScoreNames {
         name
     }
 
+    /// The suite's name of a score that has a reason.
+    pub fn of_reason(&mut self, source: &str) -> String {
+        let name = self.of(source);
+        self.reasoned.insert(name.clone());
+        name
+    }
+
     /// The suite's name of a score that was met.
     pub fn known(&self, source: &str) -> Option<&str> {
         self.by_source.get(source).map(String::as_str)
     }
 
-    /// All names.
-    pub fn iter(&self) -> impl Iterator<Item = &String> {
-        self.order.iter()
+    /// The `given` scorers of recorded outputs with this number of trials, by id.
+    pub fn scorers(&self, trials: u32) -> impl Iterator<Item = (String, Value)> {
+        self.order.iter().map(move |name| {
+            let mut with = json!({"from": OUTPUTS, "path": member_path("scores", name), "by": BY});
+            if trials > 1 {
+                with["trial"] = json!("trial");
+            }
+            if self.reasoned.contains(name) {
+                with["reason"] = json!(member_path("reasons", name));
+            }
+            (given_id(name), json!({"metric": "given", "with": with}))
+        })
     }
 }
 
@@ -49,17 +67,11 @@ pub(super) fn given_id(name: &str) -> String {
     format!("given_{name}")
 }
 
-/// The scorer that reads the score `name` of recorded outputs with this number of trials.
-pub(super) fn given_scorer(name: &str, trials: u32) -> Value {
-    // Names of scores hold no quotes.
+/// The path of a member of an object. Names of scores hold no quotes.
+fn member_path(object: &str, name: &str) -> String {
     let quoted = format!("$[\"{name}\"]");
     let plain = Path::parse(&quoted).map_or(quoted, |path| path.to_string());
-    let path = format!("scores{}", plain.trim_start_matches('$'));
-    let mut with = json!({"from": OUTPUTS, "path": path, "by": BY});
-    if trials > 1 {
-        with["trial"] = json!("trial");
-    }
-    json!({"metric": "given", "with": with})
+    format!("{object}{}", plain.trim_start_matches('$'))
 }
 
 #[cfg(test)]
@@ -72,7 +84,7 @@ mod tests {
         let mut names = ScoreNames::default();
         let all = ["tone", "String check \"a\"", "String check a", "tone", "judge.fluency"].map(|name| names.of(name));
         assert_eq!(all, ["tone", "String-check-a", "String-check-a#2", "tone", "judge.fluency"]);
-        assert_eq!(names.iter().count(), 4);
+        assert_eq!(names.scorers(1).count(), 4);
     }
 
     #[test]
@@ -83,9 +95,20 @@ mod tests {
             ("judge.fluency", "scores[\"judge.fluency\"]", 2),
             ("a#2", "scores[\"a#2\"]", 3),
         ] {
-            let scorer = given_scorer(name, 1);
-            assert_eq!(scorer["with"]["path"], path);
+            assert_eq!(member_path("scores", name), path);
             assert_eq!(Path::parse(path).unwrap().first(&row), Some(&json!(score)));
         }
+    }
+
+    /// IO-01: a scorer reads the reason where some output has one, and the trial where there are several.
+    #[test]
+    fn scorers_read_what_there_is() {
+        let mut names = ScoreNames::default();
+        names.of("plain");
+        names.of_reason("told");
+        let with = |trials| names.scorers(trials).map(|(_, scorer)| scorer["with"].clone()).collect::<Vec<_>>();
+        assert_eq!(with(1)[0], json!({"from": OUTPUTS, "path": "scores.plain", "by": BY}));
+        assert_eq!(with(2)[1]["trial"], "trial");
+        assert_eq!(with(2)[1]["reason"], "reasons.told");
     }
 }

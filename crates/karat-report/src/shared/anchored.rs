@@ -1,6 +1,6 @@
 //! The words of human-anchored figures, which stand beside the judge's own.
 
-use karat_analysis::AnchoredFigure;
+use karat_analysis::{AnchoredFigure, HumanAnchor};
 
 use crate::shared::figures::{Scaled, count, value_with_interval};
 
@@ -18,12 +18,37 @@ pub(crate) fn anchored_line(metric: &impl Scaled, figure: &AnchoredFigure) -> Op
         }
         None => format!("not anchored: {}", figure.why.as_deref().unwrap_or("there are no labels")),
     };
-    let missing = figure.labels_missing.map(|missing| format!("; {}", missing_text(missing)));
+    let missing = missing_text(figure).map(|missing| format!("; {missing}"));
     Some(format!("judge {judge} · {anchored}{}", missing.unwrap_or_default()))
 }
 
-/// The labels that are missing for the wanted width.
-pub(crate) fn missing_text(missing: u64) -> String {
+/// The labels that are missing for the wanted width, and the time of people that they take.
+pub(crate) fn missing_text(figure: &AnchoredFigure) -> Option<String> {
+    let missing = figure.labels_missing?;
     let labels = if missing == 1 { "label is" } else { "labels are" };
-    format!("about {} more {labels} missing for the wanted width", count(missing))
+    let minutes = figure.minutes_missing.map(|minutes| {
+        let unit = if minutes == 1 { "minute" } else { "minutes" };
+        format!(", about {} {unit} at the median time of a label", count(minutes))
+    });
+    Some(format!("about {} more {labels} missing for the wanted width{}", count(missing), minutes.unwrap_or_default()))
+}
+
+/// The labels that an analysis used and left out, in sentences.
+pub(crate) fn labels_text(anchor: &HumanAnchor) -> String {
+    let (used, all) = anchor.labels;
+    let left_out = [
+        (anchor.shown_to_judges, "judges saw them as examples"),
+        (anchor.other_version, "they are of another version of the rubric or task"),
+        (anchor.targeted, "their items were chosen as hard ones"),
+    ];
+    let left_out = left_out.iter().filter(|(number, _)| *number > 0);
+    let left_out: Vec<String> = left_out.map(|(number, why)| format!("{} because {why}", count(*number))).collect();
+    let left_out = if left_out.is_empty() { String::new() } else { format!("; left out: {}", left_out.join(", ")) };
+    let counted: Vec<&str> = anchor.tasks.iter().filter(|task| task.counts).map(|task| task.task.as_str()).collect();
+    let tasks = if counted.is_empty() { String::new() } else { format!(" Tasks: {}.", counted.join(", ")) };
+    format!(
+        "Labels used: {} of {}{left_out}.{tasks} The labels must be a random sample of the outputs.",
+        count(used),
+        count(all)
+    )
 }

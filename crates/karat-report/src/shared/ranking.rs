@@ -25,8 +25,12 @@ pub(crate) fn summary(ranking: &MetricRanking) -> String {
         0 => "No verdict changed with the order of the outputs.".to_owned(),
         some => format!("{} verdicts changed with the order of the outputs and count as ties.", count(some)),
     };
+    let people = match ranking.by_people {
+        0 => String::new(),
+        some => format!(", {} of them judged by people", count(some)),
+    };
     format!(
-        "Strengths by {model} from {} games on {} samples{ties}; intervals by resampling samples. {order}",
+        "Strengths by {model} from {} games on {} samples{people}{ties}; intervals by resampling samples. {order}",
         count(ranking.games),
         count(ranking.samples)
     )

@@ -14,6 +14,9 @@ pub const DAVIDSON_FROM: f64 = 0.05;
 /// Pseudo-wins of each side of every pair where the games alone have no finite maximum.
 pub const PRIOR_PSEUDO_WINS: f64 = 0.1;
 
+/// Strengths that differ by no more are equal: the fit ends before their last digits.
+const ROUNDING: f64 = 1e-9;
+
 /// The model that was fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreferenceModel {
@@ -202,14 +205,14 @@ impl Spread {
         let t = StudentT::new(self.clusters.saturating_sub(1) as f64);
         // Resamples of clusters that all agree do not vary; then as many equal signs are the evidence there is.
         let least = 2.0_f64.powi(1 - i32::try_from(self.clusters).unwrap_or(i32::MAX).min(1000));
-        let p = error.zip(t).map(|(error, t)| match difference.abs() > 1e-9 {
+        let p = error.zip(t).map(|(error, t)| match difference.abs() > ROUNDING {
             true => t.two_sided(difference.abs() / error.max(1e-12)).max(least),
             false => 1.0,
         });
         let won = |strengths: &Vec<f64>| match lead(strengths) {
+            lead if lead.abs() <= ROUNDING => 0.5,
             lead if lead > 0.0 => 1.0,
-            lead if lead < 0.0 => 0.0,
-            _ => 0.5,
+            _ => 0.0,
         };
         let better = (!self.replicates.is_empty())
             .then(|| self.replicates.iter().map(won).sum::<f64>() / self.replicates.len() as f64);

@@ -76,6 +76,13 @@ impl Store {
     }
 }
 
+impl StoredRun {
+    /// The store that holds the run.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
 impl RunRows for StoredRun {
     fn header(&self) -> &RunHeader {
         &self.header

@@ -210,7 +210,8 @@ impl Dataset {
     }
 
     fn is_table(&self) -> bool {
-        matches!(self.source, DatasetSource::Files { format: super::source::Format::Csv, .. })
+        use super::source::Format;
+        matches!(self.source, DatasetSource::Files { format: Format::Csv | Format::Tsv, .. })
     }
 
     /// Returns whether the condition reads none of the added columns, so that it can be asked before files are read.

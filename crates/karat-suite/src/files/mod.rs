@@ -15,6 +15,7 @@ mod row_path;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
+pub use karat_columnar::ReadSeek;
 use karat_types::FilePath;
 
 pub use beneath::{is_outside, join_beneath, place_beneath};
@@ -72,6 +73,14 @@ pub trait Files: Send + Sync {
         }
     }
 
+    /// The file of a path, which keeps to its folder, for reading at any place. The default holds the content in memory.
+    ///
+    /// # Errors
+    /// As [`Files::open_beneath`].
+    fn open_seekable(&self, path: &FilePath) -> io::Result<Box<dyn ReadSeek>> {
+        Ok(Box::new(Cursor::new(self.read_path(path)?)))
+    }
+
     /// The whole content of the file of a path, which keeps to its folder.
     ///
     /// # Errors
@@ -116,6 +125,14 @@ impl Files for DiskFiles {
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
         beneath::open(folder, path).map(buffer)
+    }
+
+    fn open_seekable(&self, path: &FilePath) -> io::Result<Box<dyn ReadSeek>> {
+        if let Some(folder) = &path.beneath {
+            return Ok(Box::new(beneath::open(folder, &path.path)?));
+        }
+        refuse_special(&std::fs::metadata(&path.path)?)?;
+        Ok(Box::new(std::fs::File::open(&path.path)?))
     }
 }
 

@@ -7,9 +7,9 @@ pub(super) static DATASET: Object = Object::new(
     "dataset",
     &[
         may("source", Shape::File, "A file, a folder, a pattern with `*` in the file name, or `traces:NAME`: calls that applications report to `karat serve`.", "data/tickets.jsonl"),
-        may("rows", Shape::List(&ANY), "Rows written in the suite.", "[{ id: t1, ticket: Where is my order?, category: shipping }]"),
-        may("format", Shape::Text, "Format of the files: jsonl, json, csv or dir. Default: by the extension.", "jsonl"),
-        may("with", Shape::With(Kind::Free), "Options of `format: dir`.", r#"{ files: "{date}-card.json" }"#),
+        may("rows", Shape::List(&ANY), "Rows written in the suite. The key `only: { variants, models }` of a row chooses its systems.", "[{ id: t1, ticket: Where is my order?, category: shipping }]"),
+        may("format", Shape::Text, "Format of the files: jsonl, json, csv, tsv, parquet, arrow, or of a folder: dir, huggingface. Default: by the extension, or by the folder's files. JSON and tables may be compressed by gzip or zstd.", "jsonl"),
+        may("with", Shape::With(Kind::Free), "Options of a folder: `files` and more of `dir`; `config` and `split` of `huggingface`.", r#"{ files: "{date}-card.json" }"#),
         may("id", Shape::Path, "Path of the row's id. Default: a hash of the row.", "id"),
         may("input", Shape::Path, "Path of the input; templates read it as `{{ input }}`.", "question"),
         may("reference", Shape::Path, "Path of the expected output; templates read it as `{{ reference }}`.", "answer"),

@@ -124,7 +124,7 @@ static RECORDED: Object = Object::new(
         may(
             "by",
             Shape::Template,
-            "Id of the row in a file of many rows. Default: the sample's id.",
+            "Id of the row in a file of many rows. Default: the sample's id, unless `from` reads the sample.",
             r#""{{ sample.id }}""#,
         ),
         may("column", Shape::Path, "Path of the output within the row, or within the file's row.", "answer"),

@@ -8,9 +8,6 @@ const NOT_YET: &[(&str, &str)] = &[("schedules.*.keep", "`keep`"), ("run.stop_ea
 #[cfg(test)]
 const NOTICE: &str = "Accepted with a warning; this version does not act on it.";
 
-/// Formats of datasets that the language has and this version cannot read.
-const FORMATS: &[&str] = &["parquet"];
-
 /// Metrics and analyses of the language's catalogue; those that the caller's catalog lacks are not built yet.
 const METRICS: &[&str] = &[
     "exact",
@@ -46,6 +43,8 @@ const METRICS: &[&str] = &[
     "tool_calls",
     "valid_calls",
     "assert",
+    "checks",
+    "given",
     "latency",
     "cost",
     "tokens",
@@ -102,11 +101,6 @@ pub(crate) fn at(address: &[&str]) -> Option<String> {
 /// The message for a feature.
 pub(crate) fn message(what: &str) -> String {
     format!("{what} is not implemented in this version")
-}
-
-/// Returns whether a format of datasets is only missing, not unknown.
-pub(crate) fn is_format(name: &str) -> bool {
-    FORMATS.contains(&name)
 }
 
 /// Returns whether a member of a kind is part of the language.

@@ -75,7 +75,7 @@ pub fn index_of(header: &PlanHeader, scorer: usize, dimension: &str) -> Option<u
 }
 
 fn of_metric(index: usize, scorer: &ScorerSpec, entry: &Entry, with: &Map<String, Value>) -> Vec<MetricSpec> {
-    let (range, better) = if entry.counts(with) { (None, Better::Lower) } else { (entry.range, entry.better) };
+    let (range, better) = if entry.is_count(with) { (None, Better::Lower) } else { (entry.range, entry.better) };
     let spec = |name: String| MetricSpec {
         name,
         scorer: index,

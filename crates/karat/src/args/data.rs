@@ -39,6 +39,12 @@ pub enum ImportKindArg {
     OpenaiEvals,
     /// Logs of Inspect: `.eval`, `.json` or a folder of them
     Inspect,
+    /// Results of lm-eval: `results_DATE.json`, with samples beside it, or their folder
+    LmEval,
+    /// Test set of ragas: JSON, JSONL or CSV
+    Ragas,
+    /// Test set of deepeval: JSON, JSONL or CSV
+    Deepeval,
     /// Snapshot of a span evaluation
     SpanSnapshot,
     /// Folder of claims that people copied from a chat window
@@ -52,7 +58,7 @@ pub struct ExportArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
-    /// File to write, or `-` for stdout
+    /// File to write, or `-` for stdout; a folder for `parquet` and `inspect`
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: String,
 }
@@ -65,4 +71,8 @@ pub enum ExportFormatArg {
     Csv,
     /// JUnit XML
     Junit,
+    /// Tables for DuckDB, polars and pandas: cells, metrics, judgments, calls
+    Parquet,
+    /// Logs that Inspect opens, one for each system
+    Inspect,
 }

@@ -37,7 +37,7 @@ pub use housekeeping::{
     PriceFileArgs, RubricsArgs, SchemaArg, SchemaArgs, StoreCommand,
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
-pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, CalibrateArgs, LabelFormat};
+pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, CalibrateArgs, LabelFormat};
 pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
@@ -151,7 +151,7 @@ pub enum Command {
     Dataset(DatasetCommand),
     /// Create a suite from files of another tool
     Import(ImportArgs),
-    /// Export the cells of a run as JSON lines, CSV or JUnit XML
+    /// Export a run: cells, tables, logs of other tools
     Export(ExportArgs),
     /// List stored runs
     #[command(visible_alias = "list")]

@@ -118,27 +118,8 @@ pub enum AnnotateCommand {
         #[arg(long, default_value = "karat.yaml", value_name = "SUITE", env = "KARAT_SUITE")]
         suite: String,
     },
-    /// Print the labels of a task, or of a suite
-    Export {
-        /// Name of a task, a suite file, or the name of a preset
-        #[arg(default_value = "karat.yaml", env = "KARAT_SUITE", value_name = "TASK|SUITE")]
-        suite: String,
-        /// Scorer that the labels of a suite are for [default: the first with a rubric]
-        #[arg(long, value_name = "ID")]
-        scorer: Option<String>,
-        /// Form of the labels of a task
-        #[arg(long = "as", value_name = "FORM", default_value = "labels")]
-        form: LabelFormat,
-        /// One settled value of each item of a task
-        #[arg(long)]
-        settled: bool,
-        /// Every event of a task, as JSON lines
-        #[arg(long, conflicts_with = "settled")]
-        audit: bool,
-        /// Call people a1, a2 and so on
-        #[arg(long)]
-        pseudonyms: bool,
-    },
+    /// Print the labels of a task or suite, or pin them as a golden set
+    Export(AnnotateExportArgs),
     /// Show how many outputs of each sample are labelled, and by whom
     Status {
         /// Suite file, or the name of a preset
@@ -150,11 +131,41 @@ pub enum AnnotateCommand {
     },
 }
 
+#[derive(Debug, Args)]
+pub struct AnnotateExportArgs {
+    /// Name of a task, a suite file, or the name of a preset
+    #[arg(default_value = "karat.yaml", env = "KARAT_SUITE", value_name = "TASK|SUITE")]
+    pub suite: String,
+    /// Scorer that the labels of a suite are for [default: the first with a rubric]
+    #[arg(long, value_name = "ID")]
+    pub scorer: Option<String>,
+    /// Form of the labels of a task
+    #[arg(long = "as", value_name = "FORM", default_value = "labels")]
+    pub form: LabelFormat,
+    /// One settled value of each item of a task
+    #[arg(long)]
+    pub settled: bool,
+    /// Every event of a task, as JSON lines
+    #[arg(long, conflicts_with = "settled")]
+    pub audit: bool,
+    /// Call people a1, a2 and so on
+    #[arg(long)]
+    pub pseudonyms: bool,
+    /// System (or model, or variant) whose outputs are pinned by `--as golden`; needed where labels are of several
+    #[arg(long, value_name = "ID")]
+    pub system: Option<String>,
+    /// Folder of the golden set that `--as golden` writes [default: the suite's `baseline`]
+    #[arg(short, long, visible_alias = "output", value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+}
+
 /// The form of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LabelFormat {
     /// Rows of a labels file, which rubrics read
     Labels,
+    /// Settled labels of a closed task as a golden set, written to a folder
+    Golden,
     /// Items with everything about them, as JSON lines
     Jsonl,
     /// A row for each answer
@@ -166,7 +177,7 @@ pub struct AnnotateCreateArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
-    /// Label the rows of a file (JSON lines, or a JSON list) instead of a run; requires `--questions`
+    /// Label the rows of a file (CSV, JSON lines, or a JSON list) instead of a run; requires `--questions`
     #[arg(long, value_name = "FILE", requires = "questions", conflicts_with = "output")]
     pub dataset: Option<PathBuf>,
     /// Scorer whose dimensions are asked for [default: the first with a rubric]

@@ -202,6 +202,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat annotate export", "Print the labels of karat.yaml"),
             ("karat annotate export support --settled", "Print the settled labels of a task"),
+            ("karat annotate export support --as golden", "Pin the settled labels of a closed task as a golden set"),
         ],
     ),
     (
@@ -245,6 +246,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "export",
         &[
             ("karat export csv latest -o cells.csv", "Write the latest run for a spreadsheet"),
+            ("karat export parquet latest -o tables", "Write tables for DuckDB or polars"),
+            ("karat export inspect latest -o logs", "Write logs for `inspect view`"),
             ("karat export junit", "Print the latest run for a CI server"),
         ],
     ),

@@ -34,10 +34,11 @@ const fn without_score(name: &'static str, scorer: &'static str) -> MetricExampl
 }
 
 #[rustfmt::skip]
-static METRICS: [MetricExample; 39] = [
+static METRICS: [MetricExample; 41] = [
     without_score("assert", "{ metric: assert }"),
     without_score("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
     with_score("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
+    with_score("checks", "{ metric: checks, with: { of: [ { metric: contains, value: Paris, weight: 3 }, { metric: length, max: 10 } ] } }", r#""Paris is the capital.""#, "", "0.75"),
     with_score("chrf", "{ metric: chrf }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "64.578"),
     with_score("citation_match", "{ metric: citation_match, with: { keys: [doc, page] } }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "1"),
     with_score("citation_precision", "{ metric: citation_precision }", r#"[{"doc": "a", "page": 3}, {"doc": "c", "page": 9}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "0.5"),
@@ -48,6 +49,7 @@ static METRICS: [MetricExample; 39] = [
     without_score("cost", "{ metric: cost, max: 0.01 }"),
     with_score("count", "{ metric: count }", r#"["a", "b", "c"]"#, "", "3"),
     with_score("exact", "{ metric: exact, with: { ignore_case: true, trim: true } }", r#"" Paris""#, r#""paris""#, "1"),
+    without_score("given", "{ metric: given, with: { from: scores.jsonl, path: scores.accuracy } }"),
     with_score("hit_rate", "{ metric: hit_rate, with: { k: 3 } }", r#"["d4", "d2", "d7"]"#, r#"["d2", "d9"]"#, "1"),
     without_score("http", r#"{ metric: http, with: { url: "http://localhost:9000/score" } }"#),
     with_score("jaccard", "{ metric: jaccard }", r#""red green blue""#, r#""green blue yellow""#, "0.5"),

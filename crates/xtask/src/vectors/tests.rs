@@ -92,3 +92,11 @@ fn one_level_that_does_not_apply_leaves_the_others() {
     let (outcome, text) = in_folder(&[("krippendorff_alpha.json", json!({"statistic": "?", "cases": [case]}))]);
     assert_eq!(outcome, Ok(true), "{text}");
 }
+
+/// PW-02: a ranking equals that of an oracle, which fits strengths by another algorithm and resamples exactly.
+#[test]
+fn rankings_equal_their_oracle() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors/ranking.json");
+    let (tally, complaints) = check_file("ranking", &load(&path).unwrap()).unwrap();
+    assert!(tally.passed == 6 && complaints.is_empty(), "{complaints:#?}");
+}

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
 
 use crate::AnalysisError;
-use crate::figures::groups::system_id;
+use crate::figures::groups::{is_called, system_id};
 use crate::run::metric_names::primary_metric;
 use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
@@ -145,7 +145,7 @@ impl RowFilter {
         let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
         let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
         let version = self.prompt_version.is_none() || self.prompt_version == row.prompt_version;
-        let system = self.system.as_ref().is_none_or(|system| is_system(system, row));
+        let system = self.system.as_ref().is_none_or(|system| is_called(&row.system, system));
         let source = self.sources.as_ref().is_none_or(|sources| sources.contains(&row.source));
         at_least(&self.since) && at_most && judge && version && system && source
     }
@@ -154,12 +154,6 @@ impl RowFilter {
 /// Returns true if `name` is the judge of a row.
 fn is_judge(name: &str, row: &GradeRow) -> bool {
     [&row.judge, &row.judge_model].into_iter().flatten().any(|known| known == name)
-}
-
-/// Returns true if `name` is the system of a row.
-fn is_system(name: &str, row: &GradeRow) -> bool {
-    let (model, variant) = row.system.rsplit_once('/').unwrap_or(("", &row.system));
-    [row.system.as_str(), model, variant].contains(&name)
 }
 
 /// The metric that rows are made from, and the other metrics of its scorer.
@@ -294,7 +288,7 @@ fn grade_cell(
 }
 
 /// Digests of the judged content of a cell.
-fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
+pub(crate) fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
     let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
     // A column may have the same name; the output takes precedence.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()

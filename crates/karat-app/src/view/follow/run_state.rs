@@ -5,6 +5,7 @@ use karat_types::{Exit, Key, RunHeader, RunRows, RunStatus};
 use serde::Serialize;
 
 use crate::analyse::baseline::findings;
+use crate::annotate::results::anchoring::findings_state;
 use crate::error::StoredError;
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::view::follow::counter::CellCounter;
@@ -84,7 +85,7 @@ impl App {
         let stored = store.rows(id)?;
         let header = stored.header();
         let is_running = header.status == RunStatus::Running;
-        let key = stored.state()?;
+        let key = findings_state(&stored)?;
         if let Some(known) = self.opened.run_state(&header.id, key).filter(|_| !is_running) {
             return Ok(known);
         }

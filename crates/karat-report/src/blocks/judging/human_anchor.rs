@@ -4,6 +4,7 @@ use karat_analysis::{AnchoredFigure, HumanAnchor};
 use karat_page::block::{Block, Cell, Column, Head};
 
 use crate::blocks::build::{difference, figure, prose, table, texts};
+use crate::shared::anchored::labels_text;
 use crate::shared::report::Report;
 use crate::shared::scales;
 
@@ -29,11 +30,8 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, anchor: &HumanAnchor) -> Vec
     let mut columns = texts(["Metric", "System"]);
     columns.extend(["Judge alone", "Labels alone", "Human-anchored", "People − judge"].map(Column::number));
     columns.extend(texts(["Based on"]));
-    let (used, all) = anchor.labels;
-    let head = Head::new("Human-anchored scores", "What would people have graded?").with_n(used).with_note(format!(
-        "Labels used: {used} of {all}; left out because judges saw them as examples: {}; because they are of another version of the rubric: {}. The labels must be a random \
-         sample of the outputs.",
-        anchor.shown_to_judges, anchor.other_version
-    ));
+    let head = Head::new("Human-anchored scores", "What would people have graded?")
+        .with_n(anchor.labels.0)
+        .with_note(labels_text(anchor));
     vec![table(head, columns, rows)]
 }

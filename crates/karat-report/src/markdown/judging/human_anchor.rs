@@ -4,6 +4,7 @@ use karat_analysis::{AnchoredFigure, Finding, HumanAnchor, Outcome};
 use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page};
+use crate::shared::anchored::labels_text;
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
 
@@ -17,18 +18,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
 }
 
 fn write_anchor(page: &mut Page, report: Report<'_>, anchor: &HumanAnchor) {
-    let (used, all) = anchor.labels;
-    page.paragraph(
-        Inline::plain("Labels used: ")
-            .and_text(count(used))
-            .and(" of ")
-            .and_text(count(all))
-            .and("; left out because judges saw them as examples: ")
-            .and_text(count(anchor.shown_to_judges))
-            .and("; because they are of another version of the rubric: ")
-            .and_text(count(anchor.other_version))
-            .and(". The labels must be a random sample of the outputs."),
-    );
+    page.paragraph(Inline::text(labels_text(anchor)));
     let heads = [
         Column::left(Inline::plain("Metric")),
         Column::left(Inline::plain("System")),

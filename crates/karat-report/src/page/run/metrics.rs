@@ -67,7 +67,7 @@ fn rows_of(report: Report<'_>, at: usize) -> Vec<MetricRow> {
     // The anchored figure stands right below the one that the judge gave.
     let anchored = |group: &Group| {
         let figure = report.findings.anchored_figure(&metric.name, &group.id).filter(|it| it.labelled > 0)?;
-        let missing = figure.labels_missing.map(missing_text);
+        let missing = missing_text(figure);
         let why = figure.why.clone().filter(|_| figure.anchored.is_none());
         Some(MetricRow {
             metric: format!("{}{aggregate}", metric.name),

@@ -85,7 +85,7 @@ impl Check {
     ///
     /// # Errors
     /// A bound, a weight or an option that cannot be used, or a metric that cannot be part of a list.
-    pub fn ready(self) -> Result<ReadyCheck, String> {
+    pub fn compile(self) -> Result<ReadyCheck, String> {
         let label = self.label();
         let number = |key: &str, limit: &Option<Threshold>| limit.as_ref().map(|it| it.number(key)).transpose();
         let bound = Bound { min: number("min", &self.min)?, max: number("max", &self.max)?, not: self.not };

@@ -41,7 +41,7 @@ impl Metric for Checklist {
                 }
             };
             let label = check.label();
-            match check.ready().map(|check| check.verdict(given.cell)) {
+            match check.compile().map(|check| check.verdict(given.cell)) {
                 Ok(Score::Value { value, .. }) => {
                     applies = true;
                     failed.extend((value < 1.0).then_some(label));

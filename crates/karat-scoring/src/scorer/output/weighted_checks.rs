@@ -30,7 +30,7 @@ impl Options for Checks {
         }
         let ready = self.of.into_iter().enumerate().map(|(at, check)| {
             let label = check.label();
-            check.ready().map_err(|problem| format!("check {} of `of` ({label}): {problem}", at + 1))
+            check.compile().map_err(|problem| format!("check {} of `of` ({label}): {problem}", at + 1))
         });
         let ready: Vec<ReadyCheck> = ready.collect::<Result<_, _>>()?;
         if ready.iter().all(|check| check.weight <= 0.0) {

@@ -133,6 +133,22 @@ impl Store {
         })
     }
 
+    /// The tasks whose last event is of a kind, the newest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn annotation_tasks_ended_by(&self, kind: &str) -> Result<Vec<StoredAnnotationTask>, StoreError> {
+        self.read("the tasks", |connection| {
+            if !has_tables(connection)? {
+                return Ok(Vec::new());
+            }
+            let last = "select kind from annotation_events where task = annotation_tasks.id order by seq desc limit 1";
+            let mut statement = connection.prepare_cached(&format!("{TASK} where ({last}) = ?1 order by id desc"))?;
+            let rows = statement.query_map(params![kind], read_task)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// A task by its name; the newest version unless one is named.
     ///
     /// # Errors

@@ -68,3 +68,22 @@ fn a_change_is_written_whole_or_not_at_all() {
     });
     assert_eq!(kept.unwrap(), (vec![(0, "ann".to_owned(), Moment(9))], Some("half".to_owned()), None));
 }
+
+/// HU-40: the tasks that were closed are found by their last event.
+#[test]
+fn tasks_are_found_by_their_last_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let items = [item("a")];
+    let [closed, open, untouched] =
+        ["closed", "open", "untouched"].map(|name| store.add_annotation_task(&task(name, name, &items)).unwrap().0);
+    let add = |task: i64, kind: &str| {
+        let added = store.change_annotations(task, |change| change.add_event(None, "ann", kind, "{}", Moment(6)));
+        added.map_err(|error: StoreError| error).unwrap();
+    };
+    for (task, kind) in [(closed.id, "label"), (open.id, "label"), (closed.id, "close")] {
+        add(task, kind);
+    }
+    assert_eq!(store.annotation_tasks_ended_by("close").unwrap(), [closed]);
+    assert_eq!(store.annotation_tasks().unwrap()[0], untouched);
+}

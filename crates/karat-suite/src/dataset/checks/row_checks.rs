@@ -48,20 +48,7 @@ type CheckProblem = (String, Option<String>);
 pub(crate) struct RowChecks {
     /// Their place in the row.
     pub path: Path,
-    metrics: BTreeMap<String, Metric>,
-}
-
-/// The properties of a metric that matter in a check.
-#[derive(Debug, Clone)]
-struct Metric {
-    /// True if it is pass/fail of itself.
-    binary: bool,
-    /// The reason why rows must not name it, if there is one.
-    refusal: Option<Refusal>,
-    /// True if its score is a share, a pass or a fail.
-    is_share: bool,
-    /// Options that replace the reference of a metric that needs one.
-    reference_unless: Option<Vec<String>>,
+    metrics: BTreeMap<String, Entry>,
 }
 
 /// The reason why a metric cannot be part of a row.
@@ -94,16 +81,7 @@ impl Refusal {
 
 impl RowChecks {
     pub fn new(path: Path, catalog: &Catalog) -> Self {
-        let metrics = catalog.metrics.iter().map(|(name, entry)| {
-            let metric = Metric {
-                binary: entry.binary,
-                refusal: Refusal::of(entry),
-                is_share: entry.verdicts || entry.range == Some((0.0, 1.0)),
-                reference_unless: entry.reference_unless.clone(),
-            };
-            (name.clone(), metric)
-        });
-        Self { path, metrics: metrics.collect() }
+        Self { path, metrics: catalog.metrics.clone() }
     }
 
     /// Returns whether a row has any that a metric decides.
@@ -226,7 +204,7 @@ impl RowChecks {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
-        if let Some((reason, hint)) = known.refusal.map(Refusal::words) {
+        if let Some((reason, hint)) = Refusal::of(known).map(Refusal::words) {
             let hint = format!("make it a scorer of the suite: {hint}");
             return Err((format!("`{metric}` is not allowed in `assert`: {reason}"), Some(hint)));
         }
@@ -235,16 +213,17 @@ impl RowChecks {
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
         }
         if metric == CHECKS {
-            self.list(check, has_reference)?;
+            self.check_list(check, has_reference)?;
         }
+        let with = check.get("with").and_then(Value::as_object);
         match weighting {
-            Weighting::Weighted if known.is_share => Ok(()),
+            Weighting::Weighted if known.is_share(with.unwrap_or(&Map::new())) => Ok(()),
             _ => decides(metric, known.binary, check),
         }
     }
 
     /// Checks the list of a weighted mean.
-    fn list(&self, checks: &Map<String, Value>, has_reference: bool) -> Result<(), CheckProblem> {
+    fn check_list(&self, checks: &Map<String, Value>, has_reference: bool) -> Result<(), CheckProblem> {
         let of = checks.get("with").and_then(|with| with.get(CHECKS_OF)).and_then(Value::as_array);
         let Some(items) = of.filter(|items| !items.is_empty()) else {
             let hint = "write `with: { of: [ { metric: …, weight: 2 } ] }`".to_owned();

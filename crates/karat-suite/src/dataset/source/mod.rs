@@ -1,28 +1,33 @@
 //! Rows as they are in their files.
 //!
-//! - here: JSONL, JSON and CSV files, and rows in the suite; `raw.rs` is a row with its place
+//! - here: JSONL and JSON files, and rows in the suite; `raw.rs` is a row with its place
+//! - `table.rs`: CSV and TSV; `columnar.rs`: Parquet and Arrow; `compressed.rs` unpacks gzip and zstd
 //! - `dir.rs`: a folder with a file per row, read by one of the `readers/`
 //! - `traces.rs`: calls that applications report
 //! - `csv_quotes.rs` finds quotes that never end; `read_ahead.rs` reads on a thread; `common_hosts.rs` finds hosts that all
 //!   documents link to
 
+mod columnar;
 pub(crate) mod common_hosts;
+mod compressed;
 pub(crate) mod csv_quotes;
 pub(crate) mod dir;
 pub(crate) mod raw;
 pub(crate) mod read_ahead;
 pub(crate) mod readers;
+mod table;
 pub(crate) mod traces;
 
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
+use karat_columnar::ClassLabels;
 use karat_types::FilePath;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use self::csv_quotes::QuoteReader;
 use self::dir::Dir;
 use self::raw::{RowPlace, SourceRow};
+use self::table::Separator;
 use self::traces::Traces;
 use super::DatasetError;
 use crate::diagnostics::Diagnostic;
@@ -40,18 +45,32 @@ pub(crate) enum Format {
     Jsonl,
     Json,
     Csv,
+    Tsv,
+    Parquet,
+    /// A stream of Arrow batches, as Hugging Face's `save_to_disk` writes it.
+    Arrow,
 }
 
 impl Format {
-    pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv"];
+    pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv", "tsv", "parquet", "arrow"];
 
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "jsonl" | "ndjson" => Some(Self::Jsonl),
             "json" => Some(Self::Json),
             "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "parquet" => Some(Self::Parquet),
+            "arrow" => Some(Self::Arrow),
             _ => None,
         }
+    }
+
+    /// The format that a file's name says, apart from the ending of a compressed file.
+    pub fn extension(name: &str) -> Option<String> {
+        let name = name.to_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        name.rsplit_once('.').map(|(_, extension)| extension.to_owned())
     }
 }
 
@@ -59,7 +78,7 @@ impl Format {
 #[derive(Debug, Clone)]
 pub(crate) enum DatasetSource {
     /// Files of one form, in order.
-    Files { paths: Vec<FilePath>, format: Format },
+    Files { paths: Vec<FilePath>, format: Format, labels: ClassLabels },
     /// Files that are a row each.
     Dir(Dir),
     /// Calls that applications report.
@@ -81,12 +100,37 @@ impl DatasetSource {
                 let (files, dir) = (files.clone(), dir.clone());
                 Box::new((0..dir.files.len()).map(move |at| dir.row(&*files, &dir.files[at])))
             }
-            Self::Files { paths, format } => {
-                let (files, format) = (files.clone(), *format);
-                Box::new(paths.clone().into_iter().flat_map(move |path| one_file(&files, &path, format)))
+            Self::Files { paths, format, labels } => {
+                let (files, format, labels) = (files.clone(), *format, labels.clone());
+                Box::new(paths.clone().into_iter().flat_map(move |path| one_file(&files, &path, format, &labels)))
             }
         }
     }
+}
+
+/// The rows of one file, as a suite's `dataset` reads them: CSV with a head, a JSON list, or JSON lines. The ending of the
+/// name decides; a file without one of theirs is a JSON list if it begins like one.
+///
+/// # Errors
+/// The file cannot be read, or has a row that is no object.
+pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, Value>>, DatasetError> {
+    let ending = path.rsplit_once('.').and_then(|(_, ending)| Format::from_name(&ending.to_lowercase()));
+    let format = match ending {
+        Some(Format::Jsonl) | None if begins_as_list(files, path) => Format::Json,
+        ending => ending.unwrap_or(Format::Jsonl),
+    };
+    let rows = one_file(files, &FilePath::literal(path), format).map(|row| match row?.value {
+        Value::Object(columns) => Ok(columns),
+        _ => Ok(Map::new()),
+    });
+    rows.collect()
+}
+
+fn begins_as_list(files: &Arc<dyn Files>, path: &str) -> bool {
+    let Ok(mut reader) = files.open(path) else { return false };
+    let start = reader.fill_buf().unwrap_or_default();
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
 }
 
 fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
@@ -98,14 +142,24 @@ fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
     }))
 }
 
-fn one_file(files: &Arc<dyn Files>, path: &FilePath, format: Format) -> RowStream {
+fn one_file(files: &Arc<dyn Files>, path: &FilePath, format: Format, labels: &ClassLabels) -> RowStream {
     let shown = path.to_string();
+    let open = || files.open_path(path).and_then(compressed::unpack);
     let opened = match format {
-        Format::Json => files.read_path(path).map(|bytes| json(&shown, bytes)),
-        Format::Jsonl => files.open_path(path).map(|reader| lines(&shown, reader)),
-        Format::Csv => files.open_path(path).map(|reader| csv_rows(&shown, reader)),
+        Format::Json => open().and_then(read_whole).map(|bytes| json(&shown, bytes)),
+        Format::Jsonl => open().map(|reader| lines(&shown, reader)),
+        Format::Csv => open().map(|reader| table::rows(&shown, reader, Separator::Comma)),
+        Format::Tsv => open().map(|reader| table::rows(&shown, reader, Separator::Tab)),
+        Format::Parquet => files.open_seekable(path).map(|file| columnar::parquet(&shown, file, labels)),
+        Format::Arrow => files.open_path(path).map(|reader| columnar::arrow(&shown, reader, labels)),
     };
     opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(&shown, &error)))))
+}
+
+fn read_whole(mut reader: Box<dyn BufRead + Send>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn unreadable(path: &str, error: &io::Error) -> DatasetError {
@@ -187,81 +241,6 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
         }
         Err(problem) => once(*problem),
     }
-}
-
-fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
-    let file: Arc<str> = path.into();
-    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(QuoteReader::of(reader));
-    let headers: Vec<String> = match table.headers() {
-        Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
-        Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
-    };
-    if let Some(line) = table.get_ref().unclosed_quote() {
-        return Box::new(std::iter::once(Err(unclosed_quote_error(&file, line))));
-    }
-    if let Some(twice) =
-        headers.iter().enumerate().find(|(at, name)| headers[..*at].contains(name)).map(|(_, name)| name)
-    {
-        let message = if twice.is_empty() {
-            "two columns have no name".to_owned()
-        } else {
-            format!("two columns have the name `{twice}`")
-        };
-        let mut problem = Diagnostic::of_line(&file, 1, &headers.join(","), 0..0, message);
-        problem.hint("rename one of them in the first line");
-        return Box::new(std::iter::once(Err(DatasetError::new(problem))));
-    }
-    if let [only] = &headers[..]
-        && let Some(mark) = [';', '\t', '|'].into_iter().find(|mark| only.contains(*mark))
-    {
-        let mut problem = Diagnostic::of_line(&file, 1, only, 0..only.len(), "the header is a single column");
-        problem
-            .hint(format!("columns are separated by commas, but this line has {mark:?}: save the table with commas"));
-        return Box::new(std::iter::once(Err(DatasetError::new(problem))));
-    }
-    let mut records = table.into_records();
-    let mut is_over = false;
-    Box::new(std::iter::from_fn(move || {
-        let record = if is_over { None } else { records.next() }?;
-        if let Some(line) = records.reader().get_ref().unclosed_quote() {
-            is_over = true;
-            return Some(Err(unclosed_quote_error(&file, line)));
-        }
-        Some(record.map_err(|error| csv_error(&file, &error)).map(|record| {
-            let line = record.position().map_or(0, |position| position.line() as usize);
-            let cells = headers.iter().zip(record.iter());
-            let columns: Map<String, Value> =
-                cells.map(|(name, cell)| (name.clone(), Value::String(cell.to_owned()))).collect();
-            let text = record.iter().collect::<Vec<_>>().join(",");
-            SourceRow { value: Value::Object(columns), at: Arc::new(RowPlace { file: file.clone(), line, text }) }
-        }))
-    }))
-}
-
-/// The parser reads everything after such a quote into one cell.
-fn unclosed_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
-    let message = "a quote in this line is never closed, so all following rows would be part of its cell";
-    let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
-    problem.hint("close it; write a quote within quotes twice");
-    DatasetError { hides_rows: true, ..DatasetError::new(problem) }
-}
-
-fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
-    let line = error.position().map_or(1, |position| position.line() as usize);
-    let (message, hint) = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
-            format!("this row has {len} cells, the header has {expected_len}"),
-            Some("put a cell that contains a comma, a quote or a line break in double quotes"),
-        ),
-        csv::ErrorKind::Utf8 { .. } => (
-            "this row is not UTF-8 text".to_owned(),
-            Some("save the table as UTF-8: spreadsheets often write UTF-16 or Windows-1252"),
-        ),
-        _ => (format!("invalid CSV: {error}"), None),
-    };
-    let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
-    problem.maybe_hint(hint.map(str::to_owned));
-    DatasetError::new(problem)
 }
 
 fn row(value: Value, place: RowPlace) -> RowResult {

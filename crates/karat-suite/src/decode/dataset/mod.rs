@@ -1,17 +1,19 @@
 //! Decoding of `dataset`.
 //!
 //! - here: roles, source files, checks and filters; `columns.rs`: `columns`
-//! - `dir.rs`: `format: dir`; `traces.rs`: calls that applications report; `digests.rs`: hashes of the source files
+//! - `dir.rs`: `format: dir`; `huggingface.rs`: folders of Hugging Face datasets; `traces.rs`: calls that applications report; `digests.rs`: hashes of the source files
 
 pub(crate) mod columns;
 pub(crate) mod digests;
 pub(crate) mod dir;
+pub(crate) mod huggingface;
 mod traces;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::civil::Date;
+use karat_columnar::ClassLabels;
 use karat_text::path::Path;
 use karat_text::template::Expression;
 use karat_types::{FilePath, Moment, SourceDigest};
@@ -30,7 +32,6 @@ use crate::dataset::source::Format;
 use crate::dataset::{Dataset, DatasetSource, Role, Roles, RowRedaction, RowSchema, aliases, plain};
 use crate::diagnostics::nearest::suggestion;
 use crate::files::{folder, matches};
-use crate::grammar::unimplemented;
 use crate::overrides::{LoadPurpose, Overrides};
 use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
@@ -159,15 +160,32 @@ impl Decoder<'_> {
         }
         let source = node.field("source")?;
         let path = self.path(source)?;
-        if node.text_of("format") == Some("dir") || node.field("format").is_none() && self.is_folder(&path) {
-            return self.dir(node, source, &path);
+        let is_folder = || self.is_folder(&path);
+        match node.text_of("format") {
+            Some("dir") => return self.dir(node, source, &path),
+            Some("huggingface") => return self.huggingface(node, source, &path),
+            None if is_folder() && self.is_huggingface(node, &path) => return self.huggingface(node, source, &path),
+            None if is_folder() => return self.dir(node, source, &path),
+            _ => {}
         }
         if let Some(with) = node.field("with") {
-            self.problems.error(&with.place, "`with` needs `format: dir`; other formats have no options");
+            self.problems.error(&with.place, "`with` needs a folder as source; formats of files have no options");
         }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
-        let written = shown_name(source, &path);
+        self.files_of(source, &path, paths, format, ClassLabels::default())
+    }
+
+    /// Files of one format as a source, which begins to be hashed.
+    fn files_of(
+        &mut self,
+        source: &Node,
+        path: &str,
+        paths: Vec<FilePath>,
+        format: Format,
+        labels: ClassLabels,
+    ) -> Option<(DatasetSource, Digests)> {
+        let written = shown_name(source, path);
         let name = |path: &FilePath| if paths.len() == 1 { written } else { file_name(&path.path) }.to_owned();
         let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: name(path) }).collect();
         let digests = match Digests::begin(&self.files, sources) {
@@ -177,7 +195,7 @@ impl Decoder<'_> {
                 return None;
             }
         };
-        Some((DatasetSource::Files { paths, format }, digests))
+        Some((DatasetSource::Files { paths, format, labels }, digests))
     }
 
     /// The rows as YAML reads them, but their ids as they are written: an id is a name, and `1.10` is not `1.1`.
@@ -238,11 +256,10 @@ impl Decoder<'_> {
             Some(format) => (format.place.clone(), format.text()?.to_owned()),
             None => {
                 let name = paths.first().map(|path| file_name(&path.path)).unwrap_or_default();
-                let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
-                let Some(extension) = extension else {
+                let Some(extension) = Format::extension(name) else {
                     self.problems
                         .error(&source.place, format!("the format of {name} is not clear from its extension"))
-                        .hint("add `format: jsonl`, `json`, `csv` or `dir`");
+                        .hint("add `format: jsonl`, `json`, `csv`, `tsv`, `parquet`, `arrow`, `dir` or `huggingface`");
                     return None;
                 };
                 (source.place.clone(), extension)
@@ -250,13 +267,9 @@ impl Decoder<'_> {
         };
         let format = Format::from_name(&name);
         if format.is_none() {
-            if unimplemented::is_format(&name) {
-                self.problems.error(&place, unimplemented::message(&format!("the format `{name}`")));
-            } else {
-                self.problems
-                    .error(&place, format!("there is no format `{name}`"))
-                    .maybe_hint(suggestion(&name, Format::NAMES.iter().copied()));
-            }
+            self.problems
+                .error(&place, format!("there is no format `{name}`"))
+                .maybe_hint(suggestion(&name, Format::NAMES.iter().copied()));
         }
         format
     }

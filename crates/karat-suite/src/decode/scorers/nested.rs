@@ -3,6 +3,7 @@
 use karat_types::ScorerKind;
 use serde_json::{Map, Value};
 
+use crate::catalog::Entry;
 use crate::check::{options, share};
 use crate::decode::Decoder;
 use crate::grammar::Kind;
@@ -69,37 +70,10 @@ impl Decoder<'_> {
 
     fn nested_check(&mut self, item: &Node, registry: &Registry) -> Option<Value> {
         let metric = item.field("metric")?;
-        let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
-        let name = metric.text()?;
-        if entry.outside || entry.embeds {
-            self.problems
-                .error(
-                    &metric.place,
-                    format!("`{name}` calls a service, a program or a model, which a list of checks cannot"),
-                )
-                .hint("make it a scorer of the suite");
-            return None;
-        }
-        let (is_share, open) = (entry.range == Some((0.0, 1.0)) || entry.verdicts, entry.options.clone());
-        let is_bounded = item.field("min").is_some() || item.field("max").is_some();
-        if !is_share && !is_bounded {
-            self.problems
-                .error(
-                    &metric.place,
-                    format!("`{name}` in `{CHECKS}` needs a limit: its score is no share from 0 to 1"),
-                )
-                .hint("add `min` or `max`");
-        }
-        for key in ["min", "max"] {
-            if let Some(bound) = item.field(key).filter(|bound| share(bound).is_none()) {
-                self.problems
-                    .error(&bound.place, format!("`{key}` must be a number or a percentage"))
-                    .hint("write `0.8` or `80%`");
-            }
-        }
-        self.bounds(item);
+        let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?.clone();
+        self.check_nested(item, metric, &entry)?;
         if let Some(with) = item.field("with") {
-            options::check(with, &open, &mut self.problems);
+            options::check(with, &entry.options, &mut self.problems);
         }
         let ScorerKind::Metric { with, .. } = self.metric(item, metric, registry)? else { return None };
         let mut check = item.json_map();
@@ -108,6 +82,30 @@ impl Decoder<'_> {
             check.insert("with".to_owned(), Value::Object(with));
         }
         Some(Value::Object(check))
+    }
+
+    /// Reports a check that cannot have a part in a mean; `None` if its metric cannot stand in a list at all.
+    fn check_nested(&mut self, item: &Node, metric: &Node, entry: &Entry) -> Option<()> {
+        let name = metric.text()?;
+        if entry.outside || entry.embeds {
+            let message = format!("`{name}` calls a service, a program or a model, which a list of checks cannot");
+            self.problems.error(&metric.place, message).hint("make it a scorer of the suite");
+            return None;
+        }
+        let is_bounded = item.field("min").is_some() || item.field("max").is_some();
+        let with = item.field("with").map(Node::json_map).unwrap_or_default();
+        if !is_bounded && !entry.is_share(&with) {
+            let message = format!("`{name}` in `{CHECKS}` needs a limit: its score is no share from 0 to 1");
+            self.problems.error(&metric.place, message).hint("add `min` or `max`");
+        }
+        for bound in ["min", "max"] {
+            if let Some(given) = item.field(bound).filter(|given| share(given).is_none()) {
+                let message = format!("`{bound}` must be a number or a percentage");
+                self.problems.error(&given.place, message).hint("write `0.8` or `80%`");
+            }
+        }
+        self.bounds(item);
+        Some(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Datasets: forms, roles, columns, schemas, checks, selection.
 
+mod columnar;
 mod dated;
 mod traces;
 

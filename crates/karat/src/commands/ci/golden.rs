@@ -1,6 +1,6 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{Execution, GoldenRequest, PinRequest, Pinning, count_noun};
+use karat_app::{Execution, GoldenPin, GoldenRequest, PinRequest, Pinning, count_noun};
 use karat_types::Exit;
 
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
@@ -21,6 +21,16 @@ fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failu
     let choice = invocation::rows_in_range(&args.range);
     let pinned =
         context.app.golden_pin(&invocation, &PinRequest { choice, dry_run: args.dry_run, clean: args.clean })?;
+    print_pin(context, &pinned, args.dry_run)?;
+    Ok(Exit::Pass)
+}
+
+/// Prints what pinning changes, or would change.
+pub(in crate::commands) fn print_pin(
+    context: &CommandContext<'_>,
+    pinned: &GoldenPin,
+    dry_run: bool,
+) -> Result<(), Failure> {
     context.print_warnings(&pinned.warnings);
     let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
         let change = match pinning {
@@ -33,11 +43,10 @@ fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failu
     });
     let lines: Vec<String> = lines.collect();
     let same = pinned.files.len() - lines.len();
-    let done = if args.dry_run { "would change" } else { "changed" };
+    let done = if dry_run { "would change" } else { "changed" };
     let files = count_noun(lines.len() as u64, "file");
     let sum = format!("{}: {done} {files}, {same} unchanged", pinned.folder.display());
-    context.printer.text(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
-    Ok(Exit::Pass)
+    context.printer.text(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))
 }
 
 fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Failure> {
@@ -57,7 +66,7 @@ fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Fai
         let fields = [
             pinned.sample.clone(),
             format!("{:.2}", pinned.baseline_composite),
-            or_empty(&pinned.baseline_judge),
+            pinned.scored_by().unwrap_or_default().to_owned(),
             or_empty(&pinned.baseline_prompt_version),
             pinned.baseline_ran_at.clone(),
         ];

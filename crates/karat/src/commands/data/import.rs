@@ -19,6 +19,9 @@ pub fn import(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, F
         ImportKindArg::Promptfoo => suite_import::import(context, ImportKind::Promptfoo, args),
         ImportKindArg::OpenaiEvals => suite_import::import(context, ImportKind::OpenaiEvals, args),
         ImportKindArg::Inspect => suite_import::import(context, ImportKind::Inspect, args),
+        ImportKindArg::LmEval => suite_import::import(context, ImportKind::LmEval, args),
+        ImportKindArg::Ragas => suite_import::import(context, ImportKind::Ragas, args),
+        ImportKindArg::Deepeval => suite_import::import(context, ImportKind::Deepeval, args),
         ImportKindArg::SpanSnapshot => span_snapshot(context, args),
         ImportKindArg::ManualBaseline => manual_baseline(context, args),
     }

@@ -2,13 +2,14 @@
 
 use karat_app::{
     AdjudicationRequest, AnnotationRequest, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom,
-    LabelledSample, TaskLine, TaskRequest, TextFrom, count_noun,
+    LabelPinRequest, LabelSource, LabelledSample, TaskLine, TaskRequest, TextFrom, count_noun,
 };
 use karat_types::Exit;
 use serde_json::Value;
 
-use crate::args::{AnnotateCommand, AnnotateCreateArgs, LabelFormat};
+use crate::args::{AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, LabelFormat};
 use crate::commands::CommandContext;
+use crate::commands::ci::golden::print_pin;
 use crate::commands::invocation::parse_duration;
 use crate::commands::table::table;
 use crate::failure::Failure;
@@ -53,21 +54,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
                 count_noun(joined.open as u64, "task")
             ))?;
         }
-        AnnotateCommand::Export { suite: name, scorer, form, settled, audit, pseudonyms } => {
-            let name_only = name.split('@').next().unwrap_or(name);
-            if context.app.stored_annotation_tasks()?.iter().any(|task| task.task == name_only) {
-                let form = match form {
-                    LabelFormat::Labels => ExportForm::Labels,
-                    LabelFormat::Jsonl => ExportForm::Jsonl,
-                    LabelFormat::Csv => ExportForm::Csv,
-                };
-                let asked = ExportRequest { form, settled: *settled, audit: *audit, pseudonyms: *pseudonyms };
-                context.printer.data(context.app.export_annotations(name, &asked)?.trim_end())?;
-            } else {
-                let labels = context.app.labels(&suite(name), scorer.as_deref())?;
-                context.printer.data(json_lines(&labels).trim_end())?;
-            }
-        }
+        AnnotateCommand::Export(args) => export(context, args)?,
         AnnotateCommand::Status { suite: name, scorer } => {
             let status = context.app.label_status(&suite(name), scorer.as_deref())?;
             let head = ["sample", "labelled outputs", "annotators", ""];
@@ -75,6 +62,41 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         }
     }
     Ok(Exit::Pass)
+}
+
+/// Prints labels, or pins them.
+fn export(context: &CommandContext<'_>, args: &AnnotateExportArgs) -> Result<(), Failure> {
+    let (app, name, scorer) = (&context.app, args.suite.as_str(), args.scorer.as_deref());
+    let source = app.label_source(name)?;
+    let form = match args.form {
+        LabelFormat::Golden => {
+            let (system, folder) = (args.system.clone(), args.output_dir.clone());
+            let asked = LabelPinRequest { system, folder, pseudonyms: args.pseudonyms };
+            let pinned = match source {
+                LabelSource::Task => app.pin_labels(name, &asked)?,
+                LabelSource::Suite => app.pin_labels_of_suite(&Invocation::of(name), scorer, &asked)?,
+            };
+            return print_pin(context, &pinned, false);
+        }
+        _ if args.system.is_some() || args.output_dir.is_some() => {
+            return Err(Failure::Message(
+                "`--system` and `--output-dir` belong to `--as golden`; other forms go to stdout".to_owned(),
+            ));
+        }
+        LabelFormat::Labels => ExportForm::Labels,
+        LabelFormat::Jsonl => ExportForm::Jsonl,
+        LabelFormat::Csv => ExportForm::Csv,
+    };
+    match source {
+        LabelSource::Task => {
+            let asked = ExportRequest { form, settled: args.settled, audit: args.audit, pseudonyms: args.pseudonyms };
+            context.printer.data(app.export_annotations(name, &asked)?.trim_end())
+        }
+        LabelSource::Suite => {
+            let labels = app.labels(&Invocation::of(name), scorer)?;
+            context.printer.data(json_lines(&labels).trim_end())
+        }
+    }
 }
 
 /// Makes a task in the store, or writes blind tasks to a file.

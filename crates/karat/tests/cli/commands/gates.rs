@@ -269,7 +269,7 @@ fn bad_gates_are_reported_with_their_place() {
         }
     };
     let parts =
-        ["`words`?", "is -1", "did you mean `95%`?", "human_anchor", "`short`?", "has no baseline", "`errors.kinds`?"];
+        ["`words`?", "is -1", "did you mean `95%`?", "has no judge", "`short`?", "has no baseline", "`errors.kinds`?"];
     told(place.karat(&["validate"]), "karat.yaml", first, &parts);
     place.write("karat.yaml", &suite);
     place.fine(&["run", "--run-id", "r"]);

@@ -90,12 +90,14 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 5] = [
+pub const EXECUTED: [&str; 7] = [
     "README.md",
     "docs/start/tutorial.md",
     "docs/guides/coming-from-promptfoo.md",
     "docs/guides/daily-documents.md",
     "docs/guides/reports.md",
+    "docs/guides/from-inspect.md",
+    "docs/guides/from-openai-evals.md",
 ];
 
 /// PE-36: a code block that no test runs or checks is marked `no-run`.

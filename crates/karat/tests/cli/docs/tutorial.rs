@@ -37,3 +37,26 @@ fn the_guide_to_reports_works() {
     assert_eq!(place.karat(&["run", "-q"]).code, 2);
     session::run(&Page::read("docs/guides/reports.md"), &place);
 }
+
+/// IO-07, PE-36: the guide's commands work on a log that Inspect wrote, and its figures come out the same.
+#[test]
+fn the_guide_from_inspect_works() {
+    let place = Place::new();
+    copy_fixture("inspect/capitals-zstd.eval", &place, "capitals.eval");
+    session::run(&Page::read("docs/guides/from-inspect.md"), &place);
+}
+
+/// IO-05, PE-36: the guide's commands work on an export, on results of the dashboard and on an eval alone.
+#[test]
+fn the_guide_from_openai_evals_works() {
+    let place = Place::new();
+    copy_fixture("openai-hosted/eval_support.json", &place, "eval_support.json");
+    copy_fixture("openai-hosted/output-items-dashboard.jsonl", &place, "results.jsonl");
+    copy_fixture("openai-hosted/eval-object.json", &place, "eval-object.json");
+    session::run(&Page::read("docs/guides/from-openai-evals.md"), &place);
+}
+
+fn copy_fixture(fixture: &str, place: &Place, name: &str) {
+    let from = super::blocks::root().join("fixtures/interop").join(fixture);
+    std::fs::copy(from, place.path().join(name)).unwrap();
+}

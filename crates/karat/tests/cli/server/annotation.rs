@@ -126,6 +126,33 @@ fn labels_of_a_task_calibrate_judges() {
     assert!((agreement("good") - good).abs() < 1e-12 && (agreement("flat") - flat).abs() < 1e-12);
 }
 
+/// HU-32: settled labels become a golden set in the folder that the suite names, which `golden` lists and checks without an
+/// edit; a name that is nothing says so.
+#[test]
+fn settled_labels_are_pinned() {
+    let place = place();
+    place.write("karat.yaml", &SUITE.replace("analyses:", "baseline: golden\nanalyses:"));
+    place.fine(&["annotate", "create", "base"]);
+    label_all(&place);
+    let open = place.karat(&["annotate", "export", "numbers", "--as", "golden", "-o", "golden"]);
+    assert!(open.code == 1 && open.stderr.contains("`karat annotate close numbers`"), "{}", open.all());
+    place.fine(&["annotate", "close", "numbers"]);
+    let no_folder = place.karat(&["annotate", "export", "numbers", "--as", "golden"]);
+    assert!(no_folder.code == 1 && no_folder.stderr.contains("`-o DIR`"), "{}", no_folder.all());
+    let pinned = place.fine(&["annotate", "export", "karat.yaml", "--as", "golden"]).stdout;
+    assert!(pinned.contains("golden: changed 22 files, 0 unchanged"), "{pinned}");
+    let listed = place.fine(&["golden", "list"]).stdout;
+    assert!(listed.contains("s21") && listed.contains("people"), "{listed}");
+    let good = place.fine(&["golden", "check", "--judge", "good"]);
+    assert!(good.all().contains("people scored 22 of the 22 pinned samples"), "{}", good.all());
+    let flat = place.karat(&["golden", "check", "--judge", "flat"]);
+    assert_eq!(flat.code, 2, "{}", flat.all());
+    let misplaced = place.karat(&["annotate", "export", "numbers", "-o", "x"]);
+    assert!(misplaced.code == 1 && misplaced.stderr.contains("`--as golden`"), "{}", misplaced.all());
+    let nothing = place.karat(&["annotate", "export", "nope"]);
+    assert!(nothing.code == 1 && nothing.stderr.contains("no annotation task") && nothing.stderr.contains("numbers"));
+}
+
 /// HU-32: names become pseudonyms, and an audit holds all events; a wrong name says what there is.
 #[test]
 fn exports_have_forms() {

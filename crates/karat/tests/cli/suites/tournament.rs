@@ -53,6 +53,23 @@ fn planned_calls(place: &Place) -> (u64, u64) {
     (plan["calls"][0].as_u64().unwrap(), plan["calls"][1].as_u64().unwrap())
 }
 
+/// PW-01: the price of a drawn design is what the run pays: the plan's calls are the calls that are made, and its price the
+/// sum of what they cost.
+#[test]
+fn planned_calls_of_drawn_pairs_are_made() {
+    let place = Place::new();
+    tournament(&place, "fair", "    pairs: { per_sample: 4 }\n", 15);
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    // Four of ten pairs of each sample, in both orders.
+    assert_eq!(plan["calls"], json!([120, 120]), "{plan}");
+    place.fine(&["run", "--run-id", "a", "-q", "-o", "out"]);
+    let report = place.report("a");
+    let judgments = report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
+    let made: usize = judgments.map(|judgment| judgment["call_ids"].as_array().unwrap().len()).sum();
+    assert_eq!((made, &report["analyses"]["ranking"][0]["games"]), (120, &json!(60)));
+    assert_eq!(planned_calls(&place), (0, 0));
+}
+
 /// PW-01, PW-02: five scripted systems are ranked in the known order with intervals; every pair is judged in both orders,
 /// the plan states these calls, and another run makes none.
 #[test]

@@ -1,8 +1,12 @@
 //! Adapters of the preference statistics.
 
 use karat_stats::{
+    bootstrap::Resampling,
     interval::Level,
-    preference::{Games, Pairing, Preferred, bradley_terry, davidson, position_bias},
+    numeric::seed::Seed,
+    preference::{
+        Games, NoMaximum, Pairing, PreferenceModel, Preferred, bradley_terry, davidson, position_bias, rank_models,
+    },
 };
 use serde_json::{Value, json};
 
@@ -10,7 +14,8 @@ use crate::vectors::Adapter;
 use crate::vectors::input::{array, integer, json, lower, message, number, upper};
 
 /// Adapters by the stem of the vector file.
-pub const ADAPTERS: &[(&str, Adapter)] = &[("bradley_terry", strengths), ("position_bias", positions)];
+pub const ADAPTERS: &[(&str, Adapter)] =
+    &[("bradley_terry", strengths), ("position_bias", positions), ("ranking", ranking)];
 
 fn strengths(input: &Value) -> Result<Value, String> {
     let count = |game: &Value, name: &str| integer(game, name).map(|n| n as u64);
@@ -68,5 +73,50 @@ fn positions(input: &Value) -> Result<Value, String> {
         "first_position_rate": json(bias.first_position_rate),
         "p_position_bias": json(bias.p_value),
         "debiased_win_rate_a": json(bias.win_rate_a),
+    }))
+}
+
+fn ranking(input: &Value) -> Result<Value, String> {
+    let wrong = || "reading the input: a game should be [a, b, wins of a, wins of b, ties]".to_owned();
+    let pairing = |game: &Value| {
+        let game = game.as_array().ok_or_else(wrong)?;
+        let numbers: Option<Vec<u64>> = game.iter().map(Value::as_u64).collect();
+        match numbers.as_deref() {
+            Some([a, b, wins_a, wins_b, ties]) => {
+                Ok(Pairing { a: *a as usize, b: *b as usize, wins_a: *wins_a, wins_b: *wins_b, ties: *ties })
+            }
+            _ => Err(wrong()),
+        }
+    };
+    let cluster = |games: &Value| games.as_array().ok_or_else(wrong)?.iter().map(pairing).collect();
+    let clusters: Vec<Vec<Pairing>> = array(input, "clusters")?.iter().map(cluster).collect::<Result<_, String>>()?;
+    let resampling = Resampling { resamples: integer(input, "resamples")?, ..Resampling::new(Seed(1)) };
+    let ranking = rank_models(integer(input, "n_models")?, &clusters, Level::P95, &resampling).map_err(message)?;
+    let ranking = ranking.ok_or("there is no game")?;
+    let models = || ranking.models.iter();
+    let reach = models().map(|it| it.interval.map(|interval| interval.hi - it.log_strength));
+    let pairs = ranking.pairs.iter().map(|pair| {
+        json!({ "difference": pair.difference, "better": pair.better, "p": pair.p, "p_adjusted": pair.p_adjusted })
+    });
+    Ok(json!({
+        "model": match ranking.model {
+            PreferenceModel::BradleyTerry => "bradley_terry",
+            PreferenceModel::Davidson => "davidson",
+        },
+        "games": ranking.games,
+        "clusters": ranking.clusters,
+        "ties": ranking.ties,
+        "prior": ranking.prior,
+        "no_maximum": match &ranking.no_maximum {
+            None => Value::Null,
+            Some(NoMaximum::Disconnected(groups)) => json!({ "disconnected": groups }),
+            Some(NoMaximum::Separated { undefeated, winless }) => {
+                json!({ "undefeated": undefeated, "winless": winless })
+            }
+        },
+        "log_strength": models().map(|it| it.log_strength).collect::<Vec<_>>(),
+        "standard_error": models().map(|it| it.standard_error).collect::<Vec<_>>(),
+        "reach": reach.collect::<Vec<_>>(),
+        "pairs": pairs.collect::<Vec<_>>(),
     }))
 }

@@ -13,10 +13,19 @@ pub(crate) enum GameResult {
     Lost,
 }
 
+/// The one who compared two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GameJudge {
+    /// A judge of the plan, by index.
+    Model(u16),
+    /// People, in closed tasks.
+    People,
+}
+
 /// The outputs of two systems for one sample, compared by one judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Game {
-    pub judge: u16,
+    pub judge: GameJudge,
     pub sample: usize,
     /// The system whose cell holds the judgment.
     pub own: usize,
@@ -65,7 +74,8 @@ pub(crate) fn cell_games(
         for (opponent, rounds) in pairs {
             let Some(other) = others.get(usize::from(opponent)).copied() else { continue };
             let Some((result, depends_on_order)) = pair_result(&rounds, metric) else { continue };
-            games.push(Game { judge: judgment.judge, sample, own: row.system, other, result, depends_on_order });
+            let judge = GameJudge::Model(judgment.judge);
+            games.push(Game { judge, sample, own: row.system, other, result, depends_on_order });
         }
     }
     games

@@ -1,10 +1,12 @@
 //! `ranking`: the strengths of systems from judges' verdicts on pairs of outputs (PW-02).
 //!
-//! `games` reads the verdicts, `shares` makes them scores of cells; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
+//! `games` reads the verdicts of judges, `people_games` those of people in closed tasks, `shares` makes them scores of cells; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
 //! clusters of them. A game is one judge's verdict on the outputs of two systems for one sample. A verdict that changes
-//! with the order of the outputs is a tie, and counted (PW-03).
+//! with the order of the outputs is a tie, and counted (PW-03). A game of people is one person's verdict; together they are
+//! one more judge, `people` (PW-01).
 
 mod games;
+mod people_games;
 pub(in crate::analyses) mod shares;
 #[cfg(test)]
 mod tests;
@@ -24,13 +26,18 @@ use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, opt
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
-use games::{Game, GameResult, Opponents, cell_games, pairings};
+use crate::score::people::PeopleTask;
+use games::{Game, GameJudge, GameResult, Opponents, cell_games, pairings};
+use people_games::PeopleGames;
 
 /// Number of resamples.
 const RESAMPLES: usize = 1_000;
 
 /// Number of resamples of a ranking without one judge, of which only the strengths are used.
 const FEW_RESAMPLES: usize = 1;
+
+/// The name of people among judges.
+const PEOPLE: &str = "people";
 
 /// Seed of the resamples.
 const SEED: Seed = Seed(1);
@@ -60,6 +67,8 @@ pub struct MetricRanking {
     pub model: &'static str,
     /// Number of games.
     pub games: u64,
+    /// Number of these games that people judged.
+    pub by_people: u64,
     /// Number of samples with a game.
     pub samples: u64,
     /// Share of games that are ties.
@@ -133,6 +142,8 @@ pub struct WithoutJudge {
 struct RankingFold {
     plan: Arc<PlanHeader>,
     scorers: Vec<(usize, Opponents)>,
+    /// By scorer, in the order of `scorers`.
+    people: Vec<PeopleGames>,
     /// By metric, in the order in which `metrics` has them.
     games: Vec<Vec<Game>>,
     /// Index of a metric, and of its entry in `scorers`.
@@ -166,10 +177,15 @@ pub(in crate::analyses) fn build(
     });
     let metrics: Vec<(usize, usize)> = metrics.collect();
     let games = vec![Vec::new(); metrics.len()];
-    Ok(Some(Box::new(RankingFold { plan: plan.clone(), scorers, games, metrics })))
+    Ok(Some(Box::new(RankingFold { plan: plan.clone(), scorers, people: Vec::new(), games, metrics })))
 }
 
 impl Analysis for RankingFold {
+    fn set_people(&mut self, people: &Arc<[PeopleTask]>) {
+        let of_scorer = self.scorers.iter().map(|(scorer, _)| PeopleGames::of(&self.plan, *scorer, people));
+        self.people = of_scorer.collect();
+    }
+
     fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
             return;
@@ -178,11 +194,15 @@ impl Analysis for RankingFold {
             let Some((at, opponents)) = self.scorers.get(*scorer) else { continue };
             games.extend(cell_games(&self.plan, opponents, (*at, *metric), &cell.row, cell.sample));
         }
+        self.people.iter_mut().for_each(|people| people.add_cell(cell));
     }
 
     fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
-        let rankings = self.metrics.iter().zip(&self.games);
-        let rankings = rankings.filter_map(|((metric, _), games)| metric_ranking(context, *metric, games));
+        let rankings = self.metrics.iter().zip(&self.games).filter_map(|((metric, scorer), games)| {
+            let people = self.people.get(*scorer).map(|people| people.games(*metric)).unwrap_or_default();
+            let games: Vec<Game> = games.iter().copied().chain(people).collect();
+            metric_ranking(context, *metric, &games)
+        });
         Outcome::Ranking(Rankings { rankings: rankings.collect() })
     }
 }
@@ -208,6 +228,7 @@ fn metric_ranking(context: &FinishContext<'_>, metric: usize, games: &[Game]) ->
             PreferenceModel::Davidson => "davidson",
         },
         games: found.games,
+        by_people: games.iter().filter(|game| game.judge == GameJudge::People).count() as u64,
         samples: samples.len() as u64,
         ties: Finding::point(found.ties, games.len(), "share of games"),
         order_dependent: games.iter().filter(|game| game.depends_on_order).count() as u64,
@@ -308,7 +329,7 @@ impl Tally<'_> {
     }
 
     fn without_each_judge(&self, first: usize) -> Vec<WithoutJudge> {
-        let mut judges: Vec<u16> = self.games.iter().map(|game| game.judge).collect();
+        let mut judges: Vec<GameJudge> = self.games.iter().map(|game| game.judge).collect();
         judges.sort_unstable();
         judges.dedup();
         if judges.len() < 2 {
@@ -319,7 +340,10 @@ impl Tally<'_> {
             let found = rank(self.context, rest, self.level, FEW_RESAMPLES)?;
             let strength = |at: &usize| found.models[*at].log_strength;
             let best = (0..found.models.len()).max_by(|a, b| strength(a).total_cmp(&strength(b)).then(b.cmp(a)))?;
-            let name = self.context.plan.judges.get(usize::from(judge))?.id.clone();
+            let name = match judge {
+                GameJudge::Model(at) => self.context.plan.judges.get(usize::from(at))?.id.clone(),
+                GameJudge::People => PEOPLE.to_owned(),
+            };
             Some(WithoutJudge { judge: name, first: self.name(best), changes_first: best != first })
         });
         without.collect()

@@ -1,9 +1,10 @@
 //! Rankings of runs with planted verdicts.
 
-use karat_types::{JudgeRound, Score};
+use karat_types::{JudgeRound, Score, output_key};
 use serde_json::json;
 
 use super::*;
+use crate::score::people::{PeopleGame, UnusedTask};
 use crate::testing::{MemoryRun, judged_run};
 use crate::{Options, analyse};
 
@@ -135,4 +136,43 @@ fn scores_count_games_of_both_sides() {
     // The last beats the second and ties with the first; the second beats the first.
     assert_eq!(shares, [0.25, 0.5, 0.75]);
     assert_eq!((findings.run.tally.unscored, findings.summary.best_model.as_deref()), (0, Some("model-c")));
+}
+
+/// PW-01: verdicts of people in closed tasks are games of the same ranking, counted apart and named as a judge; a task that
+/// does not count adds none. An output that two systems share is a game of each.
+#[test]
+fn people_play_in_the_same_tournament() {
+    let mut run =
+        tournament(3, &["judge"], |_, sample, own, other, _| f64::from(u8::from(noise(sample, own, other) < 0.5)));
+    let output = |sample: usize, system: usize| output_key(&json!(format!("{sample} by {}", system.min(1))));
+    for cell in &mut run.cells {
+        cell.cell.output_hash = output(cell.sample, cell.system);
+    }
+    let judges_only = ranking(&run);
+    let games = (0..40).map(|at| PeopleGame {
+        sample: format!("sample-{at}"),
+        question: "overall".to_owned(),
+        outputs: (output(at, 0), output(at, 1)),
+        verdict: [1, 1, 1, 0][at % 4],
+    });
+    let task = PeopleTask { scorer: "quality".to_owned(), games: games.collect(), ..PeopleTask::default() };
+    let ranked = |people: Vec<PeopleTask>| {
+        let findings = analyse(&run, &Options { people: people.into(), ..Options::default() }).unwrap();
+        let found = findings.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Ranking(found) => Some(found.rankings[0].clone()),
+            _ => None,
+        });
+        found.unwrap()
+    };
+    let unused = PeopleTask { unused: Some(UnusedTask::Targeted), ..task.clone() };
+    assert_eq!(ranked(vec![unused]), judges_only);
+    let found = ranked(vec![task]);
+    // The second output is that of the second and the third model.
+    assert_eq!((judges_only.games, found.games, found.by_people), (120, 200, 80));
+    assert_eq!(found.systems[0].system, "model-a/variant-0");
+    assert_eq!(
+        found.systems[0].record.1,
+        judges_only.systems.iter().find(|it| it.system == "model-a/variant-0").unwrap().record.1 + 20
+    );
+    assert!(found.without.iter().any(|it| it.judge == "people"), "{:?}", found.without);
 }

@@ -1,19 +1,19 @@
 //! Labels as files (HU-32).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use karat_report::csv::csv_field;
 use serde_json::{Map, Value, json};
 
 use super::agreement::agreement;
-use super::question::QuestionKind;
+use super::label_rows::{SETTLED, label_rows};
 use super::settle::settle_item;
-use super::state::TaskState;
-use super::task::LoadedTask;
-use crate::error::AnnotateError;
+use crate::annotate::state::TaskState;
+use crate::annotate::task::LoadedTask;
+use crate::error::{AnnotateError, Names};
+use crate::suite::preset::suite_path;
 use crate::{App, AppError, rfc3339};
-
-/// The name of the annotator of settled labels.
-const SETTLED: &str = "settled";
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,33 @@ pub struct ExportRequest {
     pub pseudonyms: bool,
 }
 
+/// The meaning of a name in `export`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelSource {
+    /// A task.
+    Task,
+    /// A suite, which has a labels file.
+    Suite,
+}
+
 impl App {
+    /// The meaning of a name: a task comes before a suite file and a preset.
+    ///
+    /// # Errors
+    /// It names none of them.
+    pub fn label_source(&self, name: &str) -> Result<LabelSource, AppError> {
+        let plain = name.split('@').next().unwrap_or(name);
+        let tasks = if self.store.exists() { self.store_to_read()?.annotation_tasks()? } else { Vec::new() };
+        let known: BTreeSet<String> = tasks.into_iter().map(|task| task.name).collect();
+        if known.contains(plain) {
+            return Ok(LabelSource::Task);
+        }
+        if suite_path(name).is_some() || Path::new(name).exists() {
+            return Ok(LabelSource::Suite);
+        }
+        Err(AnnotateError::NoTaskOrSuite { name: name.to_owned(), known: Names::of(known) }.into())
+    }
+
     /// The labels of a task as the text of a file.
     ///
     /// # Errors
@@ -80,7 +106,11 @@ impl App {
 }
 
 /// Pseudonyms of all people, in the order of their names, if they are wanted.
-fn pseudonyms(state: &TaskState, events: &[karat_store::AnnotationEvent], wanted: bool) -> BTreeMap<String, String> {
+pub(super) fn pseudonyms(
+    state: &TaskState,
+    events: &[karat_store::AnnotationEvent],
+    wanted: bool,
+) -> BTreeMap<String, String> {
     let labels = state.items.iter().flat_map(|item| item.labels.keys().chain(item.skips.keys()));
     let flags = state.items.iter().flat_map(|item| item.flags.iter().map(|flag| &flag.person));
     let names = labels.chain(flags).chain(state.excluded.keys()).chain(events.iter().map(|event| &event.person));
@@ -91,7 +121,7 @@ fn pseudonyms(state: &TaskState, events: &[karat_store::AnnotationEvent], wanted
 }
 
 /// Where labels come from, and how far their people agree.
-fn provenance(task: &LoadedTask, state: &TaskState, rename: &dyn Fn(&str) -> String) -> Value {
+pub(super) fn provenance(task: &LoadedTask, state: &TaskState, rename: &dyn Fn(&str) -> String) -> Value {
     let people: BTreeSet<String> =
         state.items.iter().flat_map(|item| item.labels.keys()).map(|name| rename(name)).collect();
     let found = agreement(task, state);
@@ -112,48 +142,9 @@ fn provenance(task: &LoadedTask, state: &TaskState, rename: &dyn Fn(&str) -> Str
     })
 }
 
-/// Rows of a labels file: of single outputs with answers that are scores. Gold items are no outputs of the run.
-pub(super) fn label_rows(
-    task: &LoadedTask,
-    state: &TaskState,
-    settled: bool,
-    rename: &dyn Fn(&str) -> String,
-) -> Vec<Value> {
-    let is_score = |id: &String| {
-        let question = task.body.questions.iter().find(|question| question.id == *id);
-        question.is_some_and(|question| matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice))
-    };
-    let mut rows = Vec::new();
-    for (position, item) in task.items.iter().enumerate() {
-        let [output] = item.outputs.as_slice() else { continue };
-        if item.gold.is_some() {
-            continue;
-        }
-        let mut add = |answers: &Map<String, Value>, annotator: &str, note: &str| {
-            let scores = answers.iter().filter(|(id, _)| is_score(id));
-            let scores: Map<String, Value> = scores.map(|(id, answer)| (id.clone(), answer.clone())).collect();
-            if !scores.is_empty() {
-                rows.push(json!({
-                    "sample": item.sample, "output": output.output, "scores": scores, "annotator": annotator, "note": note,
-                }));
-            }
-        };
-        if settled {
-            let decision = state.items.get(position).and_then(|item| item.adjudication.as_ref());
-            let note = decision.map_or("", |(_, decision, _)| &decision.note);
-            add(&settle_item(task, state, position).answers(), SETTLED, note);
-        } else {
-            for (person, label) in state.labels(position) {
-                add(&label.body.answers, &rename(person), &label.body.note);
-            }
-        }
-    }
-    rows
-}
-
 /// Items with their outputs, systems, labels and settled values. The blinding is open to the owner only.
 fn item_rows(task: &LoadedTask, state: &TaskState, settled_only: bool, rename: &dyn Fn(&str) -> String) -> Vec<Value> {
-    let row = |(position, item): (usize, &super::task::ItemBody)| {
+    let row = |(position, item): (usize, &crate::annotate::task::ItemBody)| {
         let labels = state.items.get(position).into_iter().flat_map(|item| &item.labels).map(|(person, label)| {
             json!({
                 "person": rename(person), "answers": label.body.answers, "note": label.body.note,
@@ -161,8 +152,8 @@ fn item_rows(task: &LoadedTask, state: &TaskState, settled_only: bool, rename: &
                 "earlier": label.body.earlier, "excluded": state.excluded.contains_key(person),
             })
         });
-        let reasons = |items: Vec<&super::state::StandingReason>| -> Vec<Value> {
-            let reason = |it: &&super::state::StandingReason| json!({ "person": rename(&it.person), "reason": it.body.reason, "note": it.body.note });
+        let reasons = |items: Vec<&crate::annotate::state::StandingReason>| -> Vec<Value> {
+            let reason = |it: &&crate::annotate::state::StandingReason| json!({ "person": rename(&it.person), "reason": it.body.reason, "note": it.body.note });
             items.iter().map(reason).collect()
         };
         let place = state.items.get(position);
@@ -181,7 +172,7 @@ fn item_rows(task: &LoadedTask, state: &TaskState, settled_only: bool, rename: &
 fn audit_line(task: &LoadedTask, event: &karat_store::AnnotationEvent, rename: &dyn Fn(&str) -> String) -> Value {
     let item = event.item.and_then(|at| usize::try_from(at).ok()).map(|at| task.id(at));
     let mut body: Value = serde_json::from_str(&event.body).unwrap_or_default();
-    if event.kind == super::state::kind::EXCLUDE {
+    if event.kind == crate::annotate::state::kind::EXCLUDE {
         let person = body["note"].as_str().map(rename);
         body["note"] = person.into();
     }
@@ -199,7 +190,9 @@ fn csv(task: &LoadedTask, state: &TaskState, settled: bool, rename: &dyn Fn(&str
         other => other.to_string(),
     };
     let mut add = |cells: [&str; 6]| {
-        let cells: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+        // A negative number is no formula.
+        let field = |cell: &&str| cell.parse::<f64>().map_or_else(|_| csv_field(cell), |_| (*cell).to_owned());
+        let cells: Vec<String> = cells.iter().map(field).collect();
         text.push_str(&cells.join(","));
         text.push('\n');
     };
@@ -220,15 +213,4 @@ fn csv(task: &LoadedTask, state: &TaskState, settled: bool, rename: &dyn Fn(&str
         }
     }
     text
-}
-
-/// A cell of CSV. A leading sign that a spreadsheet would take for a formula is put behind an apostrophe.
-fn quote(cell: &str) -> String {
-    let is_formula =
-        cell.starts_with(['=', '+', '@', '\t', '\r']) || (cell.starts_with('-') && cell.parse::<f64>().is_err());
-    let cell = if is_formula { format!("'{cell}") } else { cell.to_owned() };
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
-    }
 }

@@ -1,79 +1,16 @@
-//! Human annotation: the queue under many people, blindness, carried labels, settling and exports.
+//! The queue under many people, blindness, carried labels, settling and exports.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karat_app::{
-    AdjudicationRequest, App, CreatedTask, DraftRequest, ErrorKind, ExportForm, ExportRequest, GoldItems, ItemsFrom,
-    LabelRequest, NextRequest, ReasonRequest, Session, TaskRequest, TextFrom,
+    AdjudicationRequest, App, CreatedTask, ErrorKind, ExportForm, ExportRequest, GoldItems, LabelRequest, NextRequest,
+    Session, TaskRequest, TextFrom,
 };
-use karat_types::{Clock, Moment};
 use serde_json::{Map, Value, json};
 
+use super::{MINUTE, draft, item_of, label, moved_app, next, reason, request, submit};
 use crate::place;
-
-const MINUTE: i64 = 60_000;
-
-/// A clock that tests move.
-struct MovedClock(AtomicI64);
-
-impl Clock for MovedClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
-    }
-}
-
-fn moved_app(folder: &Path) -> (App, Arc<MovedClock>) {
-    let clock = Arc::new(MovedClock(AtomicI64::new(1_700_000_000_000)));
-    (App { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..place::app(folder) }, clock)
-}
-
-const QUESTIONS: &str = "[{ id: quality, ask: How good?, kind: scale, scale: [1, 5], step: 1 }]";
-
-fn rows(folder: &Path, name: &str, count: usize) -> std::path::PathBuf {
-    let row = |at: usize| {
-        format!(
-            "{}\n",
-            json!({ "id": format!("s{at}"), "input": format!("question {at}"), "output": format!("output {at}") })
-        )
-    };
-    let file = folder.join(name);
-    std::fs::write(&file, (0..count).map(row).collect::<String>()).unwrap();
-    file
-}
-
-fn request(folder: &Path, items: usize, places: usize) -> TaskRequest {
-    let questions = Some(TextFrom::Text(QUESTIONS.to_owned()));
-    let from = ItemsFrom::Dataset(rows(folder, "rows.jsonl", items));
-    TaskRequest { questions, places, name: Some("t".to_owned()), ..TaskRequest::new(from) }
-}
-
-fn next(app: &App, person: &str) -> Value {
-    app.next_annotation("t", person, &NextRequest::default()).unwrap()
-}
-
-fn item_of(answer: &Value) -> String {
-    answer["item"]["id"].as_str().unwrap().to_owned()
-}
-
-fn label(item: &str, quality: u32) -> LabelRequest {
-    let answers = Map::from_iter([("quality".to_owned(), json!(quality))]);
-    LabelRequest { item: item.to_owned(), answers, ms: Some(1_000), ..LabelRequest::default() }
-}
-
-fn submit(app: &App, person: &str, item: &str, quality: u32) -> Value {
-    app.submit_label("t", person, &label(item, quality)).unwrap()
-}
-
-fn reason(item: &str, reason: &str) -> ReasonRequest {
-    ReasonRequest { item: item.to_owned(), reason: reason.to_owned(), note: String::new() }
-}
-
-fn draft(app: &App, person: &str, item: &str) -> Value {
-    app.save_draft("t", person, &DraftRequest { item: item.to_owned(), ..DraftRequest::default() }).unwrap()
-}
 
 /// HU-01: the same request gives the same task, other content a new version, and the labels of both stay apart.
 #[test]

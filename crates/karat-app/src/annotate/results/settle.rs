@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::question::{Question, QuestionKind, SettleRule};
-use super::state::TaskState;
-use super::task::LoadedTask;
+use crate::annotate::question::{Question, QuestionKind, SettleRule};
+use crate::annotate::state::TaskState;
+use crate::annotate::task::LoadedTask;
 
 /// The end of an item or question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

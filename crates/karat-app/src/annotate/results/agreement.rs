@@ -12,11 +12,11 @@ use karat_stats::interval::{Interval, Level};
 use karat_stats::numeric::seed::Seed;
 use serde_json::{Value, json};
 
-use super::answers::{PAIR_ANSWERS, spans};
-use super::question::{MeasurementLevel, Question, QuestionKind};
 use super::settle::in_order;
-use super::state::TaskState;
-use super::task::LoadedTask;
+use crate::annotate::answers::{PAIR_ANSWERS, spans};
+use crate::annotate::question::{MeasurementLevel, Question, QuestionKind};
+use crate::annotate::state::TaskState;
+use crate::annotate::task::LoadedTask;
 
 /// Items with two labels below which there is only their number.
 const LEAST_ITEMS: usize = 10;
@@ -31,12 +31,12 @@ const MOST_OF_ONE: f64 = 0.8;
 type Rated = BTreeMap<String, f64>;
 
 /// The resampling of items.
-pub(super) fn resampling() -> Resampling {
+pub(in crate::annotate) fn resampling() -> Resampling {
     Resampling { resamples: RESAMPLES, seed: Seed(1), threads: NonZeroUsize::MIN }
 }
 
 /// A value with its number of items, its 95 % interval and its method.
-pub(super) fn figure(value: f64, n: usize, interval: Option<Interval>, method: &str) -> Value {
+pub(in crate::annotate) fn figure(value: f64, n: usize, interval: Option<Interval>, method: &str) -> Value {
     let ci = interval.map(|interval| json!([interval.lo, interval.hi]));
     let method = if ci.is_some() { format!("{method}, percentile bootstrap of items") } else { method.to_owned() };
     json!({ "value": value, "n": n, "ci": ci, "method": method })

@@ -1,0 +1,157 @@
+//! Files of columns as JSON rows.
+
+use std::io::{self, Read};
+use std::vec::IntoIter;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_json::writer::{LineDelimited, WriterBuilder};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
+use serde_json::{Map, Value};
+
+use crate::class_labels::ClassLabels;
+use crate::random_access::{RandomAccess, ReadSeek};
+
+/// Rows that are in memory at once.
+const BATCH_ROWS: usize = 256;
+
+/// A file that cannot be read as rows.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// The file is not Parquet, or broken.
+    #[error("it is no valid Parquet file: {0}")]
+    Parquet(#[from] ParquetError),
+    /// The file is not an Arrow stream, or broken.
+    #[error("it is no valid Arrow stream: {0}")]
+    Arrow(#[from] ArrowError),
+    /// A column has bytes, which are not text.
+    #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
+    Binary(String),
+    /// A row cannot be written as JSON.
+    #[error("a row cannot be read: {0}")]
+    Row(#[from] serde_json::Error),
+}
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// Rows of a file, as objects by column. Absent values are null; times are ISO 8601 texts; integers are exact.
+pub struct ColumnarRows {
+    batches: Batches,
+    rows: IntoIter<Map<String, Value>>,
+    labels: ClassLabels,
+    is_over: bool,
+}
+
+impl ColumnarRows {
+    /// The rows of a Parquet file: snappy, zstd, gzip or plain.
+    ///
+    /// # Errors
+    /// No valid file; a column of bytes.
+    pub fn of_parquet(file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
+        let file = RandomAccess::new(file)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        Self::new(&builder.schema().clone(), Box::new(builder.with_batch_size(BATCH_ROWS).build()?))
+    }
+
+    /// The rows of an Arrow IPC stream.
+    ///
+    /// # Errors
+    /// No valid stream; a column of bytes.
+    pub fn of_arrow_stream(file: impl Read + Send + 'static) -> Result<Self, ReadError> {
+        let reader = StreamReader::try_new(file, None)?;
+        let schema = reader.schema();
+        let small = reader.flat_map(|batch| -> Batches {
+            match batch {
+                Ok(batch) => Box::new(slices(batch)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        });
+        Self::new(&schema, Box::new(small))
+    }
+
+    fn new(schema: &Schema, batches: Batches) -> Result<Self, ReadError> {
+        if let Some(column) = schema.fields().iter().find_map(|field| binary_column(field)) {
+            return Err(ReadError::Binary(column));
+        }
+        let labels = ClassLabels::of_schema(schema.metadata());
+        Ok(Self { batches, rows: Vec::new().into_iter(), labels, is_over: false })
+    }
+
+    /// The same rows, with names for labels that the file itself does not name.
+    #[must_use]
+    pub fn with_labels(mut self, labels: &ClassLabels) -> Self {
+        self.labels = self.labels.or(labels);
+        self
+    }
+
+    fn read_batch(&mut self) -> Option<Result<(), ReadError>> {
+        let batch = self.batches.next()?;
+        Some(batch.map_err(ReadError::from).and_then(|batch| {
+            self.rows = rows(&batch)?.into_iter();
+            Ok(())
+        }))
+    }
+}
+
+impl Iterator for ColumnarRows {
+    type Item = Result<Map<String, Value>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.is_over {
+            if let Some(mut row) = self.rows.next() {
+                self.labels.apply(&mut row);
+                return Some(Ok(row));
+            }
+            match self.read_batch() {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    self.is_over = true;
+                    return Some(Err(error));
+                }
+                None => self.is_over = true,
+            }
+        }
+        None
+    }
+}
+
+/// Parts of a batch with a bounded number of rows.
+fn slices(batch: RecordBatch) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send {
+    let count = batch.num_rows();
+    (0..count).step_by(BATCH_ROWS).map(move |start| Ok(batch.slice(start, BATCH_ROWS.min(count - start))))
+}
+
+fn rows(batch: &RecordBatch) -> Result<Vec<Map<String, Value>>, ReadError> {
+    let mut lines = Vec::new();
+    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut lines);
+    writer.write(batch)?;
+    writer.finish()?;
+    let rows = serde_json::Deserializer::from_slice(&lines).into_iter::<Map<String, Value>>();
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The path of the first column with bytes, within a field.
+fn binary_column(field: &Field) -> Option<String> {
+    let inner = |within: &Field| binary_column(within).map(|path| format!("{}.{path}", field.name()));
+    match field.data_type() {
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            Some(field.name().clone())
+        }
+        DataType::Struct(fields) => fields.iter().find_map(|within| inner(within)),
+        DataType::List(within)
+        | DataType::LargeList(within)
+        | DataType::ListView(within)
+        | DataType::LargeListView(within)
+        | DataType::FixedSizeList(within, _)
+        | DataType::Map(within, _) => inner(within),
+        DataType::Dictionary(_, values) => {
+            binary_column(&Field::new(field.name(), values.as_ref().clone(), field.is_nullable()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! Parquet and Arrow files.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use karat_columnar::{ClassLabels, ColumnarRows, ReadError, ReadSeek};
+use serde_json::Value;
+
+use super::RowStream;
+use super::raw::{RowPlace, SourceRow};
+use crate::dataset::DatasetError;
+use crate::diagnostics::{Diagnostic, Severity};
+
+/// The rows of a Parquet file.
+pub(super) fn parquet(path: &str, file: Box<dyn ReadSeek>, labels: &ClassLabels) -> RowStream {
+    stream(path, ColumnarRows::of_parquet(file), labels)
+}
+
+/// The rows of an Arrow stream.
+pub(super) fn arrow(path: &str, reader: Box<dyn BufRead + Send>, labels: &ClassLabels) -> RowStream {
+    stream(path, ColumnarRows::of_arrow_stream(reader), labels)
+}
+
+/// The place of a row is its number, as that of a JSONL row is its line.
+fn stream(path: &str, opened: Result<ColumnarRows, ReadError>, labels: &ClassLabels) -> RowStream {
+    let file: Arc<str> = path.into();
+    let rows = match opened {
+        Ok(rows) => rows.with_labels(labels),
+        Err(error) => return Box::new(std::iter::once(Err(unreadable(&file, &error)))),
+    };
+    Box::new(rows.enumerate().map(move |(at, row)| {
+        let value = Value::Object(row.map_err(|error| unreadable(&file, &error))?);
+        let text = value.to_string();
+        Ok(SourceRow { value, at: Arc::new(RowPlace { file: file.clone(), line: at + 1, text }) })
+    }))
+}
+
+fn unreadable(path: &str, error: &ReadError) -> DatasetError {
+    let mut problem =
+        Diagnostic::of_file(Severity::Error, path, format!("the dataset's file {path} cannot be used: {error}"));
+    problem.hint(match error {
+        ReadError::Binary(_) => "write the file again without this column, or with texts in it",
+        _ => "the file may be incomplete: fetch or write it again",
+    });
+    DatasetError::new(problem)
+}
