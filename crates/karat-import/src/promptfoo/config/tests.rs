@@ -96,6 +96,7 @@ fn prompts_become_variants() {
         "file://turns.yaml",
         "file://table.csv",
         "file://each.jsonl",
+        "file://folder",
         "file://prompt.py:create",
         "exec:./make.sh",
         "{{ q.trim() }}",
@@ -110,6 +111,7 @@ fn prompts_become_variants() {
             ("long.md", &long),
             ("turns.yaml", turns),
             ("table.csv", "prompt,label\n\"a {{ q }}, b\",from table\nunlabelled,\n"),
+            ("folder/a.txt", "from a folder"),
             ("each.jsonl", "[{\"role\": \"user\", \"content\": \"line\"}]\n"),
         ],
     );
@@ -131,16 +133,17 @@ fn prompts_become_variants() {
         ("from-table", json!({"text": "a {{ sample.q }}, b"})),
         ("prompt-8", json!({"text": "unlabelled"})),
         ("prompt-9", json!({"text": "line"})),
+        ("prompt-10", json!({"text": "from a folder"})),
         ("chat#2", json!({"text": "x"})),
     ] {
         assert_eq!(variants[id][0]["prompt"], prompt, "{id}");
     }
     assert_eq!(imported.text("prompts/A-long-one.md"), long);
     let dropped = [
-        ("file://prompt.py:create", "prompts[7]", 0),
-        ("exec:./make.sh", "prompts[8]", 0),
-        ("config", "prompts[10].config", 0),
-        ("prompt", "prompts[9]", 0),
+        ("file://prompt.py:create", "prompts[8]", 0),
+        ("exec:./make.sh", "prompts[9]", 0),
+        ("config", "prompts[11].config", 0),
+        ("prompt", "prompts[10]", 0),
     ];
     assert_eq!(imported.dropped(), dropped);
     // The variable of the image is one that no row has.
@@ -188,6 +191,46 @@ fn providers_become_models() {
     );
     assert!(!imported.text("karat.yaml").contains("sk-literal"));
     assert_eq!(imported.notes().len(), 2, "{:?}", imported.notes());
+}
+
+/// IO-02, IO-03: tools that all models get are tools of the suite, and asserts about calls are metrics.
+#[test]
+fn tools_are_offered_by_prompts() {
+    let tools = json!([{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]);
+    let asserts = json!([
+        {"type": "is-valid-openai-tools-call"},
+        {"type": "tool-call-f1", "value": ["search", "open"], "threshold": 0.5},
+        {"type": "contains", "value": "x"},
+    ]);
+    let provider = |config: Value| json!({"id": "openai:gpt-5", "config": config});
+    let suite = |providers: Value| {
+        config(
+            json!({"prompts": ["{{ q }}"], "providers": providers, "tests": [{"vars": {"q": "a"}, "assert": asserts}]}),
+            &[("tools.json", &tools.to_string())],
+        )
+    };
+    let imported = suite(json!([provider(json!({"tools": "file://tools.json"}))]));
+    assert_eq!(imported.suite()["tools"], json!({"search": {"input": {"type": "object"}}}));
+    let prompt = json!({"text": "{{ sample.q }}", "tools": ["search"]});
+    assert_eq!(imported.suite()["variants"]["prompt-1"][0]["prompt"], prompt);
+    let f1 = json!({"arguments": "ignore", "part": "f1"});
+    let checks = json!([
+        {"metric": "valid_calls", "min": 1},
+        {"metric": "tool_calls", "value": [{"name": "search"}, {"name": "open"}], "with": f1, "min": 0.5},
+        {"metric": "contains", "value": "x", "output": "text"},
+    ]);
+    assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"], checks);
+    assert_eq!((imported.report.counts.dropped, imported.report.counts.approximate), (0, 2));
+    // A suite offers the same tools to all of its models.
+    let mixed = suite(json!([provider(json!({"tools": tools})), "openai:gpt-5-mini"]));
+    assert_eq!(
+        mixed.dropped(),
+        [
+            ("tools", "providers[0].config.tools", 0),
+            ("is-valid-openai-tools-call", "tests[0].assert[0]", 1),
+            ("tool-call-f1", "tests[0].assert[1]", 1),
+        ]
+    );
 }
 
 /// IO-02: services are steps, and all outputs then have their text at one place.
@@ -275,7 +318,7 @@ fn tests_are_limited_to_prompts_and_providers() {
         json!({
             "prompts": [{"raw": "a {{ q }}", "label": "one"}, {"raw": "b {{ q }}", "label": "two"}],
             "providers": ["openai:gpt-5", {"id": "openai:gpt-5-mini", "label": "small", "prompts": ["two"]}],
-            "tests": [{"vars": {"q": "1"}, "prompts": ["one"]}, {"vars": {"q": "2"}, "providers": ["small"]}, {"vars": {"q": "3"}}],
+            "tests": [{"vars": {"q": "1"}, "prompts": ["one"]}, {"vars": {"q": "2"}, "providers": ["small"]}, {"vars": {"q": "3"}, "prompts": ["gone"]}],
         }),
         &[],
     );
@@ -287,6 +330,7 @@ fn tests_are_limited_to_prompts_and_providers() {
     assert_eq!(variants["one"][0]["requires"], json!({"models": ["openai:gpt-5"]}));
     assert_eq!(variants["two"][0]["requires"], Value::Null);
     assert_eq!(imported.report.counts.systems, 3);
+    assert_eq!(imported.dropped(), [("prompts", "tests[2].prompts", 1)]);
 }
 
 /// IO-02: outputs in tests are recorded, texts around prompts are columns, `JSON.parse` is `parse`.
