@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::is_blank;
-use super::log::Header;
+use super::log::{Header, base_name};
 use crate::draft::Draft;
 use crate::recorded::Recording;
 use crate::report::{Approximate, Figure};
@@ -14,7 +14,10 @@ use crate::report::{Approximate, Figure};
 const MEANS: [&str; 2] = ["accuracy", "mean"];
 
 /// Reducers of epochs that a suite has by the same name.
-const REDUCERS: [&str; 3] = ["mean", "median", "max"];
+const REDUCERS: [&str; 3] = [MEAN, "median", "max"];
+
+/// The default of both.
+pub(super) const MEAN: &str = "mean";
 
 /// Scorers whose figures come out the same here.
 const EQUAL: [&str; 2] = ["includes", "exact"];
@@ -63,21 +66,21 @@ fn own_scorer(name: &str, options: &Value) -> Option<Value> {
     }
 }
 
-/// A name without its package.
-fn base_name(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
-}
-
-/// The one way in which all logs make one score of several epochs, by its name in a suite.
-pub(super) fn reduction<'a>(headers: impl Iterator<Item = &'a Header>) -> Option<&'static str> {
-    let of = |header: &Header| match header.reducers().as_slice() {
-        _ if header.epochs() <= 1 => Some("mean"),
-        [] => Some("mean"),
+/// The way in which a log makes one score of several epochs, by its name in a suite; `None` if a suite lacks it.
+pub(super) fn reduction(header: &Header) -> Option<&'static str> {
+    match header.reducers().as_slice() {
+        _ if header.epochs() <= 1 => Some(MEAN),
+        [] => Some(MEAN),
         [one] => REDUCERS.into_iter().find(|reducer| reducer == one),
         _ => None,
-    };
-    let all: Option<BTreeSet<&str>> = headers.map(of).collect();
-    all.filter(|all| all.len() == 1)?.pop_first()
+    }
+}
+
+/// The way of all logs, or the mean if they differ.
+pub(super) fn common_reduction<'a>(headers: impl Iterator<Item = &'a Header>) -> &'static str {
+    let mut all: BTreeSet<Option<&'static str>> = headers.map(reduction).collect();
+    let first = all.pop_first().flatten();
+    first.filter(|_| all.is_empty()).unwrap_or(MEAN)
 }
 
 /// Books the means of the log, which the run of the suite must give again.

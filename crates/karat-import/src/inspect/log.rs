@@ -199,7 +199,7 @@ impl Header {
     pub fn variant(&self) -> String {
         let model = self.eval("model").as_str().unwrap_or("model");
         match self.eval("solver").as_str() {
-            Some(solver) => format!("{model}.{solver}"),
+            Some(solver) => format!("{model}.{}", base_name(solver)),
             None => model.to_owned(),
         }
     }
@@ -260,6 +260,11 @@ impl Header {
         let all = top.chain(eval.map(|(key, value)| (format!("eval.{key}"), key, value)));
         all.filter(|(_, _, value)| !is_blank(value)).map(|(path, key, _)| (path, key.clone())).collect()
     }
+}
+
+/// A name without its package.
+pub(super) fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// An id as text.

@@ -39,10 +39,10 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     draft.suite.name = valid_id(&task, "inspect");
     draft.suite.about = format!("Outputs of Inspect's task {}", crate::escape::literal(&task));
     figures::add_scorers(logs.iter().map(Log::header), draft);
-    let reduction = figures::reduction(logs.iter().map(Log::header));
+    let reduction = figures::common_reduction(logs.iter().map(Log::header));
     let mut recording = Recording::open(draft)?;
     for log in &mut logs {
-        import_log(log, source, &mut recording, draft)?;
+        import_log(log, source, reduction, &mut recording, draft)?;
     }
     if recording.outputs() == 0 {
         return Err(ImportError::new(
@@ -52,27 +52,12 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
         .with_hint("run the task again, without `--no-log-samples`"));
     }
     recording.close(draft)?;
-    reduce_epochs(reduction, draft);
-    Ok(())
-}
-
-/// Makes one score of several epochs as the logs do. Without a common way, their figures mean something else.
-fn reduce_epochs(reduction: Option<&str>, draft: &mut Draft<'_>) {
-    match reduction {
-        // The default.
-        Some("mean") => {}
-        Some(reduction) => {
-            draft.suite.scorers.values_mut().filter_map(Value::as_object_mut).for_each(|scorer| {
-                scorer.insert("reduce".to_owned(), json!(reduction));
-            });
-        }
-        None => {
-            draft.report.figures.clear();
-            let text =
-                "epochs are reduced in a way that a suite lacks, and by their mean here: figures are not compared";
-            draft.report.note("eval.config.epochs_reducer", text);
-        }
+    if reduction != figures::MEAN {
+        draft.suite.scorers.values_mut().filter_map(Value::as_object_mut).for_each(|scorer| {
+            scorer.insert("reduce".to_owned(), json!(reduction));
+        });
     }
+    Ok(())
 }
 
 /// The logs of a folder, or the one that is imported. Other files of a folder are noted.
@@ -127,6 +112,7 @@ fn common_task(logs: &[Log]) -> Result<String, ImportError> {
 fn import_log(
     log: &mut Log,
     source: &Source,
+    reduction: &str,
     recording: &mut Recording,
     draft: &mut Draft<'_>,
 ) -> Result<(), ImportError> {
@@ -150,7 +136,13 @@ fn import_log(
         draft.report.note(place("samples[*]"), text);
     }
     report_header(&header, outputs, &place, draft);
-    figures::add(&header, variant, recording, &place, draft);
+    if figures::reduction(&header) == Some(reduction) {
+        figures::add(&header, variant, recording, &place, draft);
+    } else {
+        let text =
+            format!("epochs are reduced in another way there, and by their {reduction} here: figures are not compared");
+        draft.report.note(place("eval.config.epochs_reducer"), text);
+    }
     Ok(())
 }
 

@@ -200,7 +200,7 @@ fn folders_of_logs_become_variants() {
     };
     let files: [(&str, Vec<u8>); 5] = [
         ("1.json", log("openai/gpt-5", None, "one")),
-        ("2.json", log("openai/gpt-5", Some("react"), "two")),
+        ("2.json", log("openai/gpt-5", Some("inspect_ai/react"), "two")),
         ("3.json", log("openai/gpt-5", None, "three")),
         ("logs.json", b"{\"1.json\": {}}".to_vec()),
         ("notes.txt", b"mine".to_vec()),
@@ -335,22 +335,26 @@ fn known_scorers_are_computed_again() {
     assert_eq!(approximate, ["exact", "f1"]);
 }
 
-/// IO-07: epochs are reduced as the log says; a way that a suite lacks is noted, and no figure is compared.
+/// IO-07: epochs are reduced as the logs say; of one that does it in another way, no figure is compared.
 #[test]
-fn epochs_are_reduced_as_in_the_log() {
-    let import_with = |reducer: Value| {
+fn epochs_are_reduced_as_in_the_logs() {
+    let log_with = |reducer: Value| {
         let mut log = log(&[sample("a", 1, "x"), sample("a", 2, "x")]);
         log["eval"]["config"] = json!({"epochs": 2, "epochs_reducer": reducer});
         log["results"] = json!({"scores": [{"name": "s", "scorer": "s", "metrics": {"accuracy": {"value": 1.0}}}]});
-        import_log("log.json", log.to_string().as_bytes()).unwrap()
+        log.to_string().into_bytes()
     };
-    let imported = import_with(json!(["max"]));
+    let (max, mean, lacking) = (log_with(json!(["max"])), log_with(json!(null)), log_with(json!(["at_least_2"])));
+    let imported = import_log("log.json", &max).unwrap();
     assert_eq!(imported.suite()["scorers"]["given_s"]["reduce"], "max");
     assert_eq!(imported.suite()["run"]["trials"], 2);
     assert_eq!(figures(&imported), [("m", "given_s", 1.0)]);
-    let imported = import_with(json!(["at_least_2"]));
+    let imported = import_log("log.json", &lacking).unwrap();
     assert!(figures(&imported).is_empty());
     assert!(imported.notes()[0].contains("figures are not compared"), "{:?}", imported.notes());
+    let imported = import_files(ImportKind::Inspect, &[("1.json", &max), ("2.json", &mean)], "").unwrap();
+    assert_eq!(imported.suite()["scorers"]["given_s"].get("reduce"), None);
+    assert_eq!(figures(&imported), [("m#2", "given_s", 1.0)]);
 }
 
 /// IO-01, IO-07: files that are no logs, or damaged, are refused with the place and advice.

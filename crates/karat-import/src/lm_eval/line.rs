@@ -39,7 +39,7 @@ impl Line {
         self.line.get("target").filter(|target| !target.is_null()).cloned()
     }
 
-    fn filtered(&self) -> &[Value] {
+    fn filtered_replies(&self) -> &[Value] {
         self.line.get("filtered_resps").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
@@ -47,7 +47,7 @@ impl Line {
     pub fn is_choice(&self) -> bool {
         let is_pair =
             |reply: &Value| reply.as_array().is_some_and(|pair| pair.len() == 2 && likelihood(reply).is_some());
-        !self.filtered().is_empty() && self.filtered().iter().all(is_pair)
+        !self.filtered_replies().is_empty() && self.filtered_replies().iter().all(is_pair)
     }
 
     /// The outputs of the document, one a trial, without scores.
@@ -60,7 +60,7 @@ impl Line {
         };
         if self.is_choice() {
             let best = self
-                .filtered()
+                .filtered_replies()
                 .iter()
                 .map(likelihood)
                 .enumerate()
@@ -73,7 +73,7 @@ impl Line {
         let repeats = self.line.pointer("/resps/0").and_then(Value::as_array).filter(|replies| replies.len() > 1);
         match repeats {
             Some(replies) => replies.iter().enumerate().map(|(index, reply)| of(index, text(reply))).collect(),
-            None => vec![of(0, self.filtered().first().map_or_else(|| json!(""), text))],
+            None => vec![of(0, self.filtered_replies().first().map_or_else(|| json!(""), text))],
         }
     }
 

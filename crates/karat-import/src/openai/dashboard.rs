@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::recorded_runs::{PASS, passed, read_sample};
+use super::recorded_runs::{PASS, pass_name, read_sample};
 use super::rows::Columns;
-use super::{drop_unread, dropped, is_blank, text_at};
+use super::{drop_entry, drop_unread, is_blank, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::valid_id;
@@ -101,7 +101,7 @@ impl Results {
         output.scores.extend(grades.iter().map(|(name, grade)| (name.clone(), number(grade))));
         let passes = row.get("passes").and_then(Value::as_object);
         let passes = || passes.into_iter().flatten();
-        output.scores.extend(passes().map(|(name, pass)| (passed(name), pass.clone())));
+        output.scores.extend(passes().map(|(name, pass)| (pass_name(name), pass.clone())));
         let all = passes().all(|(_, pass)| pass.as_bool() != Some(false));
         output.scores.push((PASS.to_owned(), Value::Bool(all)));
         self.recording.add_output(variant, &output)?;
@@ -110,7 +110,7 @@ impl Results {
         drop_unread(draft, "[*].sample", sample, &SAMPLE, 1);
         if row.get("grader_samples").is_some_and(|samples| !is_blank(samples)) {
             let why = "what a grader said is not carried over, only its grade";
-            draft.report.drop(dropped("[*].grader_samples".to_owned(), "grader_samples", why, 1));
+            draft.report.drop(drop_entry("[*].grader_samples".to_owned(), "grader_samples", why, 1));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::judges;
 use super::rows::Rows;
 use super::template::{Piece, pieces, translate};
-use super::{drop_unread, dropped, list_at, text_at};
+use super::{Lost, drop_unread, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::Names;
@@ -152,28 +152,6 @@ fn report_lacking(criterion: &Value, scorer: &Value, path: &str, rows: &Rows, dr
     }
 }
 
-/// A criterion that no scorer stands for.
-pub(super) struct Lost {
-    construct: String,
-    why: String,
-    instead: Option<&'static str>,
-}
-
-impl Lost {
-    pub fn new(construct: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { construct: construct.into(), why: why.into(), instead: None }
-    }
-
-    pub fn instead(self, instead: &'static str) -> Self {
-        Self { instead: Some(instead), ..self }
-    }
-
-    fn report(self, path: &str, samples: u64, draft: &mut Draft<'_>) {
-        let drop = dropped(path.to_owned(), &self.construct, &self.why, samples);
-        draft.report.drop(crate::report::Dropped { instead: self.instead.map(str::to_owned), ..drop });
-    }
-}
-
 fn string_check(criterion: &Value, rows: &Rows) -> Result<Value, Lost> {
     let operation = text_at(criterion, "operation").unwrap_or_default();
     let mut scorer = match operation {
@@ -241,30 +219,4 @@ fn compare(criterion: &Value, rows: &Rows, scorer: &mut Map<String, Value>) -> R
         }
     };
     Ok(())
-}
-
-/// The messages of a criterion or prompt: role and text. `None` if a part is no text.
-pub(super) fn messages(input: &Value, key: &str) -> Option<Vec<(String, String)>> {
-    list_at(input, key)
-        .iter()
-        .map(|message| {
-            let role = text_at(message, "role").unwrap_or("user");
-            // Roles of a suite: the developer's messages are those of the system.
-            let role = if role == "developer" { "system" } else { role };
-            Some((role.to_owned(), message_text(message.get("content")?)?))
-        })
-        .collect()
-}
-
-/// The text of a message's content; `None` if a part is no text.
-pub(super) fn message_text(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => {
-            let texts: Option<Vec<String>> = parts.iter().map(message_text).collect();
-            Some(texts?.join("\n"))
-        }
-        Value::Object(part) => part.get("text")?.as_str().map(str::to_owned),
-        _ => None,
-    }
 }

@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::graders::{Lost, messages};
-use super::live::{model_id, parameters};
+use super::calls::{messages, model_id, parameters};
 use super::rows::Rows;
 use super::template::{Piece, pieces};
-use super::{list_at, text_at};
+use super::{Lost, list_at, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::escape::literal;

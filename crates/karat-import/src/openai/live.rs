@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::graders::{self, messages};
+use super::calls::{messages, model_id, parameters};
+use super::graders;
 use super::objects::{Objects, Run};
 use super::rows::{self, Columns, Rows};
+use super::schema;
 use super::template::{Piece, pieces, translate};
-use super::{dropped, is_blank, text_at};
+use super::{drop_entry, is_blank, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::Names;
@@ -34,45 +36,14 @@ pub(super) fn import(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> R
         .filter(|drop| drop.path.starts_with("eval.testing_criteria[") && drop.path.ends_with(']'))
         .map(|drop| drop.construct.clone())
         .collect();
-    let schema = item_schema(objects).filter(|_| rows.len() > 0);
     add_dataset(rows, objects, &unchecked, draft)?;
-    if let Some(schema) = schema {
-        write_schema(&schema, rows.columns, draft)?;
-    }
+    schema::add(objects, rows, draft)?;
     let prompts = prompts(objects, rows, draft);
     add_variants(prompts, objects, draft);
     draft.report.shape = Shape::Live;
     draft.report.counts.samples = rows.len().max(1) as u64;
     draft.report.counts.systems = (draft.suite.variants.len() * draft.suite.models.len()) as u64;
     draft.report.counts.checks = graders.iter().filter(|grader| grader.scorer.is_some()).count() as u64;
-    Ok(())
-}
-
-/// The schema of an item; Python writes the key as `schema_`.
-fn item_schema(objects: &Objects) -> Option<Value> {
-    let config = objects.eval.as_ref()?.get("data_source_config")?;
-    let schema = config.get("schema").or_else(|| config.get("schema_"))?;
-    schema.pointer("/properties/item").filter(|item| item.is_object()).cloned()
-}
-
-fn write_schema(schema: &Value, columns: Columns, draft: &mut Draft<'_>) -> Result<(), ImportError> {
-    let mut schema = schema.clone();
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        *properties = columns.properties(std::mem::take(properties));
-    }
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        for name in required.iter_mut() {
-            *name = json!(columns.name(name.as_str().unwrap_or_default()));
-        }
-    }
-    // Rows have an id beside the item's members.
-    if schema.get("additionalProperties") == Some(&json!(false)) {
-        schema.as_object_mut().map(|schema| schema.remove("additionalProperties"));
-    }
-    let text = serde_json::to_string_pretty(&schema)
-        .map_err(|error| ImportError::new("schemas/item.json", format!("cannot be made: {error}")))?;
-    draft.write("schemas/item.json", &format!("{text}\n"))?;
-    draft.suite.dataset.insert("row_schema".to_owned(), json!("schemas/item.json"));
     Ok(())
 }
 
@@ -86,7 +57,7 @@ fn add_dataset(rows: &Rows, objects: &Objects, unchecked: &[String], draft: &mut
         draft
             .report
             .note("eval", "names no rows: `data/samples.jsonl` holds one empty example, to be replaced by yours");
-        columns.push(example(objects, rows.columns));
+        columns.push(schema::example(objects, rows.columns));
     }
     let roles = rows::roles(|name| columns.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null())));
     for mut row in columns {
@@ -100,23 +71,6 @@ fn add_dataset(rows: &Rows, objects: &Objects, unchecked: &[String], draft: &mut
     draft.suite.dataset.insert("id".to_owned(), json!("id"));
     draft.suite.dataset.extend(roles);
     Ok(())
-}
-
-/// A row as the schema wants it, without content.
-fn example(objects: &Objects, columns: Columns) -> Map<String, Value> {
-    let schema = item_schema(objects).unwrap_or_default();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let members = properties.into_iter().flatten().map(|(name, property)| {
-        let empty = match property.get("type").and_then(Value::as_str) {
-            Some("integer" | "number") => json!(0),
-            Some("boolean") => json!(false),
-            Some("array") => json!([]),
-            Some("object") => json!({}),
-            _ => json!(""),
-        };
-        (columns.name(name), empty)
-    });
-    std::iter::once(("id".to_owned(), json!("example"))).chain(members).collect()
 }
 
 /// The distinct prompts of all runs.
@@ -141,7 +95,7 @@ fn prompts(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> Vec<Prompt>
 fn prompt_messages(run: &Run, rows: &Rows, path: &str, draft: &mut Draft<'_>) -> Option<Value> {
     let input = run.data_source().get("input_messages").filter(|input| !is_blank(input))?;
     let path = format!("{path}.input_messages");
-    let lost = |why: &str| dropped(path.clone(), "input_messages", why, rows.len() as u64);
+    let lost = |why: &str| drop_entry(path.clone(), "input_messages", why, rows.len() as u64);
     if let Some(reference) = text_at(input, "item_reference") {
         return match pieces(&format!("{{{{{reference}}}}}")).as_slice() {
             [Piece::Item(item)] => Some(json!({"messages": format!("{{{{ {} }}}}", rows.columns.expression(item))})),
@@ -182,7 +136,7 @@ fn prompt(messages: &[(&str, String)]) -> Value {
 
 fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, draft: &mut Draft<'_>) {
     if prompts.is_empty() {
-        let schema = item_schema(objects).unwrap_or_default();
+        let schema = schema::of_item(objects).unwrap_or_default();
         let first = schema.get("properties").and_then(Value::as_object).and_then(|properties| properties.keys().next());
         let column = Columns::default().expression(first.map_or("input", String::as_str));
         draft
@@ -208,28 +162,4 @@ fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, draft: &mut Draft<'
         draft.suite.variants.insert(names.take("prompt", "prompt"), json!([step]));
     }
     draft.suite.models = models.into_iter().map(Value::String).collect();
-}
-
-/// A model of the service by the name of its provider.
-pub(super) fn model_id(name: &str) -> String {
-    format!("openai:{name}")
-}
-
-/// Settings of a call; those that a suite does not have are dropped by name.
-pub(super) fn parameters(settings: &Value, path: &str, samples: u64, draft: &mut Draft<'_>) -> Map<String, Value> {
-    let mut parameters = Map::new();
-    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !is_blank(value)) {
-        let name = match key.as_str() {
-            "temperature" | "top_p" | "seed" => key,
-            // Three spellings of the API, for runs and for graders.
-            "max_completion_tokens" | "max_completions_tokens" | "max_tokens" => "max_tokens",
-            "reasoning_effort" => "effort",
-            _ => {
-                draft.report.drop(dropped(format!("{path}.{key}"), key, "a step has no such setting", samples));
-                continue;
-            }
-        };
-        parameters.insert(name.to_owned(), value.clone());
-    }
-    parameters
 }

@@ -2,12 +2,14 @@
 //!
 //! - `source_files` tells the two forms apart and reads them: `objects` collects API objects, `dashboard` imports lines of
 //!   results.
-//! - `rows` finds the dataset and names its columns; `template` translates `{{item.x}}`.
-//! - `graders` makes scorers of testing criteria, and `judges` rubrics of those that ask a model.
+//! - `rows` finds the dataset and names its columns, `schema` has their types; `template` translates `{{item.x}}`.
+//! - `graders` makes scorers of testing criteria, and `judges` rubrics of those that ask a model; `calls` has what these and
+//!   prompts say of calls.
 //! - `recorded_runs` makes variants of runs with outputs, `live` variants of their prompts if there are none.
 //!
 //! An eval with outputs becomes a suite of recorded outputs, one without a live suite. Read this file, then `objects`.
 
+mod calls;
 mod dashboard;
 mod graders;
 mod judges;
@@ -15,6 +17,7 @@ mod live;
 mod objects;
 mod recorded_runs;
 mod rows;
+mod schema;
 mod source_files;
 mod template;
 #[cfg(test)]
@@ -82,7 +85,7 @@ fn report_unused(objects: &Objects, draft: &mut Draft<'_>) {
 fn drop_unread(draft: &mut Draft<'_>, path: &str, object: &Value, known: &[&str], samples: u64) {
     for (key, value) in object.as_object().into_iter().flatten() {
         if !known.contains(&key.as_str()) && !is_blank(value) {
-            draft.report.drop(dropped(format!("{path}.{key}"), key, "a suite has no place for it", samples));
+            draft.report.drop(drop_entry(format!("{path}.{key}"), key, "a suite has no place for it", samples));
         }
     }
 }
@@ -98,7 +101,7 @@ fn is_blank(value: &Value) -> bool {
     }
 }
 
-fn dropped(path: String, construct: &str, why: &str, samples: u64) -> Dropped {
+fn drop_entry(path: String, construct: &str, why: &str, samples: u64) -> Dropped {
     Dropped { path, line: None, construct: construct.to_owned(), why: why.to_owned(), instead: None, samples }
 }
 
@@ -110,4 +113,26 @@ fn text_at<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
 /// The members of a list at a key.
 fn list_at<'a>(object: &'a Value, key: &str) -> &'a [Value] {
     object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A criterion that no scorer stands for.
+struct Lost {
+    construct: String,
+    why: String,
+    instead: Option<&'static str>,
+}
+
+impl Lost {
+    fn new(construct: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { construct: construct.into(), why: why.into(), instead: None }
+    }
+
+    fn instead(self, instead: &'static str) -> Self {
+        Self { instead: Some(instead), ..self }
+    }
+
+    fn report(self, path: &str, samples: u64, draft: &mut Draft<'_>) {
+        let drop = drop_entry(path.to_owned(), &self.construct, &self.why, samples);
+        draft.report.drop(Dropped { instead: self.instead.map(str::to_owned), ..drop });
+    }
 }

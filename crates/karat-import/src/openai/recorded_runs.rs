@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::graders::{self, Grader, message_text};
+use super::calls::message_text;
+use super::graders::{self, Grader};
 use super::objects::{Objects, Run};
 use super::rows::Rows;
-use super::{drop_unread, dropped, is_blank, list_at, text_at};
+use super::{drop_entry, drop_unread, is_blank, list_at, schema, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::recorded::{Output, Recording, TokenUse};
@@ -69,7 +70,7 @@ pub(super) fn import(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> R
     }
     recording.close(draft)?;
     draft.suite.dataset.extend(rows.roles());
-    Ok(())
+    schema::add(objects, rows, draft)
 }
 
 fn import_run(
@@ -85,7 +86,7 @@ fn import_run(
     for item in &run.items {
         let Some(id) = item.get("datasource_item").and_then(|item| rows.id_of(item)) else {
             let path = format!("{path}.output_items[*]");
-            draft.report.drop(dropped(path, "output_item", "it has no `datasource_item` that names its row", 1));
+            draft.report.drop(drop_entry(path, "output_item", "it has no `datasource_item` that names its row", 1));
             continue;
         };
         let trial = trials.entry(id).or_default();
@@ -112,7 +113,7 @@ fn read_item(item: &Value, id: &str, trial: u32, graders: &[Grader<'_>], path: &
             output.scores.push((name.to_owned(), value("passed")));
         } else {
             output.scores.push((name.to_owned(), value("score")));
-            output.scores.push((passed(name), value("passed")));
+            output.scores.push((pass_name(name), value("passed")));
         }
         let known = ["name", "type", "passed", "score"];
         drop_unread(draft, &format!("{path}.results[*]"), result, &known, 1);
@@ -127,7 +128,7 @@ fn read_item(item: &Value, id: &str, trial: u32, graders: &[Grader<'_>], path: &
 }
 
 /// The name of the score that is 1 where a grader passes.
-pub(super) fn passed(name: &str) -> String {
+pub(super) fn pass_name(name: &str) -> String {
     format!("{name}_passed")
 }
 
@@ -136,7 +137,7 @@ pub(super) fn read_sample(sample: &Value, outputs: &str, usage: &str, path: &str
     let list = list_at(sample, outputs);
     if list.len() > 1 {
         let path = format!("{path}.sample.{outputs}[1]");
-        draft.report.drop(dropped(path, outputs, "the first output is the one that is scored", 1));
+        draft.report.drop(drop_entry(path, outputs, "the first output is the one that is scored", 1));
     }
     let text = list.first().and_then(|output| message_text(output.get("content")?));
     let text = text.or_else(|| text_at(sample, "output_text").map(str::to_owned));
@@ -190,7 +191,7 @@ fn add_figures(
         let path = format!("{path}.run.per_testing_criteria_results[{index}]");
         let name = text_at(counts, "testing_criteria").unwrap_or_default();
         let Some(grader) = graders.iter().find(|it| it.name == name || it.id == Some(name)) else { continue };
-        let score = if grader.is_binary() { grader.name.to_owned() } else { passed(grader.name) };
+        let score = if grader.is_binary() { grader.name.to_owned() } else { pass_name(grader.name) };
         add(path.clone(), recording.scorer_id(&score), counts);
         if grader.kind == "string_check" {
             add(path, grader.scorer.clone(), counts);

@@ -12,8 +12,11 @@ mod python_json;
 mod recording;
 mod scores;
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod tests;
 
 pub(crate) use output::{Output, TokenUse};
 pub(crate) use python_json::NanAsNull;
 pub(crate) use recording::{Known, Recording, Sample};
+/// Imports of files in tests of all tools.
+#[cfg(test)]
+pub(crate) use tests as testing;

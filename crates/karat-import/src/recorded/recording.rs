@@ -96,7 +96,7 @@ impl Recording {
 
     /// The id of the scorer for a score of the source, if some output has it.
     pub fn scorer_id(&self, score: &str) -> Option<String> {
-        self.scores.known(score).map(given_id)
+        self.scores.find(score).map(given_id)
     }
 
     /// Writes a sample, once an id.

@@ -43,7 +43,7 @@ impl ScoreNames {
     }
 
     /// The suite's name of a score that was met.
-    pub fn known(&self, source: &str) -> Option<&str> {
+    pub fn find(&self, source: &str) -> Option<&str> {
         self.by_source.get(source).map(String::as_str)
     }
 

@@ -60,7 +60,7 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
             columns.insert(column.to_owned(), read_list(list, name, draft));
         }
     }
-    let turns = row.shift_remove("turns").map(|turns| parsed(turns, form));
+    let turns = row.shift_remove("turns").map(|turns| parse_cell(turns, form));
     let turns = turns.as_ref().and_then(Value::as_array).filter(|turns| !turns.is_empty());
     let input = match turns {
         Some(turns) => Some(messages(turns, "role")),
@@ -89,7 +89,7 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
     let mut metadata = Map::new();
     for (key, value) in row {
         let is_map = matches!(key.as_str(), "additional_metadata" | "custom_column_key_values");
-        match parsed(value, if is_map { form } else { Form::Json }) {
+        match parse_cell(value, if is_map { form } else { Form::Json }) {
             Value::Object(members) if is_map => metadata.extend(members),
             value => {
                 metadata.insert(key, value);
@@ -110,7 +110,7 @@ fn read_list(value: Value, name: &str, draft: &mut Draft<'_>) -> Value {
 }
 
 /// The value of a cell with JSON; any other value as it is.
-fn parsed(value: Value, form: Form) -> Value {
+fn parse_cell(value: Value, form: Form) -> Value {
     let text = value.as_str().filter(|_| form != Form::Json);
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(value)
 }
