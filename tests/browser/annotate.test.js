@@ -53,6 +53,7 @@ before(async () => {
   write("models.yaml", MODELS);
   write("judge.j2", JUDGE);
   write("kinds.yaml", EVERY_KIND);
+  write("marks.yaml", "- { id: where, ask: Mark the faults, kind: spans, categories: [{ id: fact }, { id: tone }] }\n");
   write("pairs.yaml", "- { id: better, ask: Which is better?, kind: pairwise }\n");
   write("data.jsonl", Array.from({ length: ITEMS }, (_, at) => JSON.stringify({ id: `q${at}`, question: `Question ${at}?`, answer: `Answer ${at} of many words.`, other: `Another answer ${at}.` })).join("\n"));
   karat("run", "karat.yaml", "--run-id", "r");
@@ -63,6 +64,7 @@ before(async () => {
   karat("annotate", "create", "r", "--task", "good", "-k", "2");
   karat("annotate", "create", "r", "--task", "kinds", "-k", "1", "--n", "4", "--questions", "kinds.yaml");
   karat("annotate", "create", "--dataset", "hard.jsonl", "--task", "hard", "-k", "2", "--questions", "kinds.yaml");
+  karat("annotate", "create", "--dataset", "hard.jsonl", "--task", "marks", "-k", "2", "--questions", "marks.yaml");
   server = spawn(binary, ["serve", "--listen", "127.0.0.1:0"], { cwd: folder, env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "ignore"] });
   const [text] = await once(server.stdout, "data");
   url = String(text).trim().replace(/\/$/, "");
@@ -152,6 +154,34 @@ describe("pages of tasks for people", { skip: binary ? false : "KARAT_TEST_BINAR
     await page.keyboard.press("Enter");
     await page.waitForFunction((left) => document.querySelector("article p")?.textContent?.includes(`of ${left}`), waiting - 2);
     assert.equal(task("good").items.adjudicated, 2);
+    await context.close();
+  });
+
+  test("HU-31: the adjudicator marks spans anew before those of people are shown", async () => {
+    const post = async (path, person, body) => (await fetch(`${url}/annotations/marks/${path}?as=${person}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
+    const given = { eva: [{ start: 0, end: 4, category: "tone", quote: "Zo\u0308e" }], finn: [] };
+    for (const [person, where] of Object.entries(given)) {
+      const { item } = await post("next", person, {});
+      assert.equal((await post("labels", person, { item: item.id, answers: { where } })).state, "counted");
+    }
+    const { page, context, problems } = await openLive(browser, `${url}/annotate/marks/adjudicate?as=owner`, { checked: true });
+    await page.locator("k-marked-text").waitFor();
+    await eachLook(page, async ({ look, rules }) => assert.deepEqual(await violations(page, { rules }), [], look));
+    assert.equal(await page.locator("[data-testid=span]").count(), 0);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("[data-testid=person-1]").count(), 0, "an answer comes first");
+    await page.keyboard.press(" ");
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.keyboard.press("1");
+    await page.locator("[data-testid=span]").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("[data-testid=person-2]").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("[data-testid=empty-state]").waitFor();
+    assert.deepEqual(problems, []);
+    const [, marked] = karat("annotate", "export", "marks", "--as", "jsonl", "--settled").trim().split("\n").map((line) => JSON.parse(line));
+    const [span] = marked.settled.questions.where.value;
+    assert.deepEqual([marked.settled.state, span.category, span.quote], ["adjudicated", "fact", "Zo\u0308e 👩‍🚀 paid"]);
     await context.close();
   });
 

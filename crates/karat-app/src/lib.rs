@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-pub use karat_import::{ImportKind, ImportReport, Shape};
+pub use karat_import::{ImportKind, ImportReport, Shape, TraceRows};
 use karat_providers::LimiterPool;
 use karat_report::page::Document;
 use karat_store::{Store, StoreError};
@@ -52,7 +52,7 @@ pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSourc
 pub use crate::annotate::results::golden::LabelPinRequest;
 pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
-pub use crate::exchange::export::ExportedFiles;
+pub use crate::exchange::export::{ExportedFiles, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
 pub use crate::exchange::snapshot_check::SnapshotCheck;

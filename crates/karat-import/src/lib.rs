@@ -1,6 +1,7 @@
-//! Files of other evaluation tools as suites (IO-01 to IO-09).
+//! Files of other evaluation tools as suites (IO-01 to IO-10).
 //!
-//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`, `lm_eval`; `testsets` those of ragas and deepeval.
+//! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`, `lm_eval`; `testsets` those of ragas and deepeval;
+//!   `traces` calls that applications reported.
 //! - `recorded` makes a suite of outputs and scores.
 //! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
 //! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
@@ -21,11 +22,14 @@ mod recorded;
 mod report;
 mod source;
 mod testsets;
+mod traces;
 
 use std::path::Path;
 
 pub use crate::error::ImportError;
 pub use crate::report::{Approximate, Counts, Dropped, Figure, ImportReport, Shape, SourceFile, Tool};
+
+pub use crate::traces::TraceRows;
 
 use crate::draft::Draft;
 use crate::source::Source;
@@ -45,6 +49,8 @@ pub enum ImportKind {
     Deepeval,
     /// Results of lm-eval, the LM Evaluation Harness.
     LmEval,
+    /// Calls that applications reported by OpenTelemetry, or traces of Langfuse.
+    Traces(TraceRows),
 }
 
 impl ImportKind {
@@ -57,6 +63,7 @@ impl ImportKind {
             Self::Ragas => "ragas",
             Self::Deepeval => "deepeval",
             Self::LmEval => "lm-eval",
+            Self::Traces(_) => "traces",
         }
     }
 }
@@ -76,6 +83,7 @@ pub fn import(kind: ImportKind, file: &Path, into: &Path) -> Result<ImportReport
         ImportKind::Ragas => testsets::import_ragas(&source, &mut draft)?,
         ImportKind::Deepeval => testsets::import_deepeval(&source, &mut draft)?,
         ImportKind::LmEval => lm_eval::import(&source, &mut draft)?,
+        ImportKind::Traces(per) => traces::import(&source, per, &mut draft)?,
     }
     draft.report.source.blake3 = source.hash()?;
     draft.finish()

@@ -1,6 +1,6 @@
 //! The counts of an import, and everything that is not carried over: `import.json` and `import.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ pub struct ImportReport {
     /// Figures of the source, to be compared with the run's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
+    /// Positions in the lists by what stands there, so that long lists are searched quickly.
+    #[serde(skip)]
+    places: HashMap<(&'static str, String, String), usize>,
 }
 
 /// The suite's outputs.
@@ -151,13 +154,24 @@ impl ImportReport {
             approximate: Vec::new(),
             notes: Vec::new(),
             figures: Vec::new(),
+            places: HashMap::new(),
         }
+    }
+
+    /// The position of what is listed under these names already; otherwise remembers `next` as its position.
+    fn position(&mut self, list: &'static str, path: &str, what: &str, next: usize) -> Option<usize> {
+        let key = (list, path.to_owned(), what.to_owned());
+        let known = self.places.get(&key).copied();
+        if known.is_none() {
+            self.places.insert(key, next);
+        }
+        known
     }
 
     /// Lists a construct as dropped; one that is listed with the same place only gets its samples added.
     pub(crate) fn drop(&mut self, dropped: Dropped) {
-        let same = |known: &&mut Dropped| known.path == dropped.path && known.construct == dropped.construct;
-        match self.dropped.iter_mut().rev().find(same) {
+        let known = self.position("dropped", &dropped.path, &dropped.construct, self.dropped.len());
+        match known.and_then(|at| self.dropped.get_mut(at)) {
             Some(known) => known.samples += dropped.samples,
             None => self.dropped.push(dropped),
         }
@@ -165,14 +179,14 @@ impl ImportReport {
 
     /// Lists a construct as approximate, once a place.
     pub(crate) fn approximate(&mut self, approximate: Approximate) {
-        if !self.approximate.contains(&approximate) {
+        if self.position("approximate", &approximate.path, &approximate.construct, self.approximate.len()).is_none() {
             self.approximate.push(approximate);
         }
     }
 
     pub(crate) fn note(&mut self, path: impl Into<String>, text: impl Into<String>) {
         let note = Note { path: path.into(), text: text.into() };
-        if !self.notes.contains(&note) {
+        if self.position("note", &note.path, &note.text, self.notes.len()).is_none() {
             self.notes.push(note);
         }
     }

@@ -27,6 +27,7 @@ const ANNOTATE_STYLE: &str = include_str!("../assets/annotate/annotate.css");
 const ANNOTATE_SCRIPTS: &[&str] = &[
     include_str!("../assets/annotate/question.js"),
     include_str!("../assets/annotate/marked_text.js"),
+    include_str!("../assets/annotate/span_tools.js"),
     include_str!("../assets/annotate/sending.js"),
     include_str!("../assets/annotate/label.js"),
     include_str!("../assets/annotate/decide.js"),

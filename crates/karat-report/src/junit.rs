@@ -1,4 +1,7 @@
-//! junit.xml: one test suite for each model and one test case for each cell, in the form that CI servers read.
+//! junit.xml: one test suite for each system and one test case for each cell, in the form that CI servers read (IO-14).
+//!
+//! GitLab shows class, name, file, time and message, and of cases with the same class and name only the first; Jenkins
+//! splits a class at its last dot. So a class is `SUITE.MODEL.VARIANT` without other dots, and names are unique in it.
 //!
 //! A pass/fail score below its bar is a failure and a cell without an output is an error. A cell whose score could not be
 //! given is skipped. Figures, hashes and versions are properties of the test suite.
@@ -14,19 +17,28 @@ use quick_junit::{NonSuccessKind, Report as JunitReport, TestCase, TestCaseStatu
 use crate::shared::report::{RenderError, Report};
 use crate::shared::visible::{MESSAGE, excerpt};
 
+/// Total size of the bodies of failures, in bytes. GitLab reads files of less than 30 MB.
+const BODIES: usize = 25_000_000;
+
+/// Number of characters that are shown of a line of a failed check.
+const DETAIL: usize = 2_000;
+
+/// Body of a failure beyond [`BODIES`].
+const LEFT_OUT: &str = "the details are left out, because the file would be too large for CI servers: `karat show RUN --status error` and the report have them";
+
 /// Writes the run as JUnit XML.
 ///
-/// Holds all test cases in memory, a few hundred bytes each. CI servers that read the file do the same.
+/// Holds all test cases in memory, a few hundred bytes each and [`BODIES`] of details. CI servers that read the file do the same.
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let plan = &report.findings.plan;
-    let mut suites: BTreeMap<Option<usize>, TestSuite> = BTreeMap::new();
+    let mut suites: BTreeMap<usize, TestSuite> = BTreeMap::new();
+    let mut room = BODIES;
     report.cells().each_row(|row| {
-        let model = plan.systems.get(row.system).and_then(|system| system.model);
-        let suite = suites.entry(model).or_insert_with(|| model_suite(report, model));
-        suite.add_test_case(cell_case(report, model, &row));
+        let suite = suites.entry(row.system).or_insert_with(|| system_suite(report, row.system));
+        suite.add_test_case(cell_case(report, &row, &mut room));
         Ok(())
     })?;
     let mut document = JunitReport::new(xml_text(&plan.suite));
@@ -73,10 +85,10 @@ fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
     Some(suite)
 }
 
-/// Returns the empty test suite of a model, with its properties.
-fn model_suite(report: Report<'_>, model: Option<usize>) -> TestSuite {
+/// Returns the empty test suite of a system, with its properties.
+fn system_suite(report: Report<'_>, system: usize) -> TestSuite {
     let (findings, header) = (report.findings, report.rows.header());
-    let mut suite = TestSuite::new(xml_text(&class_name(&findings.plan, model)));
+    let mut suite = TestSuite::new(xml_text(&class_name(&findings.plan, system)));
     let mut add = |name: &str, value: &str| {
         suite.add_property((xml_text(name), xml_text(value)));
     };
@@ -88,9 +100,7 @@ fn model_suite(report: Report<'_>, model: Option<usize>) -> TestSuite {
     if let Some(commit) = &header.git_commit {
         add("git_commit", commit);
     }
-    let id = model.and_then(|model| findings.plan.models.get(model)).map(|model| model.id.as_str());
-    let groups = if id.is_some() { findings.models.as_slice() } else { &[] };
-    let own = groups.iter().find(|group| group.model.as_deref() == id).unwrap_or(&findings.run);
+    let own = findings.systems.iter().find(|group| group.systems == [system]).unwrap_or(&findings.run);
     for (at, metric) in report.metrics() {
         if let Some(value) = own.metrics.get(at).and_then(|spread| spread.value()) {
             add(&format!("metric.{}", metric.name), &value.to_string());
@@ -99,31 +109,31 @@ fn model_suite(report: Report<'_>, model: Option<usize>) -> TestSuite {
     suite
 }
 
-fn cell_case(report: Report<'_>, model: Option<usize>, row: &CellRow<'_>) -> TestCase {
+fn cell_case(report: Report<'_>, row: &CellRow<'_>, room: &mut usize) -> TestCase {
     let plan = &report.findings.plan;
     let mut name = row.sample.id.clone();
-    if plan.variants.len() > 1 {
-        name.push_str(&format!(" [{}]", plan.system_variant(row.system)));
+    if plan.systems.get(row.system).is_some_and(|system| system.trials > 1) {
+        name.push_str(&format!("#{}", row.trial + 1));
     }
-    if plan.trials > 1 {
-        name.push_str(&format!(" #{}", row.trial));
+    let mut case = TestCase::new(xml_text(&name), cell_status(plan, row, room));
+    case.set_classname(xml_text(&class_name(plan, row.system)));
+    if let Some(source) = plan.dataset.sources.first() {
+        case.extra.insert("file".into(), xml_text(&source.path).into());
     }
-    let mut case = TestCase::new(xml_text(&name), cell_status(plan, row));
-    case.set_classname(xml_text(&class_name(plan, model)));
     if !report.context.canonical {
         case.set_time(Duration::try_from_secs_f64(row.cell.latency_ms / 1e3).unwrap_or_default());
     }
     case
 }
 
-fn class_name(plan: &PlanHeader, model: Option<usize>) -> String {
-    match model.and_then(|model| plan.models.get(model)) {
-        Some(model) => format!("{}.{}", plan.suite, model.id),
-        None => plan.suite.clone(),
-    }
+/// `SUITE.MODEL.VARIANT`, with no dots but these.
+fn class_name(plan: &PlanHeader, system: usize) -> String {
+    let model = plan.system_model(system).map(|model| model.id.as_str());
+    let parts = [Some(plan.suite.as_str()), model, Some(plan.system_variant(system))];
+    parts.into_iter().flatten().map(|part| part.replace('.', "_")).collect::<Vec<_>>().join(".")
 }
 
-fn cell_status(plan: &PlanHeader, row: &CellRow<'_>) -> TestCaseStatus {
+fn cell_status(plan: &PlanHeader, row: &CellRow<'_>, room: &mut usize) -> TestCaseStatus {
     let error = row.cell.error.as_ref();
     let error = error.map_or_else(String::new, |error| format!("{}: {}", error.code, error.message));
     match row.cell.status {
@@ -146,10 +156,35 @@ fn cell_status(plan: &PlanHeader, row: &CellRow<'_>) -> TestCaseStatus {
         _ => None,
     });
     match (failed.is_empty(), unscored.is_empty()) {
-        (false, _) => with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &failed.join("; ")),
+        (false, _) => {
+            let mut status = with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &failed.join("; "));
+            status.set_description(body(&failed, room));
+            status
+        }
         (true, false) => with_message(TestCaseStatus::skipped(), &format!("unscored: {}", unscored.join("; "))),
         (true, true) => TestCaseStatus::success(),
     }
+}
+
+/// All failed checks, a line each, while there is room.
+fn body(failed: &[String], room: &mut usize) -> String {
+    let lines: Vec<String> = failed.iter().map(|check| lines_without_control(check)).collect();
+    let text = lines.join("\n");
+    match room.checked_sub(text.len()) {
+        Some(left) => {
+            *room = left;
+            text
+        }
+        None => LEFT_OUT.to_owned(),
+    }
+}
+
+/// A text with its line breaks, in which other control characters are shown and none is left that XML forbids.
+fn lines_without_control(text: &str) -> String {
+    text.lines()
+        .map(|line| excerpt(line, DETAIL).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
@@ -167,6 +202,16 @@ fn xml_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// IO-14: details stop where the file would become too large, and say so.
+    #[test]
+    fn details_are_left_out_beyond_the_size() {
+        let failed = ["a: one\n two\u{1b}".to_owned(), "b".to_owned()];
+        let mut room = 20;
+        assert_eq!(body(&failed, &mut room), "a: one\n two\u{241b}\nb");
+        assert_eq!(body(&failed, &mut room), LEFT_OUT);
+        assert_eq!(body(&["b".to_owned()], &mut room), "b");
+    }
 
     #[test]
     fn characters_that_xml_forbids_are_replaced() {

@@ -34,20 +34,21 @@ pub struct Rejected {
     pub reason: &'static str,
 }
 
-const NO_CONTENT: &str = "no message content: turn content capture on in the SDK";
+pub(crate) const NO_CONTENT: &str = "no message content: turn content capture on in the SDK";
 const BAD_TRACE_ID: &str = "the trace id is not 32 hexadecimal digits";
 const BAD_SPAN_ID: &str = "the span id is not 16 hexadecimal digits";
 const BAD_TIME: &str = "the start time is absent or outside of the years 1971 to 9999";
 
 /// A span and what it says.
-struct ReadSpan {
-    trace_id: Vec<u8>,
-    span_id: Vec<u8>,
-    start: u64,
-    end: u64,
-    error: Option<String>,
-    service: Option<String>,
-    facts: SpanFacts,
+pub(crate) struct ReadSpan {
+    pub trace_id: Vec<u8>,
+    pub span_id: Vec<u8>,
+    pub parent: Vec<u8>,
+    pub start: u64,
+    pub end: u64,
+    pub error: Option<String>,
+    pub service: Option<String>,
+    pub facts: SpanFacts,
 }
 
 /// Reads the rows of a request. Documents and facts of a trace are those of its spans in the same request.
@@ -65,7 +66,7 @@ pub fn rows_of_request(request: TraceRequest) -> SpanRows {
             continue;
         }
         let trace = traces.get(&span.trace_id).cloned().unwrap_or_default();
-        let id = format!("{}/{}", hex(&span.trace_id), hex(&span.span_id));
+        let id = id_of(&span);
         let service = span.service.clone();
         match row(span, fields, trace, &id) {
             Ok(row) => out.rows.push((service, row)),
@@ -75,12 +76,19 @@ pub fn rows_of_request(request: TraceRequest) -> SpanRows {
     out
 }
 
-fn read_spans(request: TraceRequest) -> Vec<ReadSpan> {
-    let mut spans = Vec::new();
+/// The spans of a request, in its order. One that was sent again replaces itself.
+pub(crate) fn read_spans(request: TraceRequest) -> Vec<ReadSpan> {
+    let mut spans: Vec<ReadSpan> = Vec::new();
+    let mut places: HashMap<(Vec<u8>, Vec<u8>), usize> = HashMap::new();
     for resource in request.resource_spans {
         let service = Attributes::new(resource.resource.unwrap_or_default().attributes).text(&[SERVICE]);
         for span in resource.scope_spans.into_iter().flat_map(|scope| scope.spans) {
-            spans.push(read_span(span, service.clone()));
+            let span = read_span(span, service.clone());
+            let place = *places.entry((span.trace_id.clone(), span.span_id.clone())).or_insert(spans.len());
+            match spans.get_mut(place).filter(|known| !known.span_id.is_empty()) {
+                Some(known) => *known = span,
+                None => spans.push(span),
+            }
         }
     }
     spans
@@ -99,6 +107,7 @@ fn read_span(span: Span, service: Option<String>) -> ReadSpan {
     ReadSpan {
         trace_id: span.trace_id,
         span_id: span.span_id,
+        parent: span.parent_span_id,
         start: span.start_time_unix_nano,
         end: span.end_time_unix_nano,
         error,
@@ -107,7 +116,8 @@ fn read_span(span: Span, service: Option<String>) -> ReadSpan {
     }
 }
 
-fn row(span: ReadSpan, fields: Fields, trace: TraceFacts, id: &str) -> Result<Row, &'static str> {
+/// The row of a span; the error says why it can be none.
+pub(crate) fn row(span: ReadSpan, fields: Fields, trace: TraceFacts, id: &str) -> Result<Row, &'static str> {
     if span.trace_id.len() != 16 || span.trace_id.iter().all(|byte| *byte == 0) {
         return Err(BAD_TRACE_ID);
     }
@@ -146,6 +156,11 @@ fn row(span: ReadSpan, fields: Fields, trace: TraceFacts, id: &str) -> Result<Ro
         latency_ms,
         p: 1.0,
     })
+}
+
+/// `TRACE/SPAN`, as far as it can be shown.
+pub(crate) fn id_of(span: &ReadSpan) -> String {
+    format!("{}/{}", hex(&span.trace_id), hex(&span.span_id))
 }
 
 /// RFC 3339 of nanoseconds since 1970. A year of zeros is a clock that was never set.

@@ -22,7 +22,9 @@ errors! {
         NoMessage { id: String } =>
             "there is no message `{id}` that was not sent" hint "`karat alert ls --outbox` lists them";
         MessageSent { id: String } => "the message `{id}` was sent" hint "only messages that were not are sent again";
-        NoClient { problem: String } => "sending alerts: {problem}" hint "check HTTPS_PROXY, and the system's certificates";
+        NotReceived { address: String, problem: String } => "sending the run to {address}: {problem}"
+            hint "`-o` names the receiver's address without `/v1/…`, such as http://127.0.0.1:4318; `OTEL_EXPORTER_OTLP_HEADERS` holds its keys";
+        NoClient { problem: String } => "connecting to receivers: {problem}" hint "check HTTPS_PROXY, and the system's certificates";
     }
 }
 

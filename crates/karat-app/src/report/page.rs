@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use karat_analysis::primary_metric;
 use karat_analysis::series::SeriesView;
 use karat_report::page::Links;
 use karat_report::{Outputs, Report};
@@ -51,7 +52,8 @@ impl App {
     /// Returns the days of a dated suite up to a run. Other suites have none: their earlier runs are not read.
     pub(crate) fn series_of_run(&self, stored: &StoredRun) -> Result<Option<SeriesView>, AppError> {
         let header = stored.header();
-        if header.plan.run.measures_judges || !is_dated(stored)? {
+        // A suite may have dates and no metric: there is nothing to follow then.
+        if header.plan.run.measures_judges || primary_metric(&header.plan).is_none() || !is_dated(stored)? {
             return Ok(None);
         }
         let asked = SeriesRequest { run: Some(header.id.clone()), ..SeriesRequest::default() };

@@ -11,6 +11,7 @@
 mod annotate;
 mod clock;
 mod damage;
+mod exports;
 mod journal;
 mod kept_reports;
 mod opened;

@@ -15,10 +15,10 @@ use crate::EngineError;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
+use crate::cell::joined_rows::CellRows;
 use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
-use crate::plan::joins::CellRows;
 use crate::plan::ready::{ReadyScorer, ReadySystem};
 use crate::run::remaining::{CellStage, RecordedParts};
 

@@ -5,7 +5,8 @@
 //!   and `call::executor` for the rest. `step_outcome` is what becomes of a step.
 //! - `context` is what all cells of a run share; `row` what all cells of a row share.
 //! - `single_flight` does work under one content key once at a time.
-//! - `deadline` limits the time of a cell; `files` reads recorded outputs.
+//! - `deadline` limits the time of a cell; `files` reads recorded outputs, and `joined_rows`
+//!   the rows that scorers join with a cell.
 //!
 //! Read `evaluate`, `steps`, `judgments`.
 
@@ -13,6 +14,7 @@ pub(crate) mod context;
 pub(crate) mod deadline;
 pub(crate) mod evaluate;
 pub(crate) mod files;
+pub(crate) mod joined_rows;
 pub(crate) mod judgments;
 pub(crate) mod media;
 pub(crate) mod row;

@@ -1,26 +1,21 @@
 //! The files whose rows scorers join with cells: another tool's scores.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use karat_scoring::scorer::{JoinedRows, RowJoin, Scorer};
+use karat_scoring::scorer::{RowJoin, Scorer};
 use karat_suite::RowPath;
 use karat_text::template::Template;
-use karat_types::{CallErrorCode, FileRow, FileTrial};
-use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::files::RecordedFiles;
-use crate::cell::row::{Row, step_input};
-use crate::plan::ready::ReadySystem;
 
 /// The joins of a plan's scorers, with their templates compiled.
 #[derive(Default)]
 pub(crate) struct Joins(BTreeMap<RowJoin, JoinTemplates>);
 
-struct JoinTemplates {
-    from: RowPath,
-    by: Option<Template>,
+/// The templates that find the row of a cell.
+pub(crate) struct JoinTemplates {
+    pub from: RowPath,
+    pub by: Option<Template>,
 }
 
 impl Joins {
@@ -38,44 +33,16 @@ impl Joins {
         joins.collect::<Result<_, _>>().map(Self)
     }
 
+    /// The templates of a join; `None` if no scorer has it.
+    pub fn templates(&self, join: &RowJoin) -> Option<&JoinTemplates> {
+        self.0.get(join)
+    }
+
     /// The names that their templates read.
     pub fn reads(&self) -> BTreeSet<&String> {
         self.0
             .values()
             .flat_map(|join| join.from.reads().iter().chain(join.by.iter().flat_map(|by| by.reads())))
             .collect()
-    }
-}
-
-/// The joined rows of one cell.
-pub(crate) struct CellRows<'a> {
-    pub joins: &'a Joins,
-    pub files: &'a RecordedFiles,
-    pub row: &'a Row,
-    pub system: &'a ReadySystem,
-    /// The trial, from 0.
-    pub trial: u32,
-}
-
-impl fmt::Debug for CellRows<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CellRows").field("trial", &self.trial).finish_non_exhaustive()
-    }
-}
-
-impl JoinedRows for CellRows<'_> {
-    fn row(&self, join: &RowJoin) -> Result<Value, String> {
-        let templates = self.joins.0.get(join).ok_or("this file is not in the plan; this is a bug in karat")?;
-        let context = step_input(self.row, self.system, None).context;
-        let path = templates.from.render(&context).map_err(|error| format!("`from`: {error}"))?;
-        let id = templates.by.as_ref().map(|by| by.render(&context)).transpose();
-        let id = id.map_err(|error| format!("`by`: {error}"))?;
-        let trial = join.trial.as_ref().map(|at| FileTrial::of_cell(at, self.trial));
-        let row = id.map(|id| FileRow { id, trial });
-        let reply = self.files.read(&path, row.as_ref()).map_err(|error| match (error.code, &row) {
-            (CallErrorCode::NotFound, Some(row)) => format!("there is no {row} of {path}"),
-            _ => error.message,
-        })?;
-        serde_json::from_str(&reply.text).map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
     }
 }

@@ -1,7 +1,7 @@
 //! A plan, compiled once a run.
 //!
 //! - `systems` compiles it; `ready` holds the compiled steps, systems, scorers and judges.
-//! - `joins` finds the rows of files that scorers join with cells.
+//! - `joins` lists the files whose rows scorers join with cells.
 //! - `privacy` removes content that must not be kept; `services` lists what the plan needs from outside.
 //!
 //! Read `ready`, then `systems`.

@@ -13,6 +13,8 @@ pub(crate) struct Suite {
     /// Models as ids or entries of a registry.
     pub models: Vec<Value>,
     pub judges: Vec<Value>,
+    /// Tools that prompts offer, by name.
+    pub tools: Map<String, Value>,
     /// Variants by id: lists of steps.
     pub variants: Map<String, Value>,
     pub scorers: Map<String, Value>,
@@ -32,6 +34,7 @@ impl Suite {
             ("dataset", json!(self.dataset)),
             ("models", json!(self.models)),
             ("judges", json!(self.judges)),
+            ("tools", json!(self.tools)),
             ("variants", json!(self.variants)),
             ("scorers", json!(self.scorers)),
             ("run", json!(self.run)),

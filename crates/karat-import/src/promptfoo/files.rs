@@ -13,7 +13,7 @@ const CODE: [&str; 11] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "g
 const USUAL_NAMES: [&str; 5] = ["promptfooconfig", "config", "results", "output", "."];
 
 /// The path of a `file://` reference.
-pub(super) fn referenced(text: &str) -> Option<&str> {
+pub(super) fn file_name(text: &str) -> Option<&str> {
     text.strip_prefix("file://")
 }
 
@@ -34,9 +34,17 @@ pub(super) fn is_code(name: &str) -> bool {
 /// # Errors
 /// A file that does not exist or lies outside, or a pattern that nothing matches.
 pub(super) fn matching(source: &Source, from: &Path, name: &str) -> Result<Vec<PathBuf>, ImportError> {
-    if !name.contains(['*', '?', '[', '{']) {
-        return Ok(vec![source.beneath(from, name)?]);
-    }
+    let all_of_folder;
+    let name = match name.contains(['*', '?', '[', '{']) {
+        true => name,
+        false => match source.beneath(from, name)? {
+            folder if folder.is_dir() => {
+                all_of_folder = format!("{}/*", name.trim_end_matches('/'));
+                &all_of_folder
+            }
+            file => return Ok(vec![file]),
+        },
+    };
     let folder = if from.is_dir() { from } else { from.parent().unwrap_or(Path::new("")) };
     let pattern = format!("{}/{name}", glob::Pattern::escape(&folder.display().to_string()));
     let pattern = if folder.as_os_str().is_empty() { name.to_owned() } else { pattern };

@@ -204,9 +204,8 @@ impl Translator {
                         (",", Some(Some(commas))) => *commas += 1,
                         (")" | "]" | "}", _) => {
                             // An undefined variable is written as an empty text, which has to count as undefined.
-                            if brackets.pop() == Some(Some(0)) {
-                                self.out.push_str(", true");
-                            }
+                            let is_bare_default = brackets.pop() == Some(Some(0));
+                            self.out.push_str(if is_bare_default { ", true" } else { "" });
                         }
                         _ => {}
                     }

@@ -6,6 +6,9 @@
 (() => {
   /** @typedef {HTMLElement & { question: any, value: any, show(question: any, number: number, value: any): void, press(key: string): boolean, enter(): void }} QuestionElement */
 
+  /** @typedef {HTMLElement & { spans: any[], chosen: any, isActive: boolean, show(text: string): void, render(): void, press(event: KeyboardEvent): boolean, mark(category: string): boolean }} MarkedText */
+  /** @typedef {HTMLElement & { show(text: any, question: any, answer: any, ...more: Node[]): void }} SpanToolsElement */
+
   /** @param {string} name @param {Record<string, string>} [attributes] @param {...(Node | string)} content @returns {HTMLElement} */
   const element = (name, attributes = {}, ...content) => {
     const made = document.createElement(name);
@@ -37,6 +40,8 @@
     /** @type {any[] | undefined} */
     labels;
     isTaking = false;
+    /** The text in which spans are marked. @type {MarkedText | undefined} */
+    text;
 
     connectedCallback() {
       this.base = `/annotations/${encodeURIComponent(this.getAttribute("task") ?? "")}`;
@@ -50,6 +55,7 @@
         if (form.value === undefined) delete this.answers[form.question.id]; else this.answers[form.question.id] = form.value;
         this.questions();
       });
+      this.addEventListener("karat-spans", () => this.marked());
       document.addEventListener("keydown", (event) => this.key(event), true);
       void this.load();
     }
@@ -93,9 +99,11 @@
       const reasons = [...(item.why.flags ?? []), ...(item.why.skips ?? [])].map((/** @type {any} */ it) => `${it.reason.replaceAll("_", " ")}${it.note ? `: ${it.note}` : ""}`);
       article.append(element("p", { class: "soft" }, `${this.at + 1} of ${this.waiting.length} · ${item.labels} ${item.labels === 1 ? "label" : "labels"}${reasons.length ? ` · ${item.why.flags ? "flagged" : "skipped"}: ${reasons.join("; ")}` : ""}`));
       for (const { name, text } of item.context ?? []) article.append(element("details", text.length < 1200 ? { open: "" } : {}, element("summary", {}, element("bdi", {}, name)), element("pre", { class: "text" }, element("bdi", {}, text))));
+      this.text = undefined;
       item.texts.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
         const name = item.texts.length === 1 ? "Output" : at === 0 ? "A" : "B";
-        article.append(element("div", { class: "output" }, element("h2", {}, name), element("pre", { class: "text", dir: "auto" }, text)));
+        const shown = this.spanQuestion() ? this.marking(text) : element("pre", { class: "text", dir: "auto" }, text);
+        article.append(element("div", { class: "output" }, element("h2", {}, name), shown));
       });
       this.form = element("div", { class: "questions" });
       this.shown = element("div", {});
@@ -107,29 +115,59 @@
       article.focus({ preventScroll: true });
     }
 
+    spanQuestion() { return this.task.questions.find((/** @type {any} */ question) => question.kind === "spans"); }
+
+    /** @param {string} text @returns {HTMLElement} */
+    marking(text) {
+      this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: "text", dir: "auto" }));
+      this.text.show(text);
+      return this.text;
+    }
+
+    marked() {
+      if (!this.text) return;
+      this.answers[this.spanQuestion().id] = this.text.spans;
+      this.questions();
+    }
+
+    /** Shows the spans of the own answer, if they are asked for. */
+    showSpans() {
+      const question = this.spanQuestion();
+      const form = this.forms().find((form) => form.question.kind === "spans");
+      if (!this.text) return;
+      this.text.isActive = form !== undefined;
+      const tools = /** @type {SpanToolsElement | null | undefined} */ (form?.querySelector("k-span-tools"));
+      tools?.show(this.text, question, this.answers[question.id]);
+      if (!form) this.text.spans = [];
+      this.text.render();
+    }
+
+    /** @returns {QuestionElement[]} */
+    forms() { return /** @type {QuestionElement[]} */ ([...(this.form?.children ?? [])]); }
+
     questions() {
       const isAsked = (/** @type {any} */ question) => Object.entries(question.show_if ?? {}).every(([id, wanted]) => this.answers[id] === wanted);
       const asked = this.task.questions.filter((/** @type {any} */ question) => isAsked(question));
       for (const id of Object.keys(this.answers)) if (!asked.some((/** @type {any} */ question) => question.id === id)) delete this.answers[id];
-      const isSame = this.form?.children.length === asked.length;
+      const isSame = this.forms().map((form) => form.question.id).join() === asked.map((/** @type {any} */ question) => question.id).join();
       if (!isSame) {
-        this.form?.replaceChildren(...asked.filter((/** @type {any} */ question) => question.kind !== "spans").map((/** @type {any} */ question, /** @type {number} */ at) => {
+        this.form?.replaceChildren(...asked.map((/** @type {any} */ question, /** @type {number} */ at) => {
           const made = /** @type {QuestionElement} */ (element("k-question"));
           made.show(question, at + 1, this.answers[question.id]);
           return made;
         }));
       }
       this.missing = asked.filter((/** @type {any} */ question) => question.required && this.answers[question.id] === undefined);
+      this.showSpans();
       this.showDecision();
     }
 
     showDecision() {
-      const hasSpans = this.task.questions.some((/** @type {any} */ question) => question.kind === "spans");
       const isComplete = (this.missing ?? []).length === 0;
       if (!this.labels) {
         const see = button("See what people said", "Enter", "", () => void this.see());
-        if (!isComplete && !hasSpans) see.setAttribute("disabled", "");
-        this.shown?.replaceChildren(element("div", { class: "chips" }, see), element("p", { class: "soft small" }, isComplete || hasSpans ? "" : "Answer first: then you see what people said."));
+        if (!isComplete) see.setAttribute("disabled", "");
+        this.shown?.replaceChildren(element("div", { class: "chips" }, see), element("p", { class: "soft small" }, isComplete ? "" : "Answer first: then you see what people said."));
         return;
       }
       const people = this.labels.map((label) => {
@@ -146,8 +184,7 @@
 
     async see() {
       const item = this.waiting[this.at];
-      const isComplete = (this.missing ?? []).length === 0;
-      const found = await this.ask("/adjudicate", isComplete ? { item: item.item, answers: this.answers } : { item: item.item, take: 1 });
+      const found = await this.ask("/adjudicate", { item: item.item, answers: this.answers });
       if (!found) return;
       this.labels = found.labels;
       this.isLabelled = found.labelled_by_you;
@@ -166,13 +203,23 @@
       this.show();
     }
 
+    /** A key for the text, where spans are asked for, else for the question. @param {KeyboardEvent} event @param {HTMLElement} target @param {QuestionElement | undefined} current @returns {boolean} */
+    press(event, target, current) {
+      if (this.text?.isActive && target.tagName !== "BUTTON") {
+        const category = this.text.chosen && this.spanQuestion().categories[Number(event.key) - 1];
+        if (category) return this.text.mark(category.id);
+        if (this.text.press(event)) return true;
+      }
+      return current?.press(event.key) ?? false;
+    }
+
     /** @param {KeyboardEvent} event */
     key(event) {
       const target = event.target instanceof HTMLElement ? event.target : document.body;
       let isOff = false;
       try { isOff = localStorage.getItem("karat-keys") === "off"; } catch { /* keys stay on */ }
-      if (isOff || event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]") || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
-      const forms = /** @type {QuestionElement[]} */ ([...(this.form?.children ?? [])]);
+      if (isOff || (event.ctrlKey && !this.text?.chosen) || event.altKey || event.metaKey || document.querySelector("dialog[open]") || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
+      const forms = this.forms();
       const current = forms.find((form) => this.answers[form.question.id] === undefined) ?? forms[forms.length - 1];
       const isTaking = this.isTaking;
       this.isTaking = event.key === "a" && this.labels !== undefined;
@@ -180,7 +227,7 @@
       if (isTaking && this.labels?.some((label) => String(label.person) === event.key)) void this.settle({ take: Number(event.key) });
       else if (event.key === "Enter" && target.tagName !== "BUTTON") /** @type {HTMLElement | null} */ (this.shown?.querySelector("button.primary") ?? this.shown?.querySelector("button"))?.click();
       else if (event.key === "l") /** @type {HTMLElement | null} */ (this.querySelector("[data-testid=next]"))?.click();
-      else if (!this.isTaking) isDone = current?.press(event.key) ?? false;
+      else if (!this.isTaking) isDone = this.press(event, target, current);
       if (isDone) { event.preventDefault(); event.stopPropagation(); }
     }
   }

@@ -5,6 +5,7 @@
 "use strict";
 (() => {
   /** @typedef {HTMLElement & { question: any, value: any, show(question: any, number: number, value: any): void, press(key: string): boolean, enter(): void, choose(value: any): void }} QuestionElement */
+  /** @typedef {HTMLElement & { show(text: any, question: any, answer: any, ...more: Node[]): void }} SpanToolsElement */
   /** @typedef {HTMLElement & { spans: any[], categories: string[], isActive: boolean, snaps: boolean, chosen: any, show(text: string): void, render(): void, press(event: KeyboardEvent): boolean, mark(category: string): boolean, unmark(span: any): void, set(spans: any[]): void }} MarkedText */
   /** @typedef {HTMLElement & { waiting: any[], begin(task: string, person: string): void, ask(what: string, body: any, how?: any): Promise<{ ok: boolean, status: number, body: any } | undefined>, add(what: string, body: any): Promise<void>, flush(): Promise<void> }} Sending */
 
@@ -203,28 +204,12 @@
 
     /** @param {QuestionElement} made @param {any} question */
     spanTools(made, question) {
-      const tools = made.querySelector(".span-tools");
+      const tools = /** @type {SpanToolsElement | null} */ (made.querySelector("k-span-tools"));
       if (!tools || !this.text) return;
       const text = this.text;
-      text.categories = question.categories.map((/** @type {any} */ category) => category.id);
-      text.spans = [...(this.answers[question.id] ?? [])];
       text.snaps = preference("karat-words") !== "off";
-      const buttons = question.categories.map((/** @type {any} */ category, /** @type {number} */ at) => {
-        const made = button(category.text ?? category.id, String(at + 1), "answer", () => text.mark(category.id));
-        made.dataset.value = category.id;
-        made.className = `category-${(at % 6) + 1}`;
-        return made;
-      });
-      const list = element("ul", { class: "span-list" }, ...text.spans.map((/** @type {any} */ span) => {
-        const remove = button("Remove", "Del", "", () => text.unmark(span));
-        remove.addEventListener("keydown", (event) => { if (event.key === "Delete" || event.key === "Backspace") { event.preventDefault(); event.stopPropagation(); text.unmark(span); } });
-        remove.setAttribute("aria-label", `Remove ${span.category}: ${span.quote}`);
-        return element("li", {}, element("q", {}, element("bdi", {}, span.quote)), " ", element("span", { class: "soft" }, span.category), " ", remove);
-      }));
-      const none = button("Nothing to mark", "", "", () => made.choose([]));
       const words = this.toggle("karat-words", "Whole words", true, () => { text.snaps = preference("karat-words") !== "off"; this.questions(); });
-      tools.replaceChildren(element("div", { class: "answers" }, ...buttons), list, element("div", { class: "chips" }, none, words), element("p", { class: "soft small" }, "Select text, or Space and Shift+arrows, then a number."));
-      if (Array.isArray(this.answers[question.id]) && text.spans.length === 0) none.setAttribute("aria-pressed", "true");
+      tools.show(text, question, this.answers[question.id], words);
     }
 
     /** @returns {QuestionElement[]} */

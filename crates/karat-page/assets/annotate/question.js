@@ -72,7 +72,7 @@
       if (this.options.length > 0) this.field.append(this.buttons());
       else if (question.kind === "scale") this.field.append(this.numberField());
       else if (question.kind === "text") this.field.append(this.textField());
-      else if (question.kind === "spans") this.field.append(element("div", { class: "span-tools" }));
+      else if (question.kind === "spans") this.field.append(element("k-span-tools", { class: "span-tools" }));
       this.replaceChildren(this.field);
       this.update();
     }

@@ -77,12 +77,7 @@ impl HookClient {
     ///
     /// # Errors
     /// No answer.
-    pub async fn post(
-        &self,
-        url: &str,
-        headers: &[(&'static str, String)],
-        body: String,
-    ) -> Result<HookAnswer, HookError> {
+    pub async fn post(&self, url: &str, headers: &[(&str, String)], body: String) -> Result<HookAnswer, HookError> {
         let url = Url::parse(url).map_err(|_| HookError::Address)?;
         check_address(&url)?;
         let mut request = self.client.post(url).header("content-type", "application/json").body(body);

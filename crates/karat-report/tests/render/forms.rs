@@ -1,5 +1,7 @@
 //! Formats for other tools: JUnit, CSV.
 
+use std::collections::BTreeSet;
+
 use karat_report::{csv, junit};
 
 use crate::Example;
@@ -17,6 +19,25 @@ fn junit_of_the_example() {
         text.contains("<testsuites name=\"claims\" tests=\"60\" skipped=\"8\" failures=\"6\" errors=\"2\">"),
         "{text}"
     );
+}
+
+/// IO-14: no two cases have the same class and name, of which GitLab shows the first; classes have two dots.
+#[test]
+fn junit_cases_are_told_apart() {
+    let text = junit::render(Example::new().report()).unwrap();
+    let cases: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("<testcase ")).collect();
+    let attribute = |case: &str, name: &str| {
+        let from = case.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        case[from..].split('"').next().unwrap().to_owned()
+    };
+    let keys: BTreeSet<(String, String)> =
+        cases.iter().map(|case| (attribute(case, "classname"), attribute(case, "name"))).collect();
+    assert_eq!(keys.len(), cases.len());
+    for case in &cases {
+        assert_eq!(attribute(case, "classname").matches('.').count(), 2, "{case}");
+        assert!(attribute(case, "file").ends_with(".json"), "{case}");
+        attribute(case, "time");
+    }
 }
 
 /// CSV has one line a cell with the same columns, and no field that a spreadsheet would compute.

@@ -131,7 +131,7 @@ impl Contains {
             if (self.squad && phrase.is_empty()) || (self.either && output.is_empty()) {
                 return output != phrase;
             }
-            !output.contains(&*phrase) && !(self.either && phrase.contains(&*output))
+            !(output.contains(&*phrase) || self.either && phrase.contains(&*output))
         };
         phrases.iter().map(AsRef::as_ref).filter(absent).collect()
     }

@@ -162,6 +162,11 @@ pub struct MetricEntry {
     pub counts_when: Option<(&'static str, &'static str)>,
 }
 
+/// A registered metric.
+fn find_metric(name: &str) -> Option<&'static registry::Registered> {
+    registry::METRICS.iter().find(|known| known.name == name)
+}
+
 /// Every registered metric, by name.
 pub fn catalog() -> BTreeMap<&'static str, MetricEntry> {
     registry::METRICS.iter().map(|metric| (metric.name, metric.entry())).collect()
@@ -187,7 +192,7 @@ pub fn build(spec: &ScorerSpec) -> Result<Box<dyn Scorer>, OptionsError> {
     let ScorerKind::Metric { metric, with } = &spec.kind else {
         return Err(wrong("it has a rubric, so a judge grades it".to_owned()));
     };
-    let registered = registry::METRICS.iter().find(|known| known.name == metric).ok_or_else(|| {
+    let registered = find_metric(metric).ok_or_else(|| {
         let known = registry::METRICS.iter().map(|known| known.name);
         let hint = karat_text::similar::nearest(metric, known).map(|near| format!("; did you mean `{near}`?"));
         wrong(format!("there is no metric `{metric}`{}", hint.unwrap_or_default()))

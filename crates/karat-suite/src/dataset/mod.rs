@@ -5,14 +5,12 @@
 //! - `rows.rs` turns rows into samples, with `roles.rs`, `date.rs` and `draw.rs`; start reading there
 //! - `scan.rs` passes over all rows once while a suite is loaded; `representative_rows.rs` keeps some of them, and
 //!   `ragged_columns.rs` finds those that lack a column
-//! - `only.rs` reads the systems that a row is for
 //! - `turns.rs` checks messages that rows hold; `row_redaction.rs` redacts what messages quote of a row
 
 pub(crate) mod checks;
 pub(crate) mod columns;
 pub(crate) mod date;
 pub(crate) mod draw;
-pub(crate) mod only;
 mod ragged_columns;
 mod representative_rows;
 mod roles;
@@ -119,7 +117,7 @@ pub(crate) struct Dataset {
     pub roles: Roles,
     pub asserts: Option<checks::row_checks::RowChecks>,
     /// The systems that rows may name.
-    pub systems: only::KnownSystems,
+    pub systems: checks::only::KnownSystems,
     /// Checks of the messages that rows hold.
     pub turns: Vec<turns::TurnsCheck>,
     pub columns: Vec<columns::Column>,

@@ -10,6 +10,7 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
+use super::checks::only;
 use super::checks::row_schema::Leniency;
 use super::columns::ColumnEffects;
 use super::columns::earlier_values::{EarlierValues, History};
@@ -18,7 +19,7 @@ use super::scalar::plain;
 use super::source::RowStream;
 use super::source::raw::{RowPlace, SourceRow};
 use super::source::read_ahead::ReadAhead;
-use super::{Dataset, DatasetError, DatasetSource, Role, date, only};
+use super::{Dataset, DatasetError, DatasetSource, Role, date};
 
 /// One pass over a dataset.
 pub(super) struct Rows {

@@ -21,7 +21,7 @@ use crate::catalog::Catalog;
 use crate::check;
 use crate::check::{references, secrets};
 use crate::dataset::checks::CheckCounts;
-use crate::dataset::only::KnownSystems;
+use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;

@@ -50,6 +50,22 @@ pub(crate) fn fields(span: &SpanFacts) -> Fields {
         .fold(langfuse::fields(&span.attributes), Fields::or)
 }
 
+/// Names of the input and output of a whole trace or of a step within, by convention.
+const WHOLE: [(&str, &str); 5] = [
+    ("langfuse.trace.input", "langfuse.trace.output"),
+    ("langfuse.observation.input", "langfuse.observation.output"),
+    ("input.value", "output.value"),
+    ("traceloop.entity.input", "traceloop.entity.output"),
+    ("gen_ai.task.input", "gen_ai.task.output"),
+];
+
+/// Input and output of a span, whether it is a call of a model or not.
+pub(crate) fn whole(span: &SpanFacts) -> (Option<Value>, Option<Value>) {
+    let (ask, answer): (Vec<&str>, Vec<&str>) = WHOLE.into_iter().unzip();
+    let first = |names: Vec<&str>| names.into_iter().find_map(|name| span.attributes.structure(name));
+    (first(ask), first(answer))
+}
+
 /// Adds what a span says of its trace. What an earlier span said is kept.
 pub(crate) fn note_trace(facts: &mut TraceFacts, span: &SpanFacts) {
     let attributes = &span.attributes;

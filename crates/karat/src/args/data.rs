@@ -29,6 +29,17 @@ pub struct ImportArgs {
     /// Exit with 1 if anything of the file is not carried over
     #[arg(long)]
     pub strict: bool,
+    /// Rows of `traces`
+    #[arg(long, value_name = "ROW", default_value = "call")]
+    pub per: TraceRowsArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceRowsArg {
+    /// A row for each call of a model
+    Call,
+    /// A row for each trace: input and output of its root
+    Trace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,6 +56,8 @@ pub enum ImportKindArg {
     Ragas,
     /// Test set of deepeval: JSON, JSONL or CSV
     Deepeval,
+    /// Calls that applications reported: OpenTelemetry as JSON or protobuf, or traces of Langfuse
+    Traces,
     /// Snapshot of a span evaluation
     SpanSnapshot,
     /// Folder of claims that people copied from a chat window
@@ -58,9 +71,12 @@ pub struct ExportArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
-    /// File to write, or `-` for stdout; a folder for `parquet` and `inspect`
+    /// File to write, or `-` for stdout; a folder for `parquet` and `inspect`; for `otel` also the address of a receiver
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: String,
+    /// With `otel`: put inputs and outputs into the spans
+    #[arg(long)]
+    pub content: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,4 +91,6 @@ pub enum ExportFormatArg {
     Parquet,
     /// Logs that Inspect opens, one for each system
     Inspect,
+    /// Events and spans of OpenTelemetry, a request of OTLP a line
+    Otel,
 }

@@ -26,7 +26,7 @@ pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
     GoldenPinArgs, MethodArg,
 };
-pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg};
+pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg, TraceRowsArg};
 pub use gate_flags::{EnforceArgs, GateArgs};
 pub use history::{
     CompareArgs, CorrectionArg, DateRangeArgs, DigestArgs, FailOnArg, JudgedByArgs, LsArgs, ReportArgs, ShowArgs,

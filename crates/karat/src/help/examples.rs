@@ -248,6 +248,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("karat export csv latest -o cells.csv", "Write the latest run for a spreadsheet"),
             ("karat export parquet latest -o tables", "Write tables for DuckDB or polars"),
             ("karat export inspect latest -o logs", "Write logs for `inspect view`"),
+            ("karat export otel latest -o http://127.0.0.1:4318", "Send the scores to a receiver of OpenTelemetry"),
             ("karat export junit", "Print the latest run for a CI server"),
         ],
     ),

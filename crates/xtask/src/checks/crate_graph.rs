@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-alert", &["karat-types"]),
     ("karat-columnar", &[]),
     ("karat-demo", &[]),
-    ("karat-import", &["karat-types", "karat-text"]),
+    ("karat-import", &["karat-types", "karat-text", "karat-traces"]),
     ("karat-engine", &["karat-types", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store"]),
     ("karat-analysis", &["karat-types", "karat-stats", "karat-text"]),
     ("karat-page", &["karat-types", "karat-text"]),

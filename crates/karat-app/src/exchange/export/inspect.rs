@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 
 use karat_analysis::{CellScores, Findings};
 use karat_store::{Store, StoredCall, StoredRun};
-use karat_types::{
-    CallRecord, CellRow, CellStatus, FinishReason, PlanHeader, RunRows, RunStatus, SampleText, Score, Usage,
-};
+use karat_types::{CallRecord, CellRow, CellStatus, FinishReason, PlanHeader, RunRows, RunStatus, Score, Usage};
 use serde_json::{Map, Value, json};
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
-use super::{ExportedFiles, for_each_cell};
+use super::{ExportedFiles, for_each_cell, input_text, reference_text};
 use crate::analyse::baseline::findings;
 use crate::error::FileError;
 use crate::inspect::cells::JudgeWords;
@@ -168,7 +166,8 @@ impl<'p> SystemLog<'p> {
             let spread = group.and_then(|group| group.metrics.get(at));
             let mean = spread.and_then(karat_analysis::Spread::value);
             let stderr = spread.and_then(|spread| Some(spread.stddev()? / (spread.n().max(1) as f64).sqrt()));
-            let figure = |name: &str, value: Option<f64>| Some((name.to_owned(), json!({ "name": name, "value": value? })));
+            let figure =
+                |name: &str, value: Option<f64>| Some((name.to_owned(), json!({ "name": name, "value": value? })));
             let unscored = self.unscored.get(&at).copied().unwrap_or_default();
             let figures: Map<_, _> = [figure("mean", mean), figure("stderr", stderr)].into_iter().flatten().collect();
             json!({
@@ -253,8 +252,8 @@ impl SampleLog {
         };
         let scores = CellScores::of(plan, row);
         let model = model_name(plan, row.system);
-        let text = |name: &str| row.sample.texts.iter().find(|text| text.name == name).map_or("", |text| &text.text);
-        let (input, target) = (text(SampleText::INPUT), target(text(SampleText::REFERENCE)));
+        let input = input_text(row.sample).unwrap_or_default();
+        let target = target(reference_text(row.sample).unwrap_or_default());
         let judges: Vec<JudgeWords> = row.judgments.iter().map(|judgment| JudgeWords::of(plan, judgment)).collect();
         let given = scores_of(plan, &scores, &judges);
         let epoch = row.trial + 1;
@@ -264,7 +263,7 @@ impl SampleLog {
             "epoch": epoch,
             "input": input,
             "target": target,
-            "messages": messages(last.as_ref(), input, output.as_deref(), &model),
+            "messages": messages(last.as_ref(), &input, output.as_deref(), &model),
             "output": reply(last.as_ref(), output.as_deref(), &model, cell.cost.usage),
             "scores": given,
             "metadata": row.sample.metadata,
@@ -308,7 +307,11 @@ fn scores_of(plan: &PlanHeader, scores: &CellScores, judges: &[JudgeWords]) -> M
         let Some(Score::Value { value, reason, .. }) = score else { continue };
         let scorer = plan.scorers.get(metric.scorer).map_or("", |scorer| scorer.id.as_str());
         let of_scorer: Vec<&JudgeWords> = judges.iter().filter(|words| words.scorer == scorer).collect();
-        let said: Vec<&str> = of_scorer.iter().map(|words| words.reasoning.as_str()).filter(|it| !it.is_empty()).collect();
+        let said = of_scorer.iter().filter(|words| !words.reasoning.is_empty());
+        let said: Vec<String> = match of_scorer.len() {
+            1 => said.map(|words| words.reasoning.clone()).collect(),
+            _ => said.map(|words| format!("{}: {}", words.judge, words.reasoning)).collect(),
+        };
         let mut score = json!({ "value": value });
         if let Some(explanation) = reason.clone().or_else(|| (!said.is_empty()).then(|| said.join("\n\n"))) {
             score["explanation"] = json!(explanation);

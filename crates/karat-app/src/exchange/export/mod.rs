@@ -1,16 +1,21 @@
 //! Stored runs in the formats of other tools.
 //!
 //! - `inspect`: logs that Inspect opens (IO-11)
+//! - `otel`: events and spans of OpenTelemetry (IO-13); `otel_post` sends them
 //! - `parquet`: tables for DuckDB, polars, pandas (IO-12)
 
 mod inspect;
+mod otel;
+mod otel_post;
 mod parquet;
+
+pub use otel::SpanContent;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use karat_store::StoredRun;
-use karat_types::{CellRow, RunRows};
+use karat_types::{CellRow, RunRows, SampleRecord, SampleText};
 
 use crate::AppError;
 
@@ -23,11 +28,22 @@ pub struct ExportedFiles {
     pub cells: u64,
 }
 
+/// The input of a sample as one text: its role, or the columns that steps read, each with its name.
+fn input_text(sample: &SampleRecord) -> Option<String> {
+    if let Some(input) = sample.texts.iter().find(|text| text.name == SampleText::INPUT) {
+        return Some(input.text.clone());
+    }
+    let columns = sample.texts.iter().filter(|text| text.name != SampleText::REFERENCE);
+    let named: Vec<String> = columns.map(|text| format!("{}: {}", text.name, text.text)).collect();
+    (!named.is_empty()).then(|| named.join("\n\n"))
+}
+
+fn reference_text(sample: &SampleRecord) -> Option<&str> {
+    sample.texts.iter().find(|text| text.name == SampleText::REFERENCE).map(|text| text.text.as_str())
+}
+
 /// Calls `each` for every cell of a run, in plan order, until it fails.
-fn for_each_cell(
-    run: &StoredRun,
-    mut each: impl FnMut(&CellRow<'_>) -> Result<(), AppError>,
-) -> Result<(), AppError> {
+fn for_each_cell(run: &StoredRun, mut each: impl FnMut(&CellRow<'_>) -> Result<(), AppError>) -> Result<(), AppError> {
     let mut failed = None;
     run.for_each(&mut |row| match each(&row) {
         Ok(()) => ControlFlow::Continue(()),

@@ -7,12 +7,13 @@ use karat_analysis::CellScores;
 use karat_columnar::{Column, ColumnKind, Field, TableWriter, WriteError};
 use karat_store::{Store, StoredCall, StoredRun};
 use karat_types::{
-    CallRecord, CellRow, CellStatus, FinishReason, JudgmentRow, Key, ModelSpec, PlanHeader, RunRows, SampleText, Scale,
-    Score, ScorerKind, ScorerSpec, Usage,
+    CallRecord, CellRow, CellStatus, FinishReason, JudgmentRow, Key, ModelSpec, PlanHeader, RunRows, Score, ScorerKind,
+    Usage,
 };
 use serde_json::Value;
 
-use super::{ExportedFiles, for_each_cell};
+use super::otel::choice;
+use super::{ExportedFiles, for_each_cell, input_text, reference_text};
 use crate::error::FileError;
 use crate::{App, AppError, AtomicFile};
 
@@ -138,14 +139,13 @@ impl<'p> Tables<'p> {
             CellStatus::Error => "error",
             CellStatus::Skipped => "skipped",
         };
-        let text = |name: &str| row.sample.texts.iter().find(|text| text.name == name).map(|text| text.text.as_str());
         let mut fields = self.identity(row);
         fields.extend([
             self.plan.suite.as_str().into(),
             row.sample.cluster.as_deref().into(),
             status.into(),
-            text(SampleText::INPUT).into(),
-            text(SampleText::REFERENCE).into(),
+            input_text(row.sample).into(),
+            reference_text(row.sample).into(),
             output.map(plain_text).into(),
             cell.error.as_ref().map(|error| error.code.as_str()).into(),
             cell.error.as_ref().map(|error| error.message.as_str()).into(),
@@ -229,14 +229,6 @@ impl<'p> Tables<'p> {
     fn finish(self) -> Result<Vec<PathBuf>, AppError> {
         [self.cells, self.metrics, self.judgments, self.calls].into_iter().map(Table::finish).collect()
     }
-}
-
-/// The answer of a judge that chooses among named ones.
-fn choice<'p>(scorer: &'p ScorerSpec, dimension: &str, score: f64) -> Option<&'p str> {
-    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
-    let dimension = rubric.rubric.dimensions.iter().find(|known| known.name == dimension)?;
-    let Scale::Choices(choices) = &dimension.scale else { return None };
-    choices.iter().find(|(_, worth)| worth.total_cmp(&score).is_eq()).map(|(name, _)| name.as_str())
 }
 
 fn call(run: &str, role: &str, model: Option<&ModelSpec>, call: &CallRecord) -> Vec<Field> {

@@ -102,7 +102,7 @@ impl App {
         Ok(pending.iter().any(|message| message.next_at.is_some_and(|at| at.0 <= until)))
     }
 
-    fn hook_client(&self) -> Result<HookClient, AppError> {
+    pub(crate) fn hook_client(&self) -> Result<HookClient, AppError> {
         let lookup = self.lookup.clone();
         let settings = Settings { clock: Some(self.clock.clone()), ..Settings::new(move |name| lookup(name)) };
         HookClient::new(settings).map_err(|error| ServiceError::NoClient { problem: error.to_string() }.into())

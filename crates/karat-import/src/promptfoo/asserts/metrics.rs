@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Given;
+use super::{Given, Tools};
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::values::{number, number_of, split_values, text_of};
 
@@ -78,12 +78,37 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
     })
 }
 
+/// Returns true if a type of assert is about calls of tools.
+pub(super) fn reads_tools(kind: &str) -> bool {
+    matches!(kind, "is-valid-openai-tools-call" | "is-valid-openai-function-call" | "tool-call-f1")
+}
+
+/// The metric that decides an assert about calls of tools, where the suite offers tools.
+pub(super) fn tool_item(given: &Given<'_>, tools: Tools) -> Option<Result<Option<Item>, Refusal>> {
+    if tools == Tools::None || !reads_tools(given.kind) {
+        return None;
+    }
+    if given.kind != "tool-call-f1" {
+        return Some(Ok(Some(Item::new("valid_calls").min(1.0))));
+    }
+    let names = match &given.value {
+        Value::Array(names) => names.iter().map(text_of).collect(),
+        names => split_values(&text_of(names)),
+    };
+    let expected: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    let item = Item::new("tool_calls").set("value", expected).with("arguments", "ignore").with("part", "f1");
+    Some(Ok(Some(item.min(given.threshold.unwrap_or(1.0)))))
+}
+
 /// The difference between the metric and the assert it stands for, where their formulas are not the same.
 pub(super) fn difference(kind: &str) -> Option<&'static str> {
     match kind {
         "rouge-n" => Some("promptfoo splits words as the Penn Treebank does"),
         "bleu" => {
             Some("promptfoo splits words as the Penn Treebank does and smooths otherwise; the limit is times 100")
+        }
+        kind if reads_tools(kind) => {
+            Some("promptfoo reads the calls in the output's text, and an output without calls fails there")
         }
         "similar" | "similar:cosine" => {
             Some("the vectors may come from another model, and the limit may need another value")

@@ -84,7 +84,15 @@ pub(super) struct Checks<'a> {
     pub output: Option<String>,
     /// Of recorded outputs no judge is asked, and results travel without the files of their config.
     pub shape: Shape,
+    pub tools: Tools,
     pub questions: Questions,
+}
+
+/// Tools that the models of the suite are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tools {
+    None,
+    Offered,
 }
 
 enum Outcome {
@@ -231,13 +239,13 @@ impl Checks<'_> {
                     None => self.all(&members, row, checks, report)?,
                     Some(threshold) => {
                         let mean = self.mean_of(&members, row, checks, report)?;
-                        checks.items.extend(mean.map(|item| labelled(assert, item.min(threshold))));
+                        checks.items.extend(mean.map(|item| labelled_value(assert, item.min(threshold))));
                     }
                 }
                 continue;
             }
             match self.outcome(assert, row, report)? {
-                Outcome::Item(item) => checks.items.push(labelled(assert, item)),
+                Outcome::Item(item) => checks.items.push(labelled_value(assert, item)),
                 Outcome::Question(_) if self.shape == Shape::Recorded => {
                     let text = "its verdicts are kept as scores that were given; no judge is asked again";
                     report.note(format!("asserts of the type `{}`", assert.kind()), text);
@@ -246,7 +254,7 @@ impl Checks<'_> {
                 Outcome::Question(question) => match question.requirement() {
                     Some(requirement) => {
                         let item = Item(Map::from_iter([("rubric".to_owned(), json!({"ask": requirement}))]));
-                        checks.items.push(labelled(assert, item));
+                        checks.items.push(labelled_value(assert, item));
                     }
                     None => {
                         let asked: BTreeSet<String> = checks.columns.keys().cloned().collect();
@@ -276,11 +284,11 @@ impl Checks<'_> {
             if assert.kind() == SET {
                 let members = assert.members(report);
                 let item = self.mean_of(&members, row, checks, report)?;
-                items.extend(item.map(|item| (named(assert, item), assert.weight())));
+                items.extend(item.map(|item| (with_id(assert, item), assert.weight())));
                 continue;
             }
             match self.outcome(assert, row, report)? {
-                Outcome::Item(item) => items.push((named(assert, item), assert.weight())),
+                Outcome::Item(item) => items.push((with_id(assert, item), assert.weight())),
                 Outcome::Holds => items.push((Item::new("length").min(0.0), assert.weight())),
                 Outcome::Dropped => checks.unchecked.push(assert.kind().to_owned()),
                 Outcome::Question(_) => {
@@ -329,11 +337,11 @@ impl Checks<'_> {
             Err(refusal) => return refuse(refusal, report),
         };
         let given = Given { spec: &assert.spec, kind, negation, value, threshold: assert.threshold() };
-        if let Some(item) = metrics::item(&given) {
+        if let Some(item) = metrics::item(&given).or_else(|| metrics::tool_item(&given, self.tools)) {
             return match item {
                 Ok(Some(item)) => {
                     self.list_difference(assert, kind, &item, report);
-                    Ok(Outcome::Item(self.finished(item, &given)))
+                    Ok(Outcome::Item(self.complete(item, &given)))
                 }
                 Ok(None) => Ok(Outcome::Holds),
                 Err(refusal) => refuse(refusal, report),
@@ -362,8 +370,9 @@ impl Checks<'_> {
         own
     }
 
-    fn finished(&self, item: Item, given: &Given<'_>) -> Item {
-        let of_output = !matches!(given.kind, "latency" | "cost");
+    fn complete(&self, item: Item, given: &Given<'_>) -> Item {
+        // These read more of a cell than the text of its output.
+        let of_output = !matches!(given.kind, "latency" | "cost") && !metrics::reads_tools(given.kind);
         let item =
             self.output.as_deref().filter(|_| of_output).into_iter().fold(item, |item, path| item.set("output", path));
         given.negation.iter().fold(item, |item, _| item.set("not", true))
@@ -388,7 +397,7 @@ impl Checks<'_> {
         };
         Ok(match assert.spec.get("value") {
             None => Ok(Value::Null),
-            Some(Value::String(text)) => match files::referenced(text) {
+            Some(Value::String(text)) => match files::file_name(text) {
                 Some(name) if files::is_code(name) => {
                     return Ok(Err(Refusal::new(format!("its value is the program `{name}`"))
                         .instead("a scorer with `metric: command` that runs it")));
@@ -433,11 +442,11 @@ fn mean(items: impl Iterator<Item = (Item, f64)>) -> Item {
 }
 
 /// A check with the name of its metric in front.
-fn named(assert: &Assert, item: Item) -> Item {
+fn with_id(assert: &Assert, item: Item) -> Item {
     let id = assert.metric().map(|metric| ("id".to_owned(), json!(metric)));
     Item(id.into_iter().chain(item.0).collect())
 }
 
-fn labelled(assert: &Assert, item: Item) -> Value {
-    Value::Object(named(assert, item).0)
+fn labelled_value(assert: &Assert, item: Item) -> Value {
+    Value::Object(with_id(assert, item).0)
 }

@@ -44,7 +44,10 @@ fn types_become_metrics() {
             json!({"type": "contains-any", "value": "a, \"b, c\""}),
             json!({"metric": "contains", "with": {"any": ["a", "b, c"]}}),
         ),
-        (json!({"type": "contains-all", "value": ["a", 1]}), json!({"metric": "contains", "with": {"all": ["a", "1"]}})),
+        (
+            json!({"type": "contains-all", "value": ["a", 1]}),
+            json!({"metric": "contains", "with": {"all": ["a", "1"]}}),
+        ),
         (
             json!({"type": "icontains-any", "value": ["a"]}),
             json!({"metric": "contains", "with": {"ignore_case": true, "any": ["a"]}}),
@@ -101,10 +104,7 @@ fn types_become_metrics() {
             json!({"type": "not-contains", "value": "in {{ city }}{{ undefined }}", "metric": "place"}),
             json!({"id": "place", "metric": "contains", "value": "in Paris", "not": true}),
         ),
-        (
-            json!({"type": "contains", "value": "file://text.txt"}),
-            json!({"metric": "contains", "value": "in Paris"}),
-        ),
+        (json!({"type": "contains", "value": "file://text.txt"}), json!({"metric": "contains", "value": "in Paris"})),
         (
             json!({"type": "contains-all", "value": ["{{ city }}"]}),
             json!({"metric": "contains", "with": {"all": ["Paris"]}}),
@@ -131,7 +131,10 @@ fn other_formulas_are_listed() {
     let asserts = ["rouge-n", "bleu", "similar", "levenshtein"].map(|kind| json!({"type": kind, "value": "a"}));
     let imported = imported(json!({"assert": asserts}));
     let listed: Vec<_> = imported.report.approximate.iter().map(|it| (it.path.as_str(), it.metric.as_str())).collect();
-    assert_eq!(listed, [("tests[0].assert[0]", "rouge"), ("tests[0].assert[1]", "bleu"), ("tests[0].assert[2]", "similarity")]);
+    assert_eq!(
+        listed,
+        [("tests[0].assert[0]", "rouge"), ("tests[0].assert[1]", "bleu"), ("tests[0].assert[2]", "similarity")]
+    );
     assert_eq!(imported.report.counts.approximate, 3);
 }
 
@@ -139,11 +142,40 @@ fn other_formulas_are_listed() {
 #[test]
 fn other_types_are_dropped_by_name() {
     let types = [
-        "similar:dot", "classifier", "moderation", "guardrails", "pi", "meteor", "gleu", "is-sql", "contains-xml",
-        "is-html", "is-valid-function-call", "is-refusal", "finish-reason", "perplexity", "javascript", "python", "ruby",
-        "webhook", "select-best", "max-score", "human", "trajectory:tool-used", "trace-span-count", "skill-used",
-        "tool-call-f1", "context-recall", "answer-relevance", "conversation-relevance", "search-rubric", "agent-rubric",
-        "promptfoo:redteam:pii", "contain-any", "no-such-type", "not-javascript",
+        "similar:dot",
+        "classifier",
+        "moderation",
+        "guardrails",
+        "pi",
+        "meteor",
+        "gleu",
+        "is-sql",
+        "contains-xml",
+        "is-html",
+        "is-valid-function-call",
+        "is-refusal",
+        "finish-reason",
+        "perplexity",
+        "javascript",
+        "python",
+        "ruby",
+        "webhook",
+        "select-best",
+        "max-score",
+        "human",
+        "trajectory:tool-used",
+        "trace-span-count",
+        "skill-used",
+        "tool-call-f1",
+        "context-recall",
+        "answer-relevance",
+        "conversation-relevance",
+        "search-rubric",
+        "agent-rubric",
+        "promptfoo:redteam:pii",
+        "contain-any",
+        "no-such-type",
+        "not-javascript",
     ];
     let asserts: Vec<Value> = types.iter().map(|kind| json!({"type": kind, "value": "a", "threshold": 1})).collect();
     let imported = imported(json!({"assert": asserts}));
@@ -245,7 +277,10 @@ fn questions_are_scorers() {
     assert_eq!(scorers["model-graded-closedqa"]["rubric"]["dimensions"]["meets"]["choices"], json!({"Y": 1, "N": 0}));
     let g_eval = &scorers["g-eval"];
     assert_eq!((&g_eval["min"], &g_eval["rubric"]["overall"]), (&json!(6), &json!({"method": "mean"})));
-    assert_eq!(g_eval["rubric"]["dimensions"]["order_of_steps"], json!({"definition": "Order of steps", "scale": [0, 10]}));
+    assert_eq!(
+        g_eval["rubric"]["dimensions"]["order_of_steps"],
+        json!({"definition": "Order of steps", "scale": [0, 10]})
+    );
     let similar = json!({"metric": "similarity", "reference": "_similar", "min": 0.75,
                          "with": {"model": "openai:text-embedding-3-small"}});
     assert_eq!(scorers["similar"], similar);

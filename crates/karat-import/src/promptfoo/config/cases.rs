@@ -100,7 +100,7 @@ impl Defaults {
         report: &mut ImportReport,
     ) -> Result<Self, ImportError> {
         let value = match value {
-            Some(Value::String(text)) => match files::referenced(text) {
+            Some(Value::String(text)) => match files::file_name(text) {
                 Some(name) if files::is_code(name) => {
                     report.drop(code().of_sample("defaultTest", text));
                     Value::Null
@@ -270,12 +270,12 @@ fn read_files(
     reference: &str,
     report: &mut ImportReport,
 ) -> Result<Vec<RawTest>, ImportError> {
-    let name = files::referenced(reference).unwrap_or(reference);
+    let name = files::file_name(reference).unwrap_or(reference);
     if files::is_code(name) {
         report.drop(code().of_sample(path, reference));
         return Ok(Vec::new());
     }
-    if reference.contains("://") && files::referenced(reference).is_none() {
+    if reference.contains("://") && files::file_name(reference).is_none() {
         let refusal = Refusal::new("lies elsewhere, and an import opens no connection").instead("the file, downloaded");
         report.drop(refusal.of_sample(path, reference));
         return Ok(Vec::new());
@@ -322,7 +322,7 @@ pub(super) fn read_scenarios(
     let scenarios = match value {
         Value::String(name) => {
             let mut all = Vec::new();
-            for file in files::matching(source, from, files::referenced(name).unwrap_or(name))? {
+            for file in files::matching(source, from, files::file_name(name).unwrap_or(name))? {
                 match source.yaml(&file)? {
                     Value::Array(scenarios) => all.extend(scenarios),
                     scenario => all.push(scenario),
@@ -347,14 +347,14 @@ pub(super) fn read_scenarios(
             if own.is_empty() { vec![RawTest { path: path.clone(), test: Map::new(), asserts: None }] } else { own };
         let description = scenario.get("description");
         for config in &configs {
-            tests.extend(own.iter().map(|test| merged(config, test, description, report)));
+            tests.extend(own.iter().map(|test| scenario_test(config, test, description, report)));
         }
     }
     Ok(tests)
 }
 
 /// A test of a scenario, on top of one of its settings.
-fn merged(config: &RawTest, test: &RawTest, description: Option<&Value>, report: &mut ImportReport) -> RawTest {
+fn scenario_test(config: &RawTest, test: &RawTest, description: Option<&Value>, report: &mut ImportReport) -> RawTest {
     let mut whole = config.test.clone();
     if let Some(description) = description {
         whole.entry("description").or_insert_with(|| description.clone());
@@ -443,7 +443,7 @@ impl Case {
         };
         let mut values = Vec::new();
         for value in listed {
-            let Some(name) = value.as_str().and_then(files::referenced) else {
+            let Some(name) = value.as_str().and_then(files::file_name) else {
                 values.push(value.clone());
                 continue;
             };

@@ -192,7 +192,7 @@ impl Row {
         if let Some((prefix, kind)) = CODE.iter().find(|(prefix, _)| cell.starts_with(prefix)) {
             return spec(kind, json!(cell[prefix.len()..].trim()));
         }
-        if let Some(name) = files::referenced(cell).filter(|name| files::is_code(name)) {
+        if let Some(name) = files::file_name(cell).filter(|name| files::is_code(name)) {
             let kind = if files::ending(name) == "py" { "python" } else { "javascript" };
             return spec(kind, json!(cell));
         }

@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 use super::cases::{Case, Defaults};
 use super::providers::Provider;
 use super::settings::Settings;
-use super::variants::{OtherVariants, OutputForm, Variant, only};
+use super::variants::{Limits, OtherVariants, OutputForm, Variant};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::promptfoo::asserts::{Checks, HasInput, Questions, RowVars, Shown};
+use crate::promptfoo::asserts::{Checks, HasInput, Questions, RowVars, Shown, Tools};
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::rows::{RowWriter, SAMPLES, Summary};
 use crate::promptfoo::values::text_of;
 use crate::promptfoo::{models, nunjucks};
-use crate::report::Shape;
+use crate::report::{ImportReport, Shape};
 use crate::source::Source;
 
 /// Column of a row that has its output already.
@@ -53,6 +53,7 @@ impl DatasetImport<'_> {
             env,
             output: self.form.path.clone(),
             shape: Shape::Live,
+            tools: if draft.suite.tools.is_empty() { Tools::None } else { Tools::Offered },
             questions: Questions::default(),
         };
         // Asserts of all tests are scorers of the suite, unless a test does without them or weighs them with its own.
@@ -66,7 +67,7 @@ impl DatasetImport<'_> {
         let mut writer = RowWriter::new(draft.rows(SAMPLES)?);
         for case in self.cases {
             let asserts = case.all_asserts(&of_rows);
-            let only = self.only(case);
+            let only = self.only(case, &mut draft.report);
             for vars in case.rows(self.source, self.from, &checks.env, &mut draft.report)? {
                 let mut row = writer.row(&vars, case.metadata.get("id").map(text_of));
                 self.fill(case, &vars, &checks.env).into_iter().for_each(|(column, value)| row.set(&column, value));
@@ -92,19 +93,24 @@ impl DatasetImport<'_> {
         Ok(())
     }
 
-    /// The cells that a test is limited to.
-    fn only(&self, case: &Case) -> Option<Value> {
-        match &case.output {
-            Some(_) => {
-                let is_mixed = self.cases.iter().any(|case| case.output.is_none());
-                is_mixed.then(|| json!({"variants": [RECORDED]}))
-            }
-            None => {
-                let has_outputs = self.cases.iter().any(|case| case.output.is_some());
-                let others = if has_outputs { OtherVariants::Some } else { OtherVariants::None };
-                only(case, self.variants, self.providers, others)
-            }
+    /// The cells that a test is limited to. Names of nothing limit nothing: they may mean what was dropped.
+    fn only(&self, case: &Case, report: &mut ImportReport) -> Option<Value> {
+        if case.output.is_some() {
+            let is_mixed = self.cases.iter().any(|case| case.output.is_none());
+            return is_mixed.then(|| json!({"variants": [RECORDED]}));
         }
+        let mut limits = Limits { prompts: case.prompts.as_deref(), providers: case.providers.as_deref() };
+        let refusal = || Refusal::new("names nothing that is carried over, so the test is not limited");
+        if limits.prompts.is_some_and(|wanted| !self.variants.iter().any(|variant| variant.is_of_prompt(wanted))) {
+            report.drop(refusal().of_sample(&format!("{}.prompts", case.path), "prompts"));
+            limits.prompts = None;
+        }
+        if limits.providers.is_some_and(|wanted| !self.providers.iter().any(|provider| provider.is_among(wanted))) {
+            report.drop(refusal().of_sample(&format!("{}.providers", case.path), "providers"));
+            limits.providers = None;
+        }
+        let has_outputs = self.cases.iter().any(|case| case.output.is_some());
+        limits.only(self.variants, self.providers, if has_outputs { OtherVariants::Some } else { OtherVariants::None })
     }
 
     /// Columns of a row beside its variables: empty texts for those that prompts read and the row lacks, the texts around

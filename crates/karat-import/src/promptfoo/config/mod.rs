@@ -1,7 +1,7 @@
 //! A config as a live suite (IO-02): prompts become variants, providers models, tests rows.
 //!
 //! - `prompts`, `providers` with the services of `http`, and `cases` with the tables of `csv_tests` read the parts of a
-//!   config; `settings` keeps the environment and secrets, `raw_test` is a test as it stands in a file.
+//!   config; `tools` are those of its models, `settings` keeps the environment and secrets, `raw_test` is a test as it stands in a file.
 //! - `variants` and `dataset` make the parts of the suite.
 //!
 //! Read this file, then `dataset`.
@@ -16,6 +16,7 @@ mod raw_test;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod variants;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use self::prompts::{Prompt, PromptReader};
 use self::providers::{Provider, ProviderReader};
 use self::raw_test::RawTest;
 use self::settings::Settings;
+use self::tools::read_tools;
 use self::variants::{Affixes, OutputForm, variants, write_models, write_variants};
 use super::files;
 use super::refusal::Refusal;
@@ -39,18 +41,8 @@ use crate::report::ImportReport;
 use crate::source::Source;
 
 /// Keys that are read.
-const KEYS: [&str; 10] = [
-    "description",
-    "prompts",
-    "providers",
-    "targets",
-    "defaultTest",
-    "tests",
-    "scenarios",
-    "env",
-    "evaluateOptions",
-    "judge",
-];
+const KEYS: [&str; 9] =
+    ["description", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios", "env", "evaluateOptions"];
 
 /// Keys without an effect on results.
 const IGNORED: [&str; 7] =
@@ -76,7 +68,8 @@ impl ConfigImport<'_> {
         let cases = self.cases(&defaults, &mut draft.report)?;
         let variants = variants(&prompts, &providers);
         let parsed = defaults.option("transform").and_then(Value::as_str).and_then(cases::parsed_path);
-        let form = OutputForm::of(&providers, parsed);
+        draft.suite.tools = read_tools(self.source, &self.from, &providers, &mut draft.report)?;
+        let form = OutputForm::of(&providers, &draft.suite.tools, parsed);
         draft.suite.name = files::suite_name(self.source);
         draft.suite.about =
             part("description").as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();

@@ -24,12 +24,12 @@ pub(super) struct Prompt {
     pub id: String,
     /// Names by which tests and providers mean it.
     names: Vec<String>,
-    pub body: Body,
+    pub body: PromptBody,
 }
 
 /// The content of a prompt, as templates of a suite.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Body {
+pub(super) enum PromptBody {
     Text(String),
     /// Messages as a suite writes them.
     Chat(Vec<Value>),
@@ -49,15 +49,15 @@ impl Prompt {
     /// The action of a step: a file where the text is long, which is then written with `write`.
     pub fn to_action(&self, write: impl FnOnce(&str, &str) -> Result<(), ImportError>) -> Result<Value, ImportError> {
         let messages = match &self.body {
-            Body::Text(text) if text.chars().count() <= INLINE && text.lines().count() <= 3 => {
+            PromptBody::Text(text) if text.chars().count() <= INLINE && text.lines().count() <= 3 => {
                 return Ok(json!({"text": text}));
             }
-            Body::Text(text) => {
+            PromptBody::Text(text) => {
                 let path = format!("prompts/{}.md", self.id);
                 write(&path, &format!("{text}\n"))?;
                 return Ok(json!(path));
             }
-            Body::Chat(messages) => messages,
+            PromptBody::Chat(messages) => messages,
         };
         let content = |at: usize, role: &str| {
             let message = messages.get(at).filter(|message| message.get("role") == Some(&json!(role)))?;
@@ -73,8 +73,8 @@ impl Prompt {
     /// The text that a provider such as `echo` gets: of a chat its JSON.
     pub fn to_text(&self) -> String {
         match &self.body {
-            Body::Text(text) => text.clone(),
-            Body::Chat(messages) => serde_json::to_string_pretty(messages).unwrap_or_default(),
+            PromptBody::Text(text) => text.clone(),
+            PromptBody::Chat(messages) => serde_json::to_string_pretty(messages).unwrap_or_default(),
         }
     }
 }
@@ -168,7 +168,7 @@ impl PromptReader<'_> {
         report: &mut ImportReport,
     ) -> Result<Vec<Raw>, ImportError> {
         let label = label.map(str::to_owned);
-        let name = files::referenced(text).or_else(|| Some(text).filter(|text| is_file_name(text)));
+        let name = files::file_name(text).or_else(|| Some(text).filter(|text| is_file_name(text)));
         let Some(name) = name else {
             if text.starts_with("exec:") || text.starts_with("package:") {
                 report.drop(code().of_all(path, text));
@@ -216,7 +216,7 @@ impl PromptReader<'_> {
         Ok(prompts)
     }
 
-    fn body(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<Body, String> {
+    fn body(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<PromptBody, String> {
         let Some(messages) = chat_messages(&raw.text) else {
             if raw.text.starts_with('[') && raw.text.contains("\"role\"") {
                 report.note(
@@ -224,10 +224,10 @@ impl PromptReader<'_> {
                     "a chat that is JSON only after its variables are filled in is sent as one message",
                 );
             }
-            return self.reads.translate(&raw.text).map(Body::Text);
+            return self.reads.translate(&raw.text).map(PromptBody::Text);
         };
         let messages = messages.iter().map(|message| self.message(message));
-        messages.collect::<Result<_, _>>().map(Body::Chat)
+        messages.collect::<Result<_, _>>().map(PromptBody::Chat)
     }
 
     fn message(&mut self, message: &Value) -> Result<Value, String> {
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn prompts_are_meant_by_name() {
         let names = vec!["plain".to_owned(), "answers: short".to_owned()];
-        let prompt = Prompt { id: "plain".to_owned(), names, body: Body::Text(String::new()) };
+        let prompt = Prompt { id: "plain".to_owned(), names, body: PromptBody::Text(String::new()) };
         for (wanted, expected) in [("plain", true), ("pl*", true), ("answers", true), ("pla", false), ("short", false)]
         {
             assert_eq!(prompt.is_among(&[wanted.to_owned()]), expected, "{wanted}");

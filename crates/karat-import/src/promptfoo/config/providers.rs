@@ -34,11 +34,14 @@ const PARAMETERS: [(&str, &str); 14] = [
 /// A provider of a config.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Provider {
+    pub path: String,
     /// Names by which tests mean it.
     pub names: Vec<String>,
     pub target: Target,
     /// The prompts that it gets; all without it.
     pub prompts: Option<Vec<String>>,
+    /// The tools that it offers to the model.
+    pub tools: Option<Value>,
 }
 
 /// The recipient of a prompt.
@@ -78,7 +81,7 @@ impl ProviderReader<'_> {
         report: &mut ImportReport,
     ) -> Result<Vec<Provider>, ImportError> {
         match item {
-            Value::String(id) => match files::referenced(id) {
+            Value::String(id) => match files::file_name(id) {
                 Some(name) if !files::is_code(name) => {
                     let content = read_file(name)?;
                     let items = match &content {
@@ -87,7 +90,7 @@ impl ProviderReader<'_> {
                     };
                     let mut providers = Vec::new();
                     for item in
-                        items.iter().filter(|item| !item.as_str().is_some_and(|id| files::referenced(id).is_some()))
+                        items.iter().filter(|item| item.as_str().is_none_or(|id| files::file_name(id).is_none()))
                     {
                         providers.extend(self.read_item(path, item, read_file, report)?);
                     }
@@ -141,7 +144,8 @@ impl ProviderReader<'_> {
         match target {
             Ok(target) => {
                 let names = [raw.label, Some(raw.id)].into_iter().flatten().map(str::to_owned).collect();
-                vec![Provider { names, target, prompts }]
+                let tools = raw.config.get("tools").filter(|_| matches!(target, Target::Model { .. })).cloned();
+                vec![Provider { path: raw.path.clone(), names, target, prompts, tools }]
             }
             Err(refusal) => {
                 report.drop(refusal.of_all(&raw.path, raw.id));
@@ -194,9 +198,10 @@ impl ProviderReader<'_> {
                     entry.insert("with".to_owned(), json!({"headers": headers}));
                 }
                 ("inputCost" | "outputCost" | "cost", _) => {}
-                ("tools" | "functions" | "tool_choice" | "function_call", _) => {
+                ("tools", _) => {}
+                ("functions" | "tool_choice" | "function_call", _) => {
                     let refusal =
-                        Refusal::new("offers tools to one model").instead("`tools` of the suite and of the prompt");
+                        Refusal::new("belongs to the prompt here").instead("`tools` and `tool_choice` of the prompt");
                     report.drop(refusal.of_all(&format!("{path}.{key}"), key));
                 }
                 _ => {

@@ -63,7 +63,8 @@ impl Settings {
         let mut params = Map::new();
         for name in &self.reads.env {
             let default = known.get(name).cloned().unwrap_or_else(|| {
-                let text = format!("prompts read it as a parameter, which is empty: set it with `-p {name}=\"${name}\"`");
+                let text =
+                    format!("prompts read it as a parameter, which is empty: set it with `-p {name}=\"${name}\"`");
                 report.note(format!("env.{name}"), text);
                 json!("")
             });

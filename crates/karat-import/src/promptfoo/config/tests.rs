@@ -96,6 +96,7 @@ fn prompts_become_variants() {
         "file://turns.yaml",
         "file://table.csv",
         "file://each.jsonl",
+        "file://folder",
         "file://prompt.py:create",
         "exec:./make.sh",
         "{{ q.trim() }}",
@@ -110,6 +111,7 @@ fn prompts_become_variants() {
             ("long.md", &long),
             ("turns.yaml", turns),
             ("table.csv", "prompt,label\n\"a {{ q }}, b\",from table\nunlabelled,\n"),
+            ("folder/a.txt", "from a folder"),
             ("each.jsonl", "[{\"role\": \"user\", \"content\": \"line\"}]\n"),
         ],
     );
@@ -131,16 +133,17 @@ fn prompts_become_variants() {
         ("from-table", json!({"text": "a {{ sample.q }}, b"})),
         ("prompt-8", json!({"text": "unlabelled"})),
         ("prompt-9", json!({"text": "line"})),
+        ("prompt-10", json!({"text": "from a folder"})),
         ("chat#2", json!({"text": "x"})),
     ] {
         assert_eq!(variants[id][0]["prompt"], prompt, "{id}");
     }
     assert_eq!(imported.text("prompts/A-long-one.md"), long);
     let dropped = [
-        ("file://prompt.py:create", "prompts[7]", 0),
-        ("exec:./make.sh", "prompts[8]", 0),
-        ("config", "prompts[10].config", 0),
-        ("prompt", "prompts[9]", 0),
+        ("file://prompt.py:create", "prompts[8]", 0),
+        ("exec:./make.sh", "prompts[9]", 0),
+        ("config", "prompts[11].config", 0),
+        ("prompt", "prompts[10]", 0),
     ];
     assert_eq!(imported.dropped(), dropped);
     // The variable of the image is one that no row has.
@@ -182,11 +185,52 @@ fn providers_become_models() {
     ]);
     assert_eq!(models, expected);
     let dropped: Vec<&str> = imported.report.dropped.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(dropped, [
-        "targets[3].config.apiVersion", "targets[6]", "targets[7]", "targets[8].transform", "targets[8].config.tools"
-    ]);
+    assert_eq!(
+        dropped,
+        ["targets[3].config.apiVersion", "targets[6]", "targets[7]", "targets[8].transform", "targets[8].config.tools"]
+    );
     assert!(!imported.text("karat.yaml").contains("sk-literal"));
     assert_eq!(imported.notes().len(), 2, "{:?}", imported.notes());
+}
+
+/// IO-02, IO-03: tools that all models get are tools of the suite, and asserts about calls are metrics.
+#[test]
+fn tools_are_offered_by_prompts() {
+    let tools = json!([{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]);
+    let asserts = json!([
+        {"type": "is-valid-openai-tools-call"},
+        {"type": "tool-call-f1", "value": ["search", "open"], "threshold": 0.5},
+        {"type": "contains", "value": "x"},
+    ]);
+    let provider = |config: Value| json!({"id": "openai:gpt-5", "config": config});
+    let suite = |providers: Value| {
+        config(
+            json!({"prompts": ["{{ q }}"], "providers": providers, "tests": [{"vars": {"q": "a"}, "assert": asserts}]}),
+            &[("tools.json", &tools.to_string())],
+        )
+    };
+    let imported = suite(json!([provider(json!({"tools": "file://tools.json"}))]));
+    assert_eq!(imported.suite()["tools"], json!({"search": {"input": {"type": "object"}}}));
+    let prompt = json!({"text": "{{ sample.q }}", "tools": ["search"]});
+    assert_eq!(imported.suite()["variants"]["prompt-1"][0]["prompt"], prompt);
+    let f1 = json!({"arguments": "ignore", "part": "f1"});
+    let checks = json!([
+        {"metric": "valid_calls", "min": 1},
+        {"metric": "tool_calls", "value": [{"name": "search"}, {"name": "open"}], "with": f1, "min": 0.5},
+        {"metric": "contains", "value": "x", "output": "text"},
+    ]);
+    assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"], checks);
+    assert_eq!((imported.report.counts.dropped, imported.report.counts.approximate), (0, 2));
+    // A suite offers the same tools to all of its models.
+    let mixed = suite(json!([provider(json!({"tools": tools})), "openai:gpt-5-mini"]));
+    assert_eq!(
+        mixed.dropped(),
+        [
+            ("tools", "providers[0].config.tools", 0),
+            ("is-valid-openai-tools-call", "tests[0].assert[0]", 1),
+            ("tool-call-f1", "tests[0].assert[1]", 1),
+        ]
+    );
 }
 
 /// IO-02: services are steps, and all outputs then have their text at one place.
@@ -217,7 +261,10 @@ fn services_become_steps() {
     assert_eq!(imported.suite()["models"], Value::Null);
     let checks = json!([{"metric": "contains", "value": "a", "output": "text"}, {"metric": "latency", "max": 9}]);
     assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"], checks);
-    assert_eq!(imported.dropped(), [("transformResponse", "providers[1].config.transformResponse", 0), ("http", "providers[2]", 0)]);
+    assert_eq!(
+        imported.dropped(),
+        [("transformResponse", "providers[1].config.transformResponse", 0), ("http", "providers[2]", 0)]
+    );
 }
 
 /// IO-02: lists of texts are a matrix, files are read, variables that name variables are filled in.
@@ -255,7 +302,8 @@ fn defaults_and_scenarios_make_rows() {
         &[],
     );
     let rows = imported.rows("data/samples.jsonl");
-    let texts: Vec<String> = rows.iter().map(|row| format!("{}{}", row["q"].as_str().unwrap(), row["tone"].as_str().unwrap())).collect();
+    let texts: Vec<String> =
+        rows.iter().map(|row| format!("{}{}", row["q"].as_str().unwrap(), row["tone"].as_str().unwrap())).collect();
     assert_eq!(texts, ["1!", "2.", "2?", "3.", "3!"]);
     assert_eq!(rows[0]["assert"][0]["min"], 1);
     assert_eq!(rows[2]["assert"][0]["min"], 0.5);
@@ -270,7 +318,7 @@ fn tests_are_limited_to_prompts_and_providers() {
         json!({
             "prompts": [{"raw": "a {{ q }}", "label": "one"}, {"raw": "b {{ q }}", "label": "two"}],
             "providers": ["openai:gpt-5", {"id": "openai:gpt-5-mini", "label": "small", "prompts": ["two"]}],
-            "tests": [{"vars": {"q": "1"}, "prompts": ["one"]}, {"vars": {"q": "2"}, "providers": ["small"]}, {"vars": {"q": "3"}}],
+            "tests": [{"vars": {"q": "1"}, "prompts": ["one"]}, {"vars": {"q": "2"}, "providers": ["small"]}, {"vars": {"q": "3"}, "prompts": ["gone"]}],
         }),
         &[],
     );
@@ -282,6 +330,7 @@ fn tests_are_limited_to_prompts_and_providers() {
     assert_eq!(variants["one"][0]["requires"], json!({"models": ["openai:gpt-5"]}));
     assert_eq!(variants["two"][0]["requires"], Value::Null);
     assert_eq!(imported.report.counts.systems, 3);
+    assert_eq!(imported.dropped(), [("prompts", "tests[2].prompts", 1)]);
 }
 
 /// IO-02: outputs in tests are recorded, texts around prompts are columns, `JSON.parse` is `parse`.
@@ -300,7 +349,8 @@ fn options_of_tests_are_carried_over() {
     );
     let suite = imported.suite();
     assert_eq!(suite["variants"]["recorded"], json!([{"recorded": {"column": "_output"}}]));
-    let step = json!({"prompt": {"text": "{{ sample._prefix }}{{ sample.q }}{{ sample._suffix }}"}, "parse": {"as": "json"}});
+    let step =
+        json!({"prompt": {"text": "{{ sample._prefix }}{{ sample.q }}{{ sample._suffix }}"}, "parse": {"as": "json"}});
     assert_eq!(suite["variants"]["prompt-1"], json!([step]));
     assert_eq!(suite["run"], json!({"trials": 2, "max_concurrency": 3, "timeout": "1500ms"}));
     let rows = imported.rows("data/samples.jsonl");
@@ -329,7 +379,10 @@ fn tests_come_from_files() {
         json!(["file://t.csv", "t.jsonl", "file://t/*.yaml", {"path": "file://t.py"}, "https://example.com/t.csv", "t.xlsx"]),
         &[
             ("t.csv", csv),
-            ("t.jsonl", "{\"vars\": {\"q\": \"l1\"}}\n\n{\"vars\": {\"q\": \"l2\"}, \"assert\": [{\"type\": \"human\"}]}\n"),
+            (
+                "t.jsonl",
+                "{\"vars\": {\"q\": \"l1\"}}\n\n{\"vars\": {\"q\": \"l2\"}, \"assert\": [{\"type\": \"human\"}]}\n",
+            ),
             ("t/a.yaml", "- vars: {q: y}\n"),
             ("t.xlsx", ""),
         ],
@@ -343,23 +396,30 @@ fn tests_come_from_files() {
     ]);
     assert_eq!(rows[0]["assert"], json!([{"metric": "checks", "with": {"of": of}, "min": 0.5}]));
     assert_eq!(rows[0]["metadata"], json!({"k": "v", "l": ["a,b", "c"], "unchecked": ["llm-rubric"]}));
-    assert_eq!((&rows[0]["_prefix"], &rows[0]["_suffix"], &rows[0]["_output"]), (&json!("<"), &json!(">"), &json!("out")));
+    assert_eq!(
+        (&rows[0]["_prefix"], &rows[0]["_suffix"], &rows[0]["_output"]),
+        (&json!("<"), &json!(">"), &json!("out"))
+    );
     assert_eq!(rows[1]["_similar"], "y");
     assert_eq!(imported.suite()["scorers"]["similar"]["min"], 0.9);
-    let paths: Vec<(&str, Option<usize>)> = imported.report.dropped.iter().map(|it| (it.path.as_str(), it.line)).collect();
-    assert_eq!(paths, [
-        ("t.csv:1.__new", None),
-        ("tests[3]", None),
-        ("tests[4]", None),
-        ("tests[5]", None),
-        ("t.csv:1.__expected", None),
-        ("t.csv:2.__expected", Some(4)),
-        ("t.jsonl:3.assert[0]", None),
-    ]);
-    assert_eq!(imported.notes(), [
-        "an empty cell, an error in promptfoo, sets no threshold",
-        "`abc` is no number, so there is no threshold",
-    ]);
+    let paths: Vec<(&str, Option<usize>)> =
+        imported.report.dropped.iter().map(|it| (it.path.as_str(), it.line)).collect();
+    assert_eq!(
+        paths,
+        [
+            ("t.csv:1.__new", None),
+            ("tests[3]", None),
+            ("tests[4]", None),
+            ("tests[5]", None),
+            ("t.csv:1.__expected", None),
+            ("t.csv:2.__expected", Some(4)),
+            ("t.jsonl:3.assert[0]", None),
+        ]
+    );
+    assert_eq!(
+        imported.notes(),
+        ["an empty cell, an error in promptfoo, sets no threshold", "`abc` is no number, so there is no threshold",]
+    );
 }
 
 /// IO-01: what is no config is refused with its place and a hint.
@@ -375,7 +435,12 @@ fn other_files_are_refused() {
         ("config.json", &deep, "recursion limit", None),
         ("config.yaml", "- a\n", "holds no map", None),
         ("config.yaml", "model: x\n", "has none of the keys", Some("promptfooconfig.yaml")),
-        ("config.yaml", "prompts: ['file://../../../../../etc/passwd']", "outside of its folder", Some("only those below")),
+        (
+            "config.yaml",
+            "prompts: ['file://../../../../../etc/passwd']",
+            "outside of its folder",
+            Some("only those below"),
+        ),
         ("config.yaml", "prompts: ['file:///etc/passwd']", "outside of its folder", None),
         ("config.yaml", "prompts: [a]\ntests: none.csv", "cannot be read", None),
         ("config.yaml", "prompts: [a]\ntests: 'file://*.csv'", "but there is none", Some("check the pattern")),
@@ -406,7 +471,15 @@ fn too_many_rows_are_refused() {
 /// IO-01: whatever a config holds, an import ends with a suite or an error.
 #[test]
 fn no_config_is_a_panic() {
-    let odd = [json!(null), json!(7), json!("x"), json!([]), json!({}), json!([null, 7, [[]], {"a": null}]), json!({"id": 7})];
+    let odd = [
+        json!(null),
+        json!(7),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!([null, 7, [[]], {"a": null}]),
+        json!({"id": 7}),
+    ];
     let keys = ["prompts", "providers", "tests", "defaultTest", "scenarios", "env", "evaluateOptions", "description"];
     for key in keys {
         for value in &odd {

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cases::Case;
-use super::prompts::{Body, Prompt};
+use super::prompts::{Prompt, PromptBody};
 use super::providers::{self, Provider, Target};
 use crate::draft::Draft;
 use crate::error::ImportError;
@@ -17,6 +16,13 @@ pub(super) struct Variant<'p> {
     service: Option<usize>,
 }
 
+impl Variant<'_> {
+    /// Returns true if these names of prompts mean its prompt.
+    pub fn is_of_prompt(&self, wanted: &[String]) -> bool {
+        self.prompt.is_among(wanted)
+    }
+}
+
 /// The form of outputs, which differs where services are asked or transforms parse.
 pub(super) struct OutputForm {
     /// Path of the text that is scored; the whole output without it.
@@ -26,9 +32,11 @@ pub(super) struct OutputForm {
 }
 
 impl OutputForm {
-    pub fn of(providers: &[Provider], parsed: Option<String>) -> Self {
+    pub fn of(providers: &[Provider], tools: &Map<String, Value>, parsed: Option<String>) -> Self {
         let asks_service = providers.iter().any(|provider| matches!(provider.target, Target::Service { .. }));
         match parsed {
+            // An output that may call tools is an object.
+            _ if !tools.is_empty() => Self { path: Some("text".to_owned()), parse: None },
             // Answers of services are objects, so the replies of models become such, too.
             _ if asks_service => {
                 Self { path: Some("text".to_owned()), parse: Some(json!({"as": "text", "into": "text"})) }
@@ -74,35 +82,39 @@ pub(super) enum OtherVariants {
     Some,
 }
 
-/// The cells that a test is limited to; nothing where it has all.
-pub(super) fn only(
-    case: &Case,
-    variants: &[Variant<'_>],
-    providers: &[Provider],
-    others: OtherVariants,
-) -> Option<Value> {
-    let wants = |provider: &Provider| case.providers.as_ref().is_none_or(|wanted| provider.is_among(wanted));
-    let models = || providers.iter().filter(|provider| matches!(provider.target, Target::Model { .. }));
-    let wanted: Vec<&str> = models().filter(|provider| wants(provider)).map(Provider::id).collect();
-    let is_wanted = |variant: &&Variant<'_>| {
-        let by_prompt = case.prompts.as_ref().is_none_or(|wanted| variant.prompt.is_among(wanted));
-        by_prompt
-            && match variant.service {
-                Some(at) => providers.get(at).is_some_and(wants),
-                None => !wanted.is_empty() || models().next().is_none(),
-            }
-    };
-    let chosen: Vec<&str> = variants.iter().filter(is_wanted).map(|variant| variant.id.as_str()).collect();
-    let mut only = Map::new();
-    if chosen.len() < variants.len() || others == OtherVariants::Some {
-        only.insert("variants".to_owned(), json!(chosen));
-    }
-    if !wanted.is_empty() && wanted.len() < models().count() {
-        only.insert("models".to_owned(), json!(wanted));
-    }
-    (!only.is_empty()).then_some(Value::Object(only))
+/// The prompts and providers that a test is limited to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits<'a> {
+    pub prompts: Option<&'a [String]>,
+    pub providers: Option<&'a [String]>,
 }
 
+impl Limits<'_> {
+    /// `only` of a row; nothing where it has all cells.
+    pub fn only(self, variants: &[Variant<'_>], providers: &[Provider], others: OtherVariants) -> Option<Value> {
+        let wants = |provider: &Provider| self.providers.is_none_or(|wanted| provider.is_among(wanted));
+        let models = || providers.iter().filter(|provider| matches!(provider.target, Target::Model { .. }));
+        let wanted: Vec<&str> = models().filter(|provider| wants(provider)).map(Provider::id).collect();
+        let is_wanted = |variant: &&Variant<'_>| {
+            let by_provider = match variant.service {
+                Some(at) => providers.get(at).is_some_and(wants),
+                None => !wanted.is_empty() || models().next().is_none(),
+            };
+            by_provider && self.prompts.is_none_or(|wanted| variant.is_of_prompt(wanted))
+        };
+        let chosen: Vec<&str> = variants.iter().filter(is_wanted).map(|variant| variant.id.as_str()).collect();
+        let mut only = Map::new();
+        if chosen.len() < variants.len() || others == OtherVariants::Some {
+            only.insert("variants".to_owned(), json!(chosen));
+        }
+        if !wanted.is_empty() && wanted.len() < models().count() {
+            only.insert("models".to_owned(), json!(wanted));
+        }
+        (!only.is_empty()).then_some(Value::Object(only))
+    }
+}
+
+/// Fills the suite's models.
 pub(super) fn write_models(providers: &[Provider], variants: &[Variant<'_>], draft: &mut Draft<'_>) {
     let models = providers.iter().filter_map(|provider| match &provider.target {
         Target::Model { entry, .. } => Some(entry.clone()),
@@ -121,7 +133,7 @@ pub(super) fn write_models(providers: &[Provider], variants: &[Variant<'_>], dra
 
 /// `echo` replies to a chat with its JSON.
 fn echo_chats(draft: &mut Draft<'_>, variants: &[Variant<'_>]) {
-    if !variants.iter().any(|variant| matches!(variant.prompt.body, Body::Chat(_))) {
+    if !variants.iter().any(|variant| matches!(variant.prompt.body, PromptBody::Chat(_))) {
         return;
     }
     let is_echo = |model: &&mut Value| model.get("provider") == Some(&json!("scripted"));
@@ -133,6 +145,10 @@ fn echo_chats(draft: &mut Draft<'_>, variants: &[Variant<'_>]) {
     }
 }
 
+/// Fills the suite's variants, and writes files of prompts.
+///
+/// # Errors
+/// A config without any prompt that can be carried over, or a file that cannot be written.
 pub(super) fn write_variants(
     variants: &[Variant<'_>],
     providers: &[Provider],
@@ -163,6 +179,7 @@ pub(super) fn write_variants(
                 Value::Object(step)
             }
         };
+        let step = with_tools(step, &draft.suite.tools);
         draft.suite.variants.insert(variant.id.clone(), json!([step]));
     }
     if draft.suite.variants.is_empty() {
@@ -172,15 +189,32 @@ pub(super) fn write_variants(
     Ok(())
 }
 
+/// The step with its prompt offering the suite's tools.
+fn with_tools(mut step: Value, tools: &Map<String, Value>) -> Value {
+    if tools.is_empty() {
+        return step;
+    }
+    let prompt = match step.get_mut("prompt") {
+        Some(Value::String(file)) => json!({"file": file}),
+        Some(prompt) => prompt.take(),
+        None => return step,
+    };
+    if let Value::Object(mut prompt) = prompt {
+        prompt.insert("tools".to_owned(), tools.keys().cloned().collect());
+        step["prompt"] = Value::Object(prompt);
+    }
+    step
+}
+
 /// The prompt with the texts around it.
 fn with_affixes(prompt: &Prompt, affixes: Affixes, draft: &mut Draft<'_>) -> Prompt {
     let mut prompt = prompt.clone();
     match (&mut prompt.body, affixes) {
         (_, Affixes::None) => {}
-        (Body::Text(text), Affixes::Columns) => {
+        (PromptBody::Text(text), Affixes::Columns) => {
             *text = format!("{{{{ sample._prefix }}}}{text}{{{{ sample._suffix }}}}")
         }
-        (Body::Chat(_), Affixes::Columns) => {
+        (PromptBody::Chat(_), Affixes::Columns) => {
             let refusal = Refusal::new("stands around the JSON of a chat").instead("a part of the message's text");
             draft.report.drop(refusal.of_all("tests[*].options", "prefix and suffix"));
         }

@@ -26,7 +26,7 @@ pub(super) struct Head {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    results: Option<Body>,
+    results: Option<ResultsBody>,
     #[serde(default)]
     config: Option<Config>,
     #[serde(default)]
@@ -34,7 +34,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct ResultsBody {
     #[serde(default)]
     version: Option<u64>,
     #[serde(default)]

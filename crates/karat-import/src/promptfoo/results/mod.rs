@@ -17,7 +17,7 @@ use self::file::{Head, read_head, read_lines, read_results};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::names::{Names, valid_id};
-use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars};
+use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars, Tools};
 use crate::promptfoo::files;
 use crate::promptfoo::nunjucks::column_name;
 use crate::promptfoo::rows::{ColumnRoles, fill_in, with_metadata};
@@ -100,6 +100,7 @@ impl<'a> Results<'a> {
             env: Map::new(),
             output: None,
             shape: Shape::Recorded,
+            tools: Tools::None,
             questions: Questions::default(),
         };
         let mut results = Self {
@@ -222,7 +223,8 @@ impl<'a> Results<'a> {
                 continue;
             }
             let score = component.get("score").and_then(number_of);
-            let reason = component.get("reason").and_then(Value::as_str).filter(|reason| *reason != PASSED).map(str::to_owned);
+            let reason =
+                component.get("reason").and_then(Value::as_str).filter(|reason| *reason != PASSED).map(str::to_owned);
             match others.iter_mut().find(|(known, ..)| known == name) {
                 Some((_, scores, _)) => scores.extend(score),
                 None => others.push((name.to_owned(), score.into_iter().collect(), reason)),

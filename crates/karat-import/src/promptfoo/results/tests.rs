@@ -115,7 +115,12 @@ fn only_errors_of_calls_are_errors() {
 fn verdicts_of_judges_are_given() {
     let component = |kind: &str, score: f64| json!({"pass": score > 0.0, "score": score, "reason": "because", "assertion": {"type": kind, "value": "x"}});
     let asserts = json!([{"type": "llm-rubric", "value": "x"}, {"type": "python", "value": "x"}, {"type": "contains", "value": "b"}]);
-    let components = json!([component("llm-rubric", 0.75), component("python", 1.0), component("python", 0.0), component("contains", 1.0)]);
+    let components = json!([
+        component("llm-rubric", 0.75),
+        component("python", 1.0),
+        component("python", 0.0),
+        component("contains", 1.0)
+    ]);
     let imported = imported(
         json!([{"raw": "x", "label": "mine: p.txt: x", "provider": "echo"}]),
         json!([{
@@ -151,7 +156,11 @@ fn lines_of_results_are_taken() {
 /// IO-04, IO-01: other versions and broken files are refused with their place and a hint.
 #[test]
 fn other_results_are_refused() {
-    let deep = format!("{{\"results\": {{\"version\": 3, \"prompts\": [], \"results\": [{}{}]}}}}", "[".repeat(200), "]".repeat(200));
+    let deep = format!(
+        "{{\"results\": {{\"version\": 3, \"prompts\": [], \"results\": [{}{}]}}}}",
+        "[".repeat(200),
+        "]".repeat(200)
+    );
     for (name, text, problem) in [
         ("r.json", r#"{"results": {"version": 2, "results": [], "table": {}}}"#, "in version 2 of the format"),
         ("r.json", r#"{"results": {"table": {"head": {}}}}"#, "in version 1 of the format"),

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::scorer::registry::METRICS;
-use crate::scorer::{CellView, RowJoin, Scorer, build};
+use crate::scorer::{CellView, RowJoin, Scorer, build, find_metric};
 
 /// The keys of a check.
 #[derive(Deserialize, JsonSchema)]
@@ -92,7 +91,7 @@ impl Check {
         if !(self.weight >= 0.0 && self.weight.is_finite()) {
             return Err(format!("`weight` is {}, but must be at least 0", self.weight));
         }
-        let registered = METRICS.iter().find(|known| known.name == self.metric);
+        let registered = find_metric(&self.metric);
         if registered.is_some_and(|known| known.is_outside || known.embeds) {
             return Err(format!(
                 "`{}` calls a service, a program or a model, which a list of checks cannot: make it a scorer of the suite",

@@ -46,7 +46,8 @@ impl Options for Given {
 }
 
 impl Metric for GivenMetric {
-    /// The score as it stands in the file; *unscored* where the file has no row, or the row no score.
+    /// The score as it stands in the file; *unscored* where the file has no row, or the score is null: the tool failed to
+    /// give it. A row without the member was not scored by this name at all: the score does not apply to it.
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let Some(rows) = given.cell.joined else {
             return Score::unscored("this score stands in a file, and no files are read here");
@@ -56,7 +57,8 @@ impl Metric for GivenMetric {
             Err(why) => return Score::unscored(why),
         };
         let score = match self.path.first(&row) {
-            None | Some(Value::Null) => return Score::unscored(format!("the row has no score at `{}`", self.path)),
+            None => return Score::NotApplicable { na: format!("the row has nothing at `{}`", self.path).into() },
+            Some(Value::Null) => return Score::unscored(format!("the score at `{}` is null", self.path)),
             Some(Value::Bool(passed)) => Score::verdict(*passed),
             Some(other) => match other.as_f64() {
                 Some(number) => Score::value(number),

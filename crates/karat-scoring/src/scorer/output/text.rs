@@ -98,8 +98,8 @@ pub(crate) struct Contains {
     all: Vec<String>,
     /// At least one of these must be there, in place of the reference.
     any: Vec<String>,
-    /// How many phrases of the reference must be there.
-    need: Need,
+    /// The number of phrases of the reference that must be there.
+    need: NeededPhrases,
     /// A phrase that holds the whole output is there, too.
     either: bool,
     /// Case, ASCII punctuation, the articles a, an, the and white space do not count, as in SQuAD's exact match.
@@ -108,7 +108,7 @@ pub(crate) struct Contains {
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Need {
+enum NeededPhrases {
     /// Every one.
     #[default]
     All,
@@ -148,8 +148,8 @@ impl Metric for Phrases {
             return Score::unscored("a phrase is empty, and every text contains that");
         }
         let (alternatives, reference) = match need {
-            Need::Any => (reference, Vec::new()),
-            Need::All => (Vec::new(), reference),
+            NeededPhrases::Any => (reference, Vec::new()),
+            NeededPhrases::All => (Vec::new(), reference),
         };
         let wanted: Vec<Cow<'_, str>> =
             reference.into_iter().chain(all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();

@@ -175,7 +175,8 @@ fn given_of(scorer: Value, row: Value) -> Score {
     build(&spec(scorer)).unwrap().score(&cell).remove(0)
 }
 
-/// IO-01: another tool's score is taken as it stands; null, an absent value and an absent row are unscored.
+/// IO-01: another tool's score is taken as it stands; null and an absent row are unscored, an absent member is not
+/// applicable.
 #[test]
 fn a_given_score_stands_in_the_row() {
     let given = |row: Value| {
@@ -186,9 +187,10 @@ fn a_given_score_stands_in_the_row() {
     assert_eq!(given(json!({"scores": {"tone": 7}, "why": "calm"})), Score::value_because(7.0, "calm"));
     assert_eq!(given(json!({"scores": {"tone": true}})), Score::verdict(true));
     assert_eq!(given(json!({"scores": {"tone": false}})).number(), Some(0.0));
-    for absent in [json!({"scores": {"tone": null}}), json!({"scores": {}}), json!({})] {
-        assert_eq!(reason(&given(absent.clone())), "the row has no score at `$.scores.tone`", "{absent}");
-        assert!(given(absent).is_unscored());
+    let null = given(json!({"scores": {"tone": null}}));
+    assert!(null.is_unscored() && reason(&null) == "the score at `$.scores.tone` is null", "{null:?}");
+    for absent in [json!({"scores": {}}), json!({})] {
+        assert!(matches!(given(absent.clone()), Score::NotApplicable { .. }), "{absent}");
     }
     let text = given(json!({"scores": {"tone": "good"}}));
     assert!(text.is_unscored() && reason(&text).contains("\"good\", not a number"), "{text:?}");

@@ -2,8 +2,10 @@
 //!
 //! - here: checks of the whole dataset, which count rows or distinct values within groups
 //! - `row_schema.rs`: the JSON Schema of a row
+//! - `only.rs`: the systems that a row is for
 //! - `row_checks.rs`: the checks that rows hold for themselves (role `assert`)
 
+pub(crate) mod only;
 pub(crate) mod row_checks;
 pub(crate) mod row_schema;
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use karat_columnar::ClassLabels;
 use karat_types::FilePath;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::dir::Dir;
 use self::raw::{RowPlace, SourceRow};
@@ -114,12 +114,12 @@ impl DatasetSource {
 /// # Errors
 /// The file cannot be read, or has a row that is no object.
 pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, Value>>, DatasetError> {
-    let ending = path.rsplit_once('.').and_then(|(_, ending)| Format::from_name(&ending.to_lowercase()));
+    let ending = Format::extension(path).and_then(|ending| Format::from_name(&ending));
     let format = match ending {
         Some(Format::Jsonl) | None if begins_as_list(files, path) => Format::Json,
         ending => ending.unwrap_or(Format::Jsonl),
     };
-    let rows = one_file(files, &FilePath::literal(path), format).map(|row| match row?.value {
+    let rows = one_file(files, &FilePath::literal(path), format, &ClassLabels::default()).map(|row| match row?.value {
         Value::Object(columns) => Ok(columns),
         _ => Ok(Map::new()),
     });

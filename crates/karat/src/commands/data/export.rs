@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::{AtomicFile, ExportedFiles, Format, Outputs, count_noun};
+use karat_app::{AtomicFile, ExportedFiles, Format, Outputs, SpanContent, count_noun};
 use karat_types::Exit;
 
 use crate::args::{ExportArgs, ExportFormatArg};
@@ -17,6 +17,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         ExportFormatArg::Parquet => {
             return print_files(context, &context.app.export_parquet(&args.run, folder(args)?)?);
         }
+        ExportFormatArg::Otel => return otel(context, args),
         ExportFormatArg::Inspect => {
             return print_files(context, &context.app.export_inspect(&args.run, folder(args)?)?);
         }
@@ -25,12 +26,9 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         context.printer.stream(|out| context.app.export(&args.run, format, Outputs::default(), false, out))?;
         return Ok(Exit::Pass);
     }
-    let unwritable = |error: std::io::Error| {
-        Failure::Message(format!("writing {}: {error}. Name another file with `-o`", args.output))
-    };
-    let mut out = AtomicFile::create(Path::new(&args.output)).map_err(unwritable)?;
+    let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
     context.app.export(&args.run, format, Outputs::default(), false, &mut out)?;
-    out.finish().map_err(unwritable)?;
+    out.finish().map_err(|error| unwritable(args, &error))?;
     Ok(Exit::Pass)
 }
 
@@ -48,4 +46,26 @@ fn print_files(context: &CommandContext<'_>, exported: &ExportedFiles) -> Result
         context.printer.data(&file.display().to_string())?;
     }
     Ok(Exit::Pass)
+}
+
+/// Writes a run as OpenTelemetry, or sends it to a receiver.
+fn otel(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
+    let content = if args.content { SpanContent::Included } else { SpanContent::LeftOut };
+    let is_address = ["http://", "https://"].iter().any(|scheme| args.output.starts_with(scheme));
+    let scores = if is_address {
+        context.app.send_otel(&args.run, content, &args.output)?
+    } else if args.output == "-" {
+        context.printer.stream(|out| context.app.export_otel(&args.run, content, out))?
+    } else {
+        let mut file = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
+        let scores = context.app.export_otel(&args.run, content, &mut file)?;
+        file.finish().map_err(|error| unwritable(args, &error))?;
+        scores
+    };
+    context.printer.say(&count_noun(scores, "score"));
+    Ok(Exit::Pass)
+}
+
+fn unwritable(args: &ExportArgs, error: &std::io::Error) -> Failure {
+    Failure::Message(format!("writing {}: {error}. Name another file with `-o`", args.output))
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use karat_app::{ImportKind, count_noun};
+use karat_app::{ImportKind, TraceRows, count_noun};
 use karat_types::Exit;
 
-use crate::args::{ImportArgs, ImportKindArg};
+use crate::args::{ImportArgs, ImportKindArg, TraceRowsArg};
 use crate::commands::CommandContext;
 use crate::commands::data::recorded::{run_id, run_recorded, suite_folder};
 use crate::commands::data::suite_import;
@@ -15,16 +15,21 @@ use crate::failure::Failure;
 const LISTED: usize = 10;
 
 pub fn import(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
-    match args.kind {
-        ImportKindArg::Promptfoo => suite_import::import(context, ImportKind::Promptfoo, args),
-        ImportKindArg::OpenaiEvals => suite_import::import(context, ImportKind::OpenaiEvals, args),
-        ImportKindArg::Inspect => suite_import::import(context, ImportKind::Inspect, args),
-        ImportKindArg::LmEval => suite_import::import(context, ImportKind::LmEval, args),
-        ImportKindArg::Ragas => suite_import::import(context, ImportKind::Ragas, args),
-        ImportKindArg::Deepeval => suite_import::import(context, ImportKind::Deepeval, args),
-        ImportKindArg::SpanSnapshot => span_snapshot(context, args),
-        ImportKindArg::ManualBaseline => manual_baseline(context, args),
-    }
+    let kind = match args.kind {
+        ImportKindArg::Promptfoo => ImportKind::Promptfoo,
+        ImportKindArg::OpenaiEvals => ImportKind::OpenaiEvals,
+        ImportKindArg::Inspect => ImportKind::Inspect,
+        ImportKindArg::LmEval => ImportKind::LmEval,
+        ImportKindArg::Ragas => ImportKind::Ragas,
+        ImportKindArg::Deepeval => ImportKind::Deepeval,
+        ImportKindArg::Traces => ImportKind::Traces(match args.per {
+            TraceRowsArg::Call => TraceRows::Calls,
+            TraceRowsArg::Trace => TraceRows::Traces,
+        }),
+        ImportKindArg::SpanSnapshot => return span_snapshot(context, args),
+        ImportKindArg::ManualBaseline => return manual_baseline(context, args),
+    };
+    suite_import::import(context, kind, args)
 }
 
 /// Creates the suite and runs it: all of its answers are recorded, so the run costs nothing.

@@ -96,8 +96,8 @@ pub const EXECUTED: [&str; 7] = [
     "docs/guides/coming-from-promptfoo.md",
     "docs/guides/daily-documents.md",
     "docs/guides/reports.md",
-    "docs/guides/from-inspect.md",
-    "docs/guides/from-openai-evals.md",
+    "docs/guides/coming-from-inspect.md",
+    "docs/guides/coming-from-openai-evals.md",
 ];
 
 /// PE-36: a code block that no test runs or checks is marked `no-run`.

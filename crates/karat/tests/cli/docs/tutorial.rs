@@ -43,7 +43,7 @@ fn the_guide_to_reports_works() {
 fn the_guide_from_inspect_works() {
     let place = Place::new();
     copy_fixture("inspect/capitals-zstd.eval", &place, "capitals.eval");
-    session::run(&Page::read("docs/guides/from-inspect.md"), &place);
+    session::run(&Page::read("docs/guides/coming-from-inspect.md"), &place);
 }
 
 /// IO-05, PE-36: the guide's commands work on an export, on results of the dashboard and on an eval alone.
@@ -53,7 +53,7 @@ fn the_guide_from_openai_evals_works() {
     copy_fixture("openai-hosted/eval_support.json", &place, "eval_support.json");
     copy_fixture("openai-hosted/output-items-dashboard.jsonl", &place, "results.jsonl");
     copy_fixture("openai-hosted/eval-object.json", &place, "eval-object.json");
-    session::run(&Page::read("docs/guides/from-openai-evals.md"), &place);
+    session::run(&Page::read("docs/guides/coming-from-openai-evals.md"), &place);
 }
 
 fn copy_fixture(fixture: &str, place: &Place, name: &str) {

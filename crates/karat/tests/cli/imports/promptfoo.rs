@@ -21,9 +21,8 @@ fn verdicts(place: &Place, run: &str) -> HashMap<(String, String), Option<f64>> 
     let cells: Vec<Value> = serde_json::from_str(&shown).unwrap();
     let name = |cell: &Value, key: &str| cell[key].as_str().unwrap_or_default().to_owned();
     let is_run = |cell: &&Value| cell["status"] == "ok";
-    let verdict = |cell: &Value| {
-        ((name(cell, "sample"), name(cell, "variant")), cell["scores"]["assert"]["value"].as_f64())
-    };
+    let verdict =
+        |cell: &Value| ((name(cell, "sample"), name(cell, "variant")), cell["scores"]["assert"]["value"].as_f64());
     cells.iter().filter(is_run).map(verdict).collect()
 }
 
@@ -61,7 +60,9 @@ fn runs_agree_with_the_results_of_promptfoo() {
         for (sample, prompt, success) in results {
             for (run, variants) in runs.iter().zip([&live, &recorded]) {
                 let variant = variants[prompt];
-                let verdict = run.get(&(sample.clone(), variant.to_owned())).unwrap_or_else(|| panic!("{name} {sample} {variant}"));
+                let verdict = run
+                    .get(&(sample.clone(), variant.to_owned()))
+                    .unwrap_or_else(|| panic!("{name} {sample} {variant}"));
                 // A test without asserts passes.
                 assert_eq!(verdict.unwrap_or(1.0) > 0.5, success, "{name}: sample {sample}, variant {variant}");
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use karat_types::{ModelSpec, SystemFilter, names_variant};
 use serde_json::Value;
 
-use super::DatasetError;
-use super::source::raw::RowPlace;
+use crate::dataset::DatasetError;
+use crate::dataset::source::raw::RowPlace;
 use crate::diagnostics::nearest::suggestion;
 
 /// The key, and the keys of its value.
@@ -26,7 +26,7 @@ pub(crate) struct KnownSystems {
 ///
 /// # Errors
 /// The value is no map of the two lists.
-pub(super) fn take(row: &mut Value, at: &RowPlace) -> Result<Option<Arc<SystemFilter>>, DatasetError> {
+pub(in crate::dataset) fn take(row: &mut Value, at: &RowPlace) -> Result<Option<Arc<SystemFilter>>, DatasetError> {
     let Some(columns) = row.as_object_mut() else { return Ok(None) };
     if columns.get(ONLY).is_none_or(|value| !(value.is_object() || value.is_array())) {
         return Ok(None);

@@ -1,0 +1,196 @@
+//! A trace as Langfuse exports it: its observations and scores.
+
+use karat_traces::{Context, Metadata, Row, Usage};
+use serde_json::{Value, json};
+
+use super::{FileRows, TraceRows, TracedRow};
+
+/// Adds the rows of a trace: one a generation, or one of the whole.
+pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
+    let id = text(trace, "id").unwrap_or_default();
+    let observations = trace.get("observations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is_type = |observation: &&Value, wanted: &str| {
+        text(observation, "type").is_some_and(|kind| kind.eq_ignore_ascii_case(wanted))
+    };
+    let mut generations: Vec<&Value> = observations.iter().filter(|it| is_type(it, "generation")).collect();
+    generations.sort_by_key(|it| text(it, "startTime"));
+    out.others += observations.len() - generations.len();
+    let retrievals = observations.iter().filter(|it| is_type(it, "retriever"));
+    let contexts: Vec<Context> = retrievals.flat_map(|it| contexts(it.get("output"))).collect();
+    let first = out.rows.len();
+    match per {
+        TraceRows::Traces => match trace_row(trace, &id, &generations) {
+            Ok(row) => out.rows.push(traced(row, &contexts)),
+            Err(why) => out.rejected.push((id.clone(), why.to_owned())),
+        },
+        TraceRows::Calls => {
+            for generation in generations {
+                match generation_row(trace, &id, generation) {
+                    Ok(row) => out.rows.push(traced(row, &contexts)),
+                    Err(why) => {
+                        let span = text(generation, "id").unwrap_or_default();
+                        out.rejected.push((format!("{id}/{span}"), why.to_owned()));
+                    }
+                }
+            }
+        }
+    }
+    let rows = out.rows.get_mut(first..).unwrap_or_default();
+    for score in trace.get("scores").and_then(Value::as_array).into_iter().flatten() {
+        add_score(score, rows);
+    }
+}
+
+fn traced(mut row: Row, contexts: &[Context]) -> TracedRow {
+    row.contexts = contexts.to_vec();
+    TracedRow { row, scores: Vec::new(), reasons: Vec::new() }
+}
+
+/// Gives a score to the observation that it names; one of the whole trace to its last call.
+fn add_score(score: &Value, rows: &mut [TracedRow]) {
+    let (Some(name), Some(value)) = (text(score, "name"), score.get("value")) else { return };
+    let named = text(score, "observationId");
+    let named = named.and_then(|named| rows.iter().position(|traced| traced.row.span_id == named));
+    let Some(place) = rows.get_mut(named.unwrap_or(rows.len().saturating_sub(1))) else { return };
+    // Categories are no numbers: their names stand in `stringValue`.
+    let is_number = value.is_number() || value.is_boolean();
+    place.scores.push((name.clone(), if is_number { value.clone() } else { Value::Null }));
+    let said = text(score, "comment").or_else(|| text(score, "stringValue"));
+    place.reasons.extend(said.map(|said| (name, said)));
+}
+
+fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'static str> {
+    let span = text(generation, "id").ok_or("an observation has no `id`")?;
+    let input = present(generation, "input").ok_or("the observation has no `input`")?;
+    let error = error_of(generation);
+    let output = match (present(generation, "output"), &error) {
+        (Some(output), _) => output.clone(),
+        (None, Some(_)) => Value::Null,
+        (None, None) => return Err("the observation has no `output`"),
+    };
+    let usage = usage(generation);
+    let row = row(trace, id, &span, generation, usage, error)?;
+    let messages = input.as_array().filter(|list| list.iter().all(|it| it.get("role").is_some()));
+    let (input, messages) = match messages {
+        Some(list) => (last_user_text(list).unwrap_or_else(|| input.clone()), list.clone()),
+        None => (input.clone(), Vec::new()),
+    };
+    Ok(Row { input, output: reply_text(output), messages, ..row })
+}
+
+fn trace_row(trace: &Value, id: &str, generations: &[&Value]) -> Result<Row, &'static str> {
+    let first = generations.first().and_then(|it| present(it, "input"));
+    let last = generations.last().and_then(|it| present(it, "output"));
+    let input = present(trace, "input").or(first).ok_or("the trace has no `input`")?.clone();
+    let output = present(trace, "output").or(last).ok_or("the trace has no `output`")?.clone();
+    let sum = |usage: Usage, more: Usage| Usage {
+        input_tokens: usage.input_tokens.map_or(more.input_tokens, |own| Some(own + more.input_tokens.unwrap_or(0))),
+        output_tokens: usage
+            .output_tokens
+            .map_or(more.output_tokens, |own| Some(own + more.output_tokens.unwrap_or(0))),
+        cached_tokens: usage
+            .cached_tokens
+            .map_or(more.cached_tokens, |own| Some(own + more.cached_tokens.unwrap_or(0))),
+        cost_usd: usage.cost_usd.map_or(more.cost_usd, |own| Some(own + more.cost_usd.unwrap_or(0.0))),
+    };
+    let usage = generations.iter().map(|it| usage(it)).fold(Usage::default(), sum);
+    let row = row(trace, id, id, trace, usage, None)?;
+    Ok(Row { id: id.to_owned(), input, output: reply_text(output), ..row })
+}
+
+/// The facts of a row; input and output are the caller's.
+fn row(
+    trace: &Value,
+    id: &str,
+    span: &str,
+    from: &Value,
+    usage: Usage,
+    error: Option<String>,
+) -> Result<Row, &'static str> {
+    if id.is_empty() {
+        return Err("the trace has no `id`");
+    }
+    let time = ["startTime", "timestamp"].iter().find_map(|key| text(from, key)).or_else(|| text(trace, "timestamp"));
+    let time = time.ok_or("there is no time: neither `startTime` nor `timestamp`")?;
+    let moment = |key: &str| text(from, key)?.parse::<jiff::Timestamp>().ok();
+    let elapsed =
+        moment("endTime").zip(moment("startTime")).map(|(end, start)| end.as_microsecond() - start.as_microsecond());
+    let tags = trace.get("tags").and_then(Value::as_array).into_iter().flatten();
+    Ok(Row {
+        id: format!("{id}/{span}"),
+        trace_id: id.to_owned(),
+        span_id: span.to_owned(),
+        time,
+        input: Value::Null,
+        output: Value::Null,
+        messages: Vec::new(),
+        contexts: Vec::new(),
+        metadata: Metadata {
+            model: text(from, "model"),
+            provider: None,
+            service: None,
+            conversation: text(trace, "sessionId"),
+            operation: None,
+            error,
+            user: text(trace, "userId"),
+            tags: tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
+            more: trace.get("metadata").filter(|more| more.as_object().is_some_and(|it| !it.is_empty())).cloned(),
+        },
+        usage,
+        latency_ms: elapsed.filter(|micros| *micros >= 0).map(|micros| micros as f64 / 1000.0),
+        p: 1.0,
+    })
+}
+
+fn usage(generation: &Value) -> Usage {
+    let details = generation.get("usageDetails").or_else(|| generation.get("usage"));
+    let tokens = |names: &[&str]| names.iter().find_map(|name| details?.get(name)?.as_u64());
+    let cost = generation.pointer("/costDetails/total").or_else(|| generation.get("calculatedTotalCost"));
+    Usage {
+        input_tokens: tokens(&["input", "promptTokens", "prompt_tokens", "input_tokens"]),
+        output_tokens: tokens(&["output", "completionTokens", "completion_tokens", "output_tokens"]),
+        cached_tokens: tokens(&["input_cached_tokens", "cache_read_input_tokens"]),
+        cost_usd: cost.and_then(Value::as_f64),
+    }
+}
+
+/// The reason of an observation that failed.
+fn error_of(observation: &Value) -> Option<String> {
+    let failed = text(observation, "level").is_some_and(|level| level.eq_ignore_ascii_case("error"));
+    failed.then(|| text(observation, "statusMessage").unwrap_or_else(|| "error".to_owned()))
+}
+
+/// The text of a reply that is a lone message; anything else as it is.
+fn reply_text(output: Value) -> Value {
+    let message = output.get("role").and(output.get("content"));
+    match message {
+        Some(Value::String(text)) if output.get("tool_calls").is_none_or(Value::is_null) => json!(text),
+        _ => output,
+    }
+}
+
+fn last_user_text(messages: &[Value]) -> Option<Value> {
+    let users = messages.iter().rev().filter(|message| message["role"] == "user");
+    users.filter_map(|message| message.get("content")).find(|content| content.is_string()).cloned()
+}
+
+fn contexts(output: Option<&Value>) -> Vec<Context> {
+    let list = output.and_then(|output| output.get("documents").unwrap_or(output).as_array());
+    let read = |document: &Value| Context {
+        id: text(document, "id"),
+        content: document
+            .as_str()
+            .map(str::to_owned)
+            .or_else(|| ["content", "text", "page_content", "pageContent"].iter().find_map(|key| text(document, key))),
+        score: document.get("score").and_then(Value::as_f64),
+    };
+    list.into_iter().flatten().map(read).collect()
+}
+
+fn present<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    value.get(key).filter(|value| !value.is_null())
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
