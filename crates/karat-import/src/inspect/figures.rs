@@ -19,8 +19,8 @@ const REDUCERS: [&str; 3] = [MEAN, "median", "max"];
 /// The default of both.
 pub(super) const MEAN: &str = "mean";
 
-/// Scorers whose figures come out the same here.
-const EQUAL: [&str; 2] = ["includes", "exact"];
+/// The scorer whose figures come out the same here; the others are approximate.
+const EQUAL: &str = "includes";
 
 /// Adds the scorers that have an equal in Karat: they score the recorded outputs again, beside the given scores.
 pub(super) fn add_scorers<'a>(headers: impl Iterator<Item = &'a Header>, draft: &mut Draft<'_>) {
@@ -97,7 +97,7 @@ pub(super) fn add(
         // A score of several keys is named by key, and one of the others by its scorer.
         let names = [format!("{scorer}.{name}"), name.to_owned(), scorer.to_owned()];
         let Some(given) = names.iter().find_map(|name| recording.scorer_id(name)) else { continue };
-        let own = Some(base_name(scorer)).filter(|own| EQUAL.contains(own) && draft.suite.scorers.contains_key(*own));
+        let own = Some(base_name(scorer)).filter(|own| *own == EQUAL && draft.suite.scorers.contains_key(*own));
         for (metric, figure) in score.get("metrics").and_then(Value::as_object).into_iter().flatten() {
             let value = figure.get("value").and_then(Value::as_f64);
             let Some(value) = value.filter(|_| MEANS.contains(&base_name(metric))) else { continue };
