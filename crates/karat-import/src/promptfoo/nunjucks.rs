@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 /// Columns of a row that are no variables.
 const RESERVED: [&str; 4] = ["id", "assert", "metadata", "only"];
 
+/// The variable with the earlier prompts and outputs of a conversation.
+const CONVERSATION: &str = "_conversation";
+
 const KEYWORDS: [&str; 14] =
     ["and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "loop"];
 
@@ -47,6 +50,9 @@ pub(super) fn translate(source: &str) -> Result<Translated, String> {
     let mut translator = Translator::default();
     translator.template(source)?;
     let Translator { out, reads, env, .. } = translator;
+    if reads.contains(CONVERSATION) {
+        return Err("it reads the earlier tests of a conversation, and rows are independent".to_owned());
+    }
     Template::compile(&out).map_err(|error| format!("as a template of a suite it is wrong: {error}"))?;
     Ok(Translated { text: out, reads, env })
 }
@@ -370,6 +376,7 @@ mod tests {
             ("{{ x | nl2br }}", "nl2br"),
             ("{{ x", "has no end"),
             ("{% if x %}", "wrong"),
+            ("{% for turn in _conversation %}{{ turn.output }}{% endfor %}", "earlier tests"),
         ] {
             let refused = translate(source).unwrap_err();
             assert!(refused.contains(why), "{source}: {refused}");

@@ -341,6 +341,11 @@ impl Checks<'_> {
             return match item {
                 Ok(Some(item)) => {
                     self.list_difference(assert, kind, &item, report);
+                    if kind == "word-count" {
+                        let text = "promptfoo counts runs of non-space; here a word holds a letter or digit, and text \
+                                    without spaces is cut into words";
+                        report.note(assert.path.clone(), text);
+                    }
                     Ok(Outcome::Item(self.complete(item, &given)))
                 }
                 Ok(None) => Ok(Outcome::Holds),
