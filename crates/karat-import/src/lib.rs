@@ -4,7 +4,7 @@
 //!   `traces` calls that applications reported.
 //! - `recorded` makes a suite of outputs and scores.
 //! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
-//! - `report` counts, and lists what is not carried over; `names` makes ids valid and unique; `escape` keeps the marks of
+//! - `report` counts, and lists what is not carried over; `text` makes ids valid, and keeps the marks of
 //!   templates in texts of the source.
 //!
 //! An importer never runs code of a source and never copies it. It writes into an empty folder of the caller, who throws
@@ -12,23 +12,21 @@
 
 mod draft;
 mod error;
-mod escape;
 mod inspect;
 mod lm_eval;
-mod names;
 mod openai;
 mod promptfoo;
 mod recorded;
 mod report;
 mod source;
 mod testsets;
+mod text;
 mod traces;
 
 use std::path::Path;
 
 pub use crate::error::ImportError;
 pub use crate::report::{Approximate, Counts, Dropped, Figure, ImportReport, Shape, SourceFile, Tool};
-
 pub use crate::traces::TraceRows;
 
 use crate::draft::Draft;

@@ -92,9 +92,8 @@ fn tables_have_the_figures_of_the_report() {
     let figures = figures(&app, "out");
     assert!(figures.len() >= 8, "{figures:?}");
     for ((system, metric), figure) in figures {
-        let of_system = |row: &&Value| {
-            format!("{}/{}", row["model"].as_str().unwrap(), row["variant"].as_str().unwrap()) == system
-        };
+        let of_system =
+            |row: &&Value| format!("{}/{}", row["model"].as_str().unwrap(), row["variant"].as_str().unwrap()) == system;
         let scores = cells.iter().filter(of_system).filter_map(|row| row[format!("score.{metric}")].as_f64());
         // Trials first, samples then: all samples have as many trials.
         let scores: Vec<f64> = scores.collect();
@@ -107,21 +106,32 @@ fn tables_have_the_figures_of_the_report() {
         assert!(row["output"].is_null() && row["score.hit"].is_null() && row["error_code"] == "parse", "{row}");
     }
     let first = &cells[0];
-    assert_eq!((&first["suite"], &first["meta"]["topic"], &first["trial"]), (&json!("out.side"), &json!("0"), &json!(0)));
+    assert_eq!(
+        (&first["suite"], &first["meta"]["topic"], &first["trial"]),
+        (&json!("out.side"), &json!("0"), &json!(0))
+    );
     assert!(first["pass"].is_null() || first["pass"].is_boolean());
     assert!(cells.iter().any(|row| row["reference"].is_null()) && cells.iter().all(|row| row["input"].is_string()));
     let states: BTreeSet<&str> = metrics.iter().map(|row| row["state"].as_str().unwrap()).collect();
     assert_eq!(states, BTreeSet::from(["na", "scored"]));
     assert!(metrics.iter().all(|row| (row["state"] == "scored") == row["value"].is_number()));
-    assert!(judgments.iter().all(|row| row["judge"] == "strict" && row["choice"] == "good" && row["call_ids"][0].is_string()));
+    assert!(judgments.iter().all(|row| row["judge"] == "strict"
+        && row["choice"] == "good"
+        && row["dimension"] == "verdict"
+        && row["call_ids"][0].is_string()));
     let ids: BTreeSet<&str> = calls.iter().map(|row| row["call_id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), calls.len());
     let roles: BTreeSet<&str> = calls.iter().map(|row| row["role"].as_str().unwrap()).collect();
     assert_eq!(roles, BTreeSet::from(["judge", "model"]));
-    assert!(calls.iter().filter(|row| row["model"] == "terse").all(|row| row["cost_usd"].is_null() || row["cost_usd"] == 0.0));
+    assert!(
+        calls
+            .iter()
+            .filter(|row| row["model"] == "terse")
+            .all(|row| row["cost_usd"].is_null() || row["cost_usd"] == 0.0)
+    );
 }
 
-/// IO-11, IO-07: Inspect's logs of a run, read back, are a suite with the same scores; each system is a log.
+/// IO-11, IO-07, BY-12: Inspect's logs of a run, read back, are a suite with the same scores; each system is a log.
 #[test]
 fn logs_of_inspect_are_read_back_with_the_same_scores() {
     let folder = testkit::scratch().unwrap();
@@ -131,7 +141,10 @@ fn logs_of_inspect_are_read_back_with_the_same_scores() {
     let exported = app.export_inspect("out", &logs).unwrap();
     assert_eq!((exported.cells, exported.files.len()), (240, 4));
     let back = app.import_suite(ImportKind::Inspect, &logs, &folder.path().join("back")).unwrap();
-    assert_eq!((back.report.counts.outputs, back.report.counts.samples, back.report.counts.systems), (240, ROWS as u64, 4));
+    assert_eq!(
+        (back.report.counts.outputs, back.report.counts.samples, back.report.counts.systems),
+        (240, ROWS as u64, 4)
+    );
     run_suite(&app, &back.suite, "back");
     let check = app.check_figures(&back.report.figures, "back").unwrap();
     assert!(check.same >= 8 && check.differing.is_empty(), "{check:?}");
@@ -158,8 +171,8 @@ fn a_log_has_messages_scores_and_usage() {
     let sample = member("samples/s/1_epoch_2.json");
     assert_eq!(sample["messages"][0], json!({ "role": "system", "content": "Be short." }));
     assert_eq!((&sample["messages"][1]["role"], &sample["messages"][2]["content"]), (&json!("user"), &json!("w1")));
-    assert_eq!(sample["scores"]["tone.verdict"]["explanation"], "fine, =1+1");
-    assert_eq!(sample["scores"]["tone.verdict"]["metadata"]["judgments"][0]["judge"], "strict");
+    assert_eq!(sample["scores"]["tone"]["explanation"], "fine, =1+1");
+    assert_eq!(sample["scores"]["tone"]["metadata"]["judgments"][0]["judge"], "strict");
     assert_eq!((&sample["output"]["choices"][0]["stop_reason"], &sample["target"]), (&json!("stop"), &json!("w1")));
     let summaries = member("summaries.json");
     assert!(summaries.as_array().unwrap().iter().all(|summary| summary["completed"] == true));
@@ -220,7 +233,8 @@ fn known_spans_get_the_events() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/interop/otel/gen_ai-traces.json");
-    let imported = app.import_suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, &folder.path().join("t")).unwrap();
+    let imported =
+        app.import_suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, &folder.path().join("t")).unwrap();
     run_suite(&app, &imported.suite, "t");
     let mut lines = Vec::new();
     assert!(app.export_otel("t", SpanContent::LeftOut, &mut lines).unwrap() > 0);
@@ -256,7 +270,8 @@ fn receiver(statuses: Vec<u16>, requests: usize) -> (String, std::thread::JoinHa
             reader.read_exact(&mut body).unwrap();
             seen.push((path, String::from_utf8(body).unwrap()));
             let status = statuses.get(at).or(statuses.last()).copied().unwrap_or(200);
-            let answer = format!("HTTP/1.1 {status} X\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let answer =
+                format!("HTTP/1.1 {status} X\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             reader.get_mut().write_all(answer.as_bytes()).unwrap();
         }
         seen

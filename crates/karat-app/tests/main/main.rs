@@ -10,15 +10,13 @@
 
 mod annotate;
 mod clock;
-mod damage;
 mod exports;
 mod journal;
-mod kept_reports;
 mod opened;
 mod place;
 mod prices;
 mod ready_rubrics;
-mod reuse;
 mod schema;
 mod series;
 mod service;
+mod stored;

@@ -26,10 +26,10 @@ use serde_json::{Value, json};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::inspect::log::{Header, Log};
-use crate::names::valid_id;
 use crate::recorded::{Known, Recording};
 use crate::report::Dropped;
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let mut logs = open_logs(source, draft)?;
@@ -37,7 +37,7 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     "Inspect".clone_into(&mut draft.report.tool.name);
     draft.report.tool.version = logs.iter().find_map(|log| log.header().inspect_version());
     draft.suite.name = valid_id(&task, "inspect");
-    draft.suite.about = format!("Outputs of Inspect's task {}", crate::escape::literal(&task));
+    draft.suite.about = format!("Outputs of Inspect's task {}", crate::text::escape::literal(&task));
     figures::add_scorers(logs.iter().map(Log::header), draft);
     let reduction = figures::common_reduction(logs.iter().map(Log::header));
     let mut recording = Recording::open(draft)?;

@@ -21,10 +21,10 @@ use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::lm_eval::line::Line;
 use crate::lm_eval::results::{ResultsFile, Task};
-use crate::names::valid_id;
 use crate::recorded::{Known, NanAsNull, Output, Recording, Sample};
 use crate::report::{Approximate, Dropped, Figure};
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let all = results::read(source)?;

@@ -11,9 +11,9 @@ use super::rows::Columns;
 use super::{drop_entry, drop_unread, is_blank, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::valid_id;
 use crate::recorded::{Known, Recording, Sample};
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 /// Keys of a line that are read.
 const LINE: [&str; 7] = ["run_id", "data_source_idx", "item", "grades", "passes", "sample", "grader_samples"];
@@ -33,7 +33,8 @@ struct DashboardResults {
 
 pub(super) fn import(source: &Source, paths: &[PathBuf], draft: &mut Draft<'_>) -> Result<(), ImportError> {
     draft.suite.name = valid_id(&source.stem(), "eval");
-    draft.suite.about = format!("Results of OpenAI's evals dashboard, {}", crate::escape::literal(&source.name()));
+    draft.suite.about =
+        format!("Results of OpenAI's evals dashboard, {}", crate::text::escape::literal(&source.name()));
     let recording = Recording::open(draft)?;
     let mut results =
         DashboardResults { recording, runs: HashMap::new(), trials: HashMap::new(), columns: HashSet::new() };

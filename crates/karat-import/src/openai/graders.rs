@@ -8,8 +8,8 @@ use super::template::{Piece, pieces, translate};
 use super::{Lost, drop_unread, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::report::{Approximate, Shape};
+use crate::text::names::Names;
 
 /// A testing criterion within the suite.
 #[derive(Debug)]

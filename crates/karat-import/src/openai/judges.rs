@@ -8,9 +8,9 @@ use super::template::{Piece, pieces};
 use super::{Lost, list_at, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::escape::literal;
-use crate::names::valid_id;
 use crate::report::Approximate;
+use crate::text::escape::literal;
+use crate::text::names::valid_id;
 
 /// The name of the only dimension of a score.
 const SCORE: &str = "score";

@@ -13,8 +13,8 @@ use super::template::{Piece, pieces, translate};
 use super::{drop_entry, is_blank, text_at};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::report::Shape;
+use crate::text::names::Names;
 
 /// The model of an eval that names none.
 const ANY_MODEL: &str = "gpt-5-mini";

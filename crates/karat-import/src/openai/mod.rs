@@ -27,11 +27,11 @@ use serde_json::Value;
 
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::valid_id;
 use crate::openai::objects::Objects;
 use crate::openai::source_files::Files;
 use crate::report::Dropped;
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     "OpenAI Evals".clone_into(&mut draft.report.tool.name);
@@ -41,7 +41,7 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
     };
     let name = objects.name();
     draft.suite.name = valid_id(&name, "eval");
-    draft.suite.about = format!("OpenAI's eval {}", crate::escape::literal(&name));
+    draft.suite.about = format!("OpenAI's eval {}", crate::text::escape::literal(&name));
     report_unused(&objects, draft);
     let rows = rows::Rows::of(&objects);
     if objects.has_outputs() {

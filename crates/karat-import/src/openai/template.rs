@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::rows::Columns;
-use crate::escape::literal;
+use crate::text::escape::literal;
 
 /// A mark of a template and its content.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{\s*([^{}]*?)\s*\}\}").ok());

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ImportError;
-use crate::names::valid_id;
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 /// Endings of programs.
 const CODE: [&str; 11] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "go", "sh", "exe"];

@@ -9,8 +9,8 @@ use super::nunjucks::{self, column_name};
 use super::refusal::Refusal;
 use crate::draft::Rows;
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::report::ImportReport;
+use crate::text::names::Names;
 
 /// The dataset's file.
 pub(super) const SAMPLES: &str = "data/samples.jsonl";

@@ -8,8 +8,8 @@ use super::output::Output;
 use super::scores::{BY, OUTPUTS, ScoreNames, given_id};
 use crate::draft::{Draft, Rows};
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::report::Shape;
+use crate::text::names::Names;
 
 /// Columns that mean something to a suite.
 const RESERVED: [&str; 5] = ["id", "input", "reference", "assert", "only"];

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use karat_text::path::Path;
 use serde_json::{Value, json};
 
-use crate::names::Names;
+use crate::text::names::Names;
 
 /// Path of the outputs of a variant, as the steps and scorers of a suite name it.
 pub(super) const OUTPUTS: &str = "data/outputs/{{ variant }}.jsonl";

@@ -19,10 +19,10 @@ pub(crate) use ragas::import as import_ragas;
 
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::valid_id;
 use crate::recorded::{Output, Recording, Sample};
 use crate::report::{Dropped, Shape};
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 /// The variant of the file's outputs.
 const RECORDED: &str = "recorded";
@@ -42,7 +42,7 @@ struct TestCase {
 fn write_suite(cases: Vec<TestCase>, source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     draft.suite.name = valid_id(&source.stem(), "testset");
     let tool = &draft.report.tool.name;
-    draft.suite.about = format!("Test set of {tool}, {}", crate::escape::literal(&source.name()));
+    draft.suite.about = format!("Test set of {tool}, {}", crate::text::escape::literal(&source.name()));
     let has_outputs = cases.iter().any(|case| case.output.is_some());
     let has_messages = cases.iter().any(|case| matches!(case.sample.input, Some(Value::Array(_))));
     let mut recording = Recording::open(draft)?;

@@ -20,13 +20,13 @@ pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
     let first = out.rows.len();
     match per {
         TraceRows::Traces => match trace_row(trace, &id, &generations) {
-            Ok(row) => out.rows.push(traced(row, &contexts)),
+            Ok(row) => out.rows.push(add_contexts(row, &contexts)),
             Err(why) => out.rejected.push((id.clone(), why.to_owned())),
         },
         TraceRows::Calls => {
             for generation in generations {
                 match generation_row(trace, &id, generation) {
-                    Ok(row) => out.rows.push(traced(row, &contexts)),
+                    Ok(row) => out.rows.push(add_contexts(row, &contexts)),
                     Err(why) => {
                         let span = text(generation, "id").unwrap_or_default();
                         out.rejected.push((format!("{id}/{span}"), why.to_owned()));
@@ -41,7 +41,7 @@ pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
     }
 }
 
-fn traced(mut row: Row, contexts: &[Context]) -> TracedRow {
+fn add_contexts(mut row: Row, contexts: &[Context]) -> TracedRow {
     row.contexts = contexts.to_vec();
     TracedRow { row, scores: Vec::new(), reasons: Vec::new() }
 }

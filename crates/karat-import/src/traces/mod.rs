@@ -17,10 +17,10 @@ use serde_json::{Map, Value, json};
 
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::valid_id;
 use crate::recorded::{Output, Recording, Sample, TokenUse};
 use crate::report::Dropped;
 use crate::source::Source;
+use crate::text::names::valid_id;
 
 /// The variant of the reported outputs.
 const RECORDED: &str = "recorded";
@@ -43,7 +43,7 @@ struct TracedRow {
     reasons: Vec<(String, String)>,
 }
 
-/// What a file holds.
+/// Rows of a file, and spans that are none.
 #[derive(Debug, Default)]
 struct FileRows {
     rows: Vec<TracedRow>,
@@ -78,9 +78,11 @@ pub(crate) fn import(source: &Source, per: TraceRows, draft: &mut Draft<'_>) -> 
         draft.report.note(source.name(), format!("{} spans are no calls of models", file.others));
     }
     draft.suite.name = valid_id(&source.stem(), "traces");
-    draft.suite.about = format!("Calls that applications reported, {}", crate::escape::literal(&source.name()));
+    draft.suite.about = format!("Calls that applications reported, {}", crate::text::escape::literal(&source.name()));
     let has = |fact: fn(&Row) -> bool| file.rows.iter().any(|traced| fact(&traced.row));
-    for (metric, is_known) in [("latency", has(|row| row.latency_ms.is_some())), ("cost", has(|row| row.usage.cost_usd.is_some()))] {
+    for (metric, is_known) in
+        [("latency", has(|row| row.latency_ms.is_some())), ("cost", has(|row| row.usage.cost_usd.is_some()))]
+    {
         if is_known {
             draft.suite.scorers.insert(metric.to_owned(), json!({ "metric": metric }));
         }

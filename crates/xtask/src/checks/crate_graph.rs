@@ -13,10 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-stats", &[]),
     ("karat-text", &["karat-types"]),
     ("karat-traces", &[]),
-    (
-        "karat-suite",
-        &["karat-types", "karat-text", "karat-traces", "karat-schedule", "karat-alert", "karat-columnar"],
-    ),
+    ("karat-suite", &["karat-types", "karat-text", "karat-traces", "karat-schedule", "karat-alert", "karat-columnar"]),
     ("karat-quantity", &["karat-text"]),
     ("karat-scoring", &["karat-types", "karat-text", "karat-quantity"]),
     ("karat-providers", &["karat-types", "karat-text"]),

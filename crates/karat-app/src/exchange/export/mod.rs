@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use karat_store::StoredRun;
-use karat_types::{CellRow, RunRows, SampleRecord, SampleText};
+use karat_types::{CellRow, Dimension, RunRows, SampleRecord, SampleText, Scale, ScorerKind, ScorerSpec};
 
 use crate::AppError;
 
@@ -40,6 +40,22 @@ fn input_text(sample: &SampleRecord) -> Option<String> {
 
 fn reference_text(sample: &SampleRecord) -> Option<&str> {
     sample.texts.iter().find(|text| text.name == SampleText::REFERENCE).map(|text| text.text.as_str())
+}
+
+/// The dimension of a rubric that a metric is; the metric of a lone dimension has the scorer's name.
+fn dimension<'p>(scorer: &'p ScorerSpec, metric: &str) -> Option<&'p Dimension> {
+    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
+    let dimensions = &rubric.rubric.dimensions;
+    match (dimensions.as_slice(), metric.strip_prefix(scorer.id.as_str())) {
+        ([only], Some("")) => Some(only),
+        (_, rest) => dimensions.iter().find(|known| rest.and_then(|rest| rest.strip_prefix('.')) == Some(&known.name)),
+    }
+}
+
+/// The answer of a judge that chooses among named ones.
+fn choice<'p>(scorer: &'p ScorerSpec, metric: &str, score: f64) -> Option<&'p str> {
+    let Scale::Choices(choices) = &dimension(scorer, metric)?.scale else { return None };
+    choices.iter().find(|(_, worth)| worth.total_cmp(&score).is_eq()).map(|(name, _)| name.as_str())
 }
 
 /// Calls `each` for every cell of a run, in plan order, until it fails.

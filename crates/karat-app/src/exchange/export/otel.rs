@@ -6,10 +6,10 @@
 use std::io::Write;
 
 use karat_analysis::CellScores;
-use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Scale, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Score, Usage};
 use serde_json::{Value, json};
 
-use super::{for_each_cell, input_text};
+use super::{choice, for_each_cell, input_text};
 use crate::inspect::cells::JudgeWords;
 use crate::{App, AppError};
 
@@ -261,15 +261,6 @@ impl<'r> CellSpan<'r> {
             text("karat.variant", plan.system_variant(row.system)),
         ]
     }
-}
-
-/// The answer of a judge that chooses among named ones.
-pub(super) fn choice<'p>(scorer: &'p ScorerSpec, metric: &str, score: f64) -> Option<&'p str> {
-    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
-    let name = metric.strip_prefix(scorer.id.as_str()).and_then(|rest| rest.strip_prefix('.')).unwrap_or(metric);
-    let dimension = rubric.rubric.dimensions.iter().find(|known| known.name == name)?;
-    let Scale::Choices(choices) = &dimension.scale else { return None };
-    choices.iter().find(|(_, worth)| worth.total_cmp(&score).is_eq()).map(|(name, _)| name.as_str())
 }
 
 fn is_id(text: &str, digits: usize) -> bool {

@@ -39,7 +39,7 @@ impl App {
                     200..=299 => return Ok(()),
                     429 | 503 if attempt < ATTEMPTS => {
                         let wait = answer.retry_after_s.unwrap_or(1 << attempt.min(5)).min(LONGEST_WAIT);
-                        runtime.block_on(tokio::time::sleep(Duration::from_secs(wait)));
+                        runtime.block_on(async { tokio::time::sleep(Duration::from_secs(wait)).await });
                     }
                     status => return Err(refused(format!("it answered {status}")).into()),
                 }

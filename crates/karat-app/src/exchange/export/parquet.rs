@@ -12,8 +12,7 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::otel::choice;
-use super::{ExportedFiles, for_each_cell, input_text, reference_text};
+use super::{ExportedFiles, choice, dimension, for_each_cell, input_text, reference_text};
 use crate::error::FileError;
 use crate::{App, AppError, AtomicFile};
 
@@ -173,17 +172,19 @@ impl<'p> Tables<'p> {
         let judge = judge.or_else(|| judges.first().map(String::as_str));
         let calls: Vec<String> = judgment.calls.iter().map(ToString::to_string).collect();
         let line = |vote: u32, order: Option<&str>, metric: u16, score: Option<f64>| {
-            let dimension = self.plan.metrics.get(usize::from(metric)).map_or("", |metric| metric.name.as_str());
-            let dimension = dimension.strip_prefix(&format!("{}.", scorer.id)).unwrap_or(dimension);
+            let metric = self.plan.metrics.get(usize::from(metric)).map_or("", |metric| metric.name.as_str());
+            // Overall figures and breakdowns are no dimensions.
+            let within = || metric.strip_prefix(&format!("{}.", scorer.id)).unwrap_or(metric);
+            let name = dimension(scorer, metric).map_or_else(within, |dimension| dimension.name.as_str());
             let mut fields = self.identity(row);
             fields.extend([
                 scorer.id.as_str().into(),
                 judge.into(),
                 vote.into(),
                 order.into(),
-                dimension.into(),
+                name.into(),
                 score.into(),
-                score.and_then(|score| choice(scorer, dimension, score)).into(),
+                score.and_then(|score| choice(scorer, metric, score)).into(),
                 Some(judgment.reasoning.as_str()).filter(|text| !text.is_empty()).into(),
                 judgment.rung.as_deref().into(),
                 judgment.prompt_version.as_deref().into(),

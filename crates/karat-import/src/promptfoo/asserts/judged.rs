@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Given;
-use crate::names::{Names, valid_id};
 use crate::promptfoo::values::{number, text_of};
+use crate::text::names::{Names, valid_id};
 
 /// The model of promptfoo's comparisons of meaning where a config names none.
 const EMBEDDINGS: &str = "openai:text-embedding-3-large";
@@ -238,7 +238,7 @@ impl QuestionScorer {
             }
             None if is_task => {}
             None => {
-                show.insert(label.to_owned(), json!(crate::escape::literal(text)));
+                show.insert(label.to_owned(), json!(crate::text::escape::literal(text)));
             }
         }
         show.insert("output".to_owned(), json!(output));

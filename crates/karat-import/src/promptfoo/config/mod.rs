@@ -36,9 +36,9 @@ use super::refusal::Refusal;
 use super::values::text_of;
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::report::ImportReport;
 use crate::source::Source;
+use crate::text::names::Names;
 
 /// Keys that are read.
 const KEYS: [&str; 9] =

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::settings::Reads;
 use crate::error::ImportError;
-use crate::names::Names;
 use crate::promptfoo::files;
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 use crate::source::Source;
+use crate::text::names::Names;
 
 const KEYS: [&str; 3] = ["raw", "id", "label"];
 

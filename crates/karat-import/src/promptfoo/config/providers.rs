@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::http::Service;
 use super::settings::Settings;
 use crate::error::ImportError;
-use crate::names::{Names, valid_id};
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::values::{number, number_of, text_of};
 use crate::promptfoo::{files, models};
 use crate::report::ImportReport;
+use crate::text::names::{Names, valid_id};
 
 const KEYS: [&str; 6] = ["id", "label", "config", "prompts", "transform", "delay"];
 

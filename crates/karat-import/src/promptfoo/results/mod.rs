@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 use self::file::{Head, read_head, read_lines, read_results};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::names::{Names, valid_id};
 use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars, Tools};
 use crate::promptfoo::files;
 use crate::promptfoo::nunjucks::column_name;
@@ -25,6 +24,7 @@ use crate::promptfoo::values::{number, number_of, text_of};
 use crate::recorded::{Output, Recording, Sample, TokenUse};
 use crate::report::{Figure, ImportReport, Shape};
 use crate::source::Source;
+use crate::text::names::{Names, valid_id};
 
 /// Scores of every output.
 const SUCCESS: &str = "success";

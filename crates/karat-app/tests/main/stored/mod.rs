@@ -1,0 +1,5 @@
+//! Runs in the store: reuse of results, kept reports, damage.
+
+mod damage;
+mod kept_reports;
+mod reuse;
