@@ -37,6 +37,11 @@ impl ClassLabels {
         Self(labels.collect())
     }
 
+    /// Returns whether no column has labels.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds the labels of columns that have none.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {

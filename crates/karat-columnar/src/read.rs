@@ -1,6 +1,7 @@
 //! Files of columns as JSON rows.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec::IntoIter;
 
 use arrow_array::RecordBatch;
@@ -11,6 +12,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 use serde_json::{Map, Value};
 
+use crate::arrow_stream;
 use crate::class_labels::ClassLabels;
 use crate::random_access::{RandomAccess, ReadSeek};
 
@@ -29,6 +31,15 @@ pub enum ReadError {
     /// The file is not an Arrow stream, or broken.
     #[error("it is no valid Arrow stream: {0}")]
     Arrow(#[from] ArrowError),
+    /// The file is Arrow's file format.
+    #[error("it is an Arrow file, and only Arrow streams are read")]
+    ArrowFile,
+    /// A message of an Arrow stream is broken, or longer than the file.
+    #[error("it is no valid Arrow stream, or it is cut off")]
+    CutArrow,
+    /// The decoder gave up.
+    #[error("it is damaged: its content cannot be decoded")]
+    Damaged,
     /// A column has bytes, which are not text.
     #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
     Binary(String),
@@ -54,7 +65,7 @@ impl ColumnarRows {
     /// No valid file; a column of bytes.
     pub fn of_parquet(file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
         let file = RandomAccess::new(file)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        let builder = guard(|| ParquetRecordBatchReaderBuilder::try_new(file).map_err(ReadError::from))?;
         Self::new(&builder.schema().clone(), Box::new(builder.with_batch_size(BATCH_ROWS).build()?))
     }
 
@@ -62,8 +73,9 @@ impl ColumnarRows {
     ///
     /// # Errors
     /// No valid stream; a column of bytes.
-    pub fn of_arrow_stream(file: impl Read + Send + 'static) -> Result<Self, ReadError> {
-        let reader = StreamReader::try_new(file, None)?;
+    pub fn of_arrow_stream(mut file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
+        arrow_stream::check(&mut *file)?;
+        let reader = guard(|| StreamReader::try_new(BufReader::new(file), None).map_err(ReadError::from))?;
         let schema = reader.schema();
         let small = reader.flat_map(|batch| -> Batches {
             match batch {
@@ -90,11 +102,9 @@ impl ColumnarRows {
     }
 
     fn read_batch(&mut self) -> Option<Result<(), ReadError>> {
-        let batch = self.batches.next()?;
-        Some(batch.map_err(ReadError::from).and_then(|batch| {
-            self.rows = rows(&batch)?.into_iter();
-            Ok(())
-        }))
+        let batches = &mut self.batches;
+        let read = guard(|| batches.next().map(|batch| rows(&batch?)).transpose());
+        Some(read.transpose()?.map(|rows| self.rows = rows.into_iter()))
     }
 }
 
@@ -118,6 +128,11 @@ impl Iterator for ColumnarRows {
         }
         None
     }
+}
+
+/// Runs a decoder. It checks little and asserts much: a damaged file makes it panic.
+fn guard<T>(decode: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(ReadError::Damaged))
 }
 
 /// Parts of a batch with a bounded number of rows.

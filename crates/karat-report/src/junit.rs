@@ -36,9 +36,10 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     let plan = &report.findings.plan;
     let mut suites: BTreeMap<usize, TestSuite> = BTreeMap::new();
     let mut room = BODIES;
+    let classes = class_names(plan);
     report.cells().each_row(|row| {
-        let suite = suites.entry(row.system).or_insert_with(|| system_suite(report, row.system));
-        suite.add_test_case(cell_case(report, &row, &mut room));
+        let suite = suites.entry(row.system).or_insert_with(|| system_suite(report, row.system, &classes[row.system]));
+        suite.add_test_case(cell_case(report, &row, &classes[row.system], &mut room));
         Ok(())
     })?;
     let mut document = JunitReport::new(xml_text(&plan.suite));
@@ -86,9 +87,9 @@ fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
 }
 
 /// Returns the empty test suite of a system, with its properties.
-fn system_suite(report: Report<'_>, system: usize) -> TestSuite {
+fn system_suite(report: Report<'_>, system: usize, class: &str) -> TestSuite {
     let (findings, header) = (report.findings, report.rows.header());
-    let mut suite = TestSuite::new(xml_text(&class_name(&findings.plan, system)));
+    let mut suite = TestSuite::new(xml_text(class));
     let mut add = |name: &str, value: &str| {
         suite.add_property((xml_text(name), xml_text(value)));
     };
@@ -109,14 +110,14 @@ fn system_suite(report: Report<'_>, system: usize) -> TestSuite {
     suite
 }
 
-fn cell_case(report: Report<'_>, row: &CellRow<'_>, room: &mut usize) -> TestCase {
+fn cell_case(report: Report<'_>, row: &CellRow<'_>, class: &str, room: &mut usize) -> TestCase {
     let plan = &report.findings.plan;
     let mut name = row.sample.id.clone();
     if plan.systems.get(row.system).is_some_and(|system| system.trials > 1) {
         name.push_str(&format!("#{}", row.trial + 1));
     }
     let mut case = TestCase::new(xml_text(&name), cell_status(plan, row, room));
-    case.set_classname(xml_text(&class_name(plan, row.system)));
+    case.set_classname(xml_text(class));
     if let Some(source) = plan.dataset.sources.first() {
         case.extra.insert("file".into(), xml_text(&source.path).into());
     }
@@ -131,6 +132,18 @@ fn class_name(plan: &PlanHeader, system: usize) -> String {
     let model = plan.system_model(system).map(|model| model.id.as_str());
     let parts = [Some(plan.suite.as_str()), model, Some(plan.system_variant(system))];
     parts.into_iter().flatten().map(|part| part.replace('.', "_")).collect::<Vec<_>>().join(".")
+}
+
+/// The class of each system; one whose name is taken, such as `v_1` beside `v.1`, has a number behind it.
+fn class_names(plan: &PlanHeader) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(plan.systems.len());
+    for system in 0..plan.systems.len() {
+        let name = class_name(plan, system);
+        let mut candidates = std::iter::once(name.clone()).chain((2_u64..).map(|number| format!("{name}_{number}")));
+        let free = candidates.find(|candidate| !names.contains(candidate));
+        names.push(free.unwrap_or(name));
+    }
+    names
 }
 
 fn cell_status(plan: &PlanHeader, row: &CellRow<'_>, room: &mut usize) -> TestCaseStatus {

@@ -359,7 +359,12 @@ fn span_id<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
 
 /// An id of `N` bytes: hexadecimal, as OTLP has it, or base64, as protobuf's own mapping has it.
 fn id<'de, D: Deserializer<'de>, const N: usize>(from: D) -> Result<Vec<u8>, D::Error> {
-    let text = Option::<String>::deserialize(from)?.unwrap_or_default();
+    // Anything but a text is no id; it rejects its own span, and not the request.
+    let text = match serde_json::Value::deserialize(from)? {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
     let is_hex = text.len() == 2 * N && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digits = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     let bytes = match is_hex {

@@ -9,6 +9,8 @@ errors! {
             hint "a snapshot is `{{timestamp, results: [{{promptId, output, spans, judgeResult}}], …}}`";
         BadSnapshot { path: String, problem: String } => "{path} is not a span snapshot: {problem}";
         Exists { path: String } => "{path} already exists" hint "name another folder with `-o`";
+        UnusableSuite { file: String, problems: String } =>
+            "{file} becomes a suite that cannot be used, so nothing was written:\n{problems}";
         NotJson { path: String, source: serde_json::Error } => "{path} is not JSON: {source}";
         WrongSnapshots { problems: Lines<String> } => "{problems}"
             hint "`manual-baseline/guide.md` of the preset `claims` (see `karat init claims`) shows the format";

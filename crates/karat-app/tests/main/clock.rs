@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karat_app::{App, CallRecording, Execution, Format, Invocation, Overrides, RunEnd, Stop};
+use karat_app::{App, Format, Invocation, Overrides, RunEnd};
 use karat_store::StoreUrl;
-use karat_types::{Clock, Moment, RunStatus, SilentObserver};
+use karat_types::{Clock, Moment, RunStatus};
+
+use crate::place::execution;
 
 const NOW: i64 = 1_795_000_000_000;
 const TEN_YEARS: i64 = 315_360_000_000;
@@ -36,14 +38,7 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, id: &str) -> RunEnd {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
-    let execution = Execution {
-        run_id: Some(id.to_owned()),
-        resume: false,
-        observer: Arc::new(SilentObserver),
-        stop: Stop::default(),
-        tape: CallRecording::None,
-    };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap()
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap()
 }
 
 /// BY-04: a machine whose clock jumps by years loses nothing, makes nothing twice, and its runs can be reported.

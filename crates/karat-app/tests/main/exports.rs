@@ -5,14 +5,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
 
-use karat_app::{App, CallRecording, Execution, Format, ImportKind, Invocation, Outputs, SpanContent, Stop};
+use karat_app::{App, Format, ImportKind, Invocation, Outputs, SpanContent};
 use karat_columnar::ColumnarRows;
-use karat_types::SilentObserver;
 use serde_json::{Value, json};
 
-use crate::place::app;
+use crate::place::{app, execution};
 
 /// Two models, trials, a judge, an error, a bound, and a metric that does not always apply.
 const SUITE: &str = r#"
@@ -47,14 +45,7 @@ fn run(app: &App, folder: &Path) {
 
 fn run_suite(app: &App, suite: &Path, id: &str) {
     let invocation = Invocation::of(suite.display().to_string());
-    let execution = Execution {
-        run_id: Some(id.to_owned()),
-        resume: false,
-        observer: Arc::new(SilentObserver),
-        stop: Stop::default(),
-        tape: CallRecording::None,
-    };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 /// The figures of each system by metric, as `report.json` has them.

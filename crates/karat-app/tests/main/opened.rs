@@ -1,25 +1,15 @@
 //! A store that stays open between the steps of a command.
 
-use std::sync::Arc;
+use karat_app::{App, Invocation, Overrides};
 
-use karat_app::{App, CallRecording, Execution, Invocation, Overrides, Stop};
-use karat_types::SilentObserver;
-
-use crate::place::app;
+use crate::place::{app, execution};
 
 fn suite(limit: u64) -> Invocation {
     Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of("claims") }
 }
 
 fn run(app: &App, id: &str, limit: u64) {
-    let execution = Execution {
-        run_id: Some(id.to_owned()),
-        resume: false,
-        observer: Arc::new(SilentObserver),
-        stop: Stop::default(),
-        tape: CallRecording::None,
-    };
-    app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution).unwrap();
+    app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution(id)).unwrap();
 }
 
 /// BY-06: a store that stays open knows what another process has written since, as if it were opened now.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, Session, StoreUrl};
-use karat_types::{Clock, Moment};
+use karat_app::{App, CallRecording, Execution, Session, Stop, StoreUrl};
+use karat_types::{Clock, Moment, SilentObserver};
 
 struct StillClock;
 
@@ -23,5 +23,16 @@ pub(crate) fn app(folder: &Path) -> App {
         clock: Arc::new(StillClock),
         own_program: None,
         opened: Session::default(),
+    }
+}
+
+/// The execution of a new run, of which nobody sees anything.
+pub(crate) fn execution(id: &str) -> Execution {
+    Execution {
+        run_id: Some(id.to_owned()),
+        resume: false,
+        observer: Arc::new(SilentObserver),
+        stop: Stop::default(),
+        tape: CallRecording::None,
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use karat_app::{
-    App, CallRecording, CardFilter, Execution, Invocation, JudgeChoice, Overrides, PinRequest, RowsRequest,
-    SeriesRequest, Session, Stop, StoreUrl,
+    App, CardFilter, Invocation, JudgeChoice, Overrides, PinRequest, RowsRequest, SeriesRequest, Session, StoreUrl,
 };
 use karat_store::Store;
-use karat_types::{Clock, Moment, SilentObserver};
+use karat_types::{Clock, Moment};
+
+use crate::place::execution;
 
 /// A clock that goes on by a minute at each look.
 #[derive(Default)]
@@ -35,14 +36,7 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, suite: &str, id: &str, limit: u64) {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of(suite) };
-    let execution = Execution {
-        run_id: Some(id.to_owned()),
-        resume: false,
-        observer: Arc::new(SilentObserver),
-        stop: Stop::default(),
-        tape: CallRecording::None,
-    };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 fn page(app: &App, asked: SeriesRequest) -> String {

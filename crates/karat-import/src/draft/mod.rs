@@ -4,10 +4,12 @@
 
 mod suite;
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use karat_text::redact::{Kind, Redactor};
 use serde_json::Value;
 
 use crate::draft::suite::Suite;
@@ -19,17 +21,22 @@ pub(crate) struct Draft<'a> {
     folder: &'a Path,
     pub suite: Suite,
     pub report: ImportReport,
+    /// Finds keys of providers that stand in texts of the source.
+    keys: Option<Redactor>,
 }
 
 impl<'a> Draft<'a> {
     pub fn new(folder: &'a Path, report: ImportReport) -> Self {
-        Self { folder, suite: Suite::default(), report }
+        // It fails for patterns of one's own alone, and there are none.
+        let keys = Redactor::new([Kind::ApiKey], []).ok();
+        Self { folder, suite: Suite::default(), report, keys }
     }
 
-    /// Writes a text file at a path relative to the suite.
+    /// Writes a text file at a path relative to the suite. Keys of providers are left out.
     pub fn write(&self, path: &str, text: &str) -> Result<(), ImportError> {
         let path = self.place(path)?;
-        fs::write(&path, text).map_err(|error| ImportError::writing(&path, &error))
+        let text = self.keys.as_ref().map_or(Cow::Borrowed(text), |keys| keys.text(text));
+        fs::write(&path, &*text).map_err(|error| ImportError::writing(&path, &error))
     }
 
     /// Opens a JSONL file at a path relative to the suite; rows are streamed to disk.
@@ -49,11 +56,17 @@ impl<'a> Draft<'a> {
 
     /// Writes `karat.yaml`, `import.json` and `import.md`.
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {
+        let mut suite = self.suite.to_value();
+        self.keys.iter().for_each(|keys| keys.value(&mut suite));
+        if suite != self.suite.to_value() {
+            let name = self.report.source.name.clone();
+            self.report.note(name, "holds a key of a provider; `[api_key]` stands in its place");
+        }
         self.report.counts.dropped = self.report.dropped.len() as u64;
         self.report.counts.approximate = self.report.approximate.len() as u64;
         let unwritable =
             |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
-        let yaml = serde_saphyr::to_string(&self.suite.to_value()).map_err(|error| unwritable(&error))?;
+        let yaml = serde_saphyr::to_string(&suite).map_err(|error| unwritable(&error))?;
         let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
         self.write("karat.yaml", &yaml)?;
         self.write("import.json", &format!("{json}\n"))?;

@@ -14,6 +14,9 @@ use crate::text::names::Names;
 /// Columns that mean something to a suite.
 const RESERVED: [&str; 5] = ["id", "input", "reference", "assert", "only"];
 
+/// Largest number of a trial: more are a mistake, and would each be planned.
+const MAX_TRIALS: u32 = 10_000;
+
 /// Longest text, in characters, that is stored with the results for slices.
 const SLICED: usize = 80;
 
@@ -40,6 +43,8 @@ pub(crate) enum Known {
 
 /// Samples and outputs, written while the source is read.
 pub(crate) struct Recording {
+    /// Name of the source, for problems.
+    source: String,
     rows: Rows,
     /// Hash of the row by its sample's id.
     samples: HashMap<String, blake3::Hash>,
@@ -69,6 +74,7 @@ impl Recording {
     /// Opens the dataset's file.
     pub fn open(draft: &Draft<'_>) -> Result<Self, ImportError> {
         Ok(Self {
+            source: draft.report.source.name.clone(),
             rows: draft.rows("data/samples.jsonl")?,
             samples: HashMap::new(),
             names: Names::default(),
@@ -143,7 +149,15 @@ impl Recording {
     }
 
     /// Writes an output of a variant.
+    ///
+    /// # Errors
+    /// A trial's number beyond [`MAX_TRIALS`]; a file that cannot be written.
     pub fn add_output(&mut self, variant: usize, output: &Output) -> Result<(), ImportError> {
+        if output.trial > MAX_TRIALS {
+            let problem =
+                format!("has the trial {} of `{}`; expected at most {MAX_TRIALS}", output.trial, output.sample);
+            return Err(ImportError::new(&self.source, problem));
+        }
         let scores: Map<_, _> =
             output.scores.iter().map(|(name, score)| (self.scores.of(name), score.clone())).collect();
         let reasons =

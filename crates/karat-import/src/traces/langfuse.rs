@@ -35,9 +35,16 @@ pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
             }
         }
     }
+    let scores = trace.get("scores").and_then(Value::as_array);
+    let wrong =
+        ["observations", "scores"].into_iter().filter(|key| present(trace, key).is_some_and(|it| !it.is_array()));
+    out.lost.extend(wrong.map(|key| (key.to_owned(), format!("the trace {id} has no list there"))));
     let rows = out.rows.get_mut(first..).unwrap_or_default();
-    for score in trace.get("scores").and_then(Value::as_array).into_iter().flatten() {
-        add_score(score, rows);
+    for score in scores.into_iter().flatten() {
+        if let Err(why) = add_score(score, rows) {
+            let name = text(score, "name").unwrap_or_default();
+            out.lost.push((format!("score {name}"), why.to_owned()));
+        }
     }
 }
 
@@ -46,17 +53,22 @@ fn add_contexts(mut row: Row, contexts: &[Context]) -> TracedRow {
     TracedRow { row, scores: Vec::new(), reasons: Vec::new() }
 }
 
-/// Gives a score to the observation that it names; one of the whole trace to its last call.
-fn add_score(score: &Value, rows: &mut [TracedRow]) {
-    let (Some(name), Some(value)) = (text(score, "name"), score.get("value")) else { return };
+/// Gives a score to the observation that it names; one of the whole trace to its last call that has an output. The error
+/// says why it is lost.
+fn add_score(score: &Value, rows: &mut [TracedRow]) -> Result<(), &'static str> {
+    let name = text(score, "name").ok_or("a score has no name")?;
+    let value = score.get("value").filter(|value| value.is_number() || value.is_boolean());
+    let value = value.ok_or("is a category or a text, and metrics are numbers")?;
     let named = text(score, "observationId");
     let named = named.and_then(|named| rows.iter().position(|traced| traced.row.span_id == named));
-    let Some(place) = rows.get_mut(named.unwrap_or(rows.len().saturating_sub(1))) else { return };
-    // Categories are no numbers: their names stand in `stringValue`.
-    let is_number = value.is_number() || value.is_boolean();
-    place.scores.push((name.clone(), if is_number { value.clone() } else { Value::Null }));
-    let said = text(score, "comment").or_else(|| text(score, "stringValue"));
-    place.reasons.extend(said.map(|said| (name, said)));
+    let last = || rows.iter().rposition(|traced| !traced.row.output.is_null()).or(rows.len().checked_sub(1));
+    let place = named.or_else(last).and_then(|at| rows.get_mut(at)).ok_or("belongs to a trace without a row")?;
+    if place.scores.iter().any(|(known, _)| *known == name) {
+        return Err("another score of this name was given to the same row");
+    }
+    place.scores.push((name.clone(), value.clone()));
+    place.reasons.extend(text(score, "comment").map(|said| (name, said)));
+    Ok(())
 }
 
 fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'static str> {

@@ -51,7 +51,9 @@ struct FileRows {
     rejected: Vec<(String, String)>,
     /// Spans that are no calls of models.
     others: usize,
-    /// Ids that were written in base64.
+    /// Parts that no row has, and why.
+    lost: Vec<(String, String)>,
+    /// Remarks on the file.
     notes: Vec<String>,
 }
 
@@ -62,6 +64,16 @@ pub(crate) fn import(source: &Source, per: TraceRows, draft: &mut Draft<'_>) -> 
             path: format!("span {id}"),
             line: None,
             construct: "span".to_owned(),
+            why: why.clone(),
+            instead: None,
+            samples: 1,
+        });
+    }
+    for (construct, why) in &file.lost {
+        draft.report.drop(Dropped {
+            path: source.name(),
+            line: None,
+            construct: construct.clone(),
             why: why.clone(),
             instead: None,
             samples: 1,

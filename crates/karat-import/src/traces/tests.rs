@@ -90,6 +90,8 @@ fn langfuse_export() -> Value {
         "scores": [
             {"name": "tone", "value": 0.5, "comment": "curt", "observationId": "o1"},
             {"name": "solved", "value": 1},
+            {"name": "mood", "value": "glad", "dataType": "CATEGORICAL"},
+            {"name": "tone", "value": 0.9, "observationId": "o1"},
         ],
     }])
 }
@@ -104,8 +106,10 @@ fn langfuse_exports_are_read() {
     assert_eq!((&rows[0]["input"], &rows[0]["contexts"][0]["content"]), (&json!("Hi?"), &json!("Doc")));
     assert_eq!((&outputs[0]["output"], &outputs[0]["latency_ms"]), (&json!("Hello!"), &json!(250.0)));
     assert_eq!((&outputs[0]["scores"]["tone"], &outputs[0]["reasons"]["tone"]), (&json!(0.5), &json!("curt")));
-    assert_eq!((&outputs[1]["error"], &outputs[1]["scores"]["solved"]), (&json!("timeout"), &json!(1)));
-    assert_eq!(calls.dropped(), [("span", "span t1/o3", 1)]);
+    // A score of the whole trace belongs to its last answer.
+    assert_eq!((&outputs[1]["error"], &outputs[0]["scores"]["solved"]), (&json!("timeout"), &json!(1)));
+    let lost = ["score mood", "score tone"].map(|score| (score, "export.json", 1));
+    assert_eq!(calls.dropped(), [("span", "span t1/o3", 1), lost[0], lost[1]]);
     let whole = import_files(TRACES, &[("export.json", bytes.as_bytes())], "export.json").unwrap();
     assert_eq!(whole.rows("data/samples.jsonl")[0]["input"], "Whole?");
     assert_eq!(self::outputs(&whole)[0]["output"], "All.");

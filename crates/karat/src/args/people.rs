@@ -223,6 +223,6 @@ pub struct AnnotateCreateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse::whole::<u64>)]
     pub seed: u64,
     /// File of blind tasks to write instead of a task in the store, or `-` for stdout
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["task", "questions", "guidelines", "k", "n", "select", "gold", "assign", "mask"])]
     pub output: Option<String>,
 }

@@ -7,8 +7,8 @@ use karat_analysis::CellScores;
 use karat_columnar::{Column, ColumnKind, Field, TableWriter, WriteError};
 use karat_store::{Store, StoredCall, StoredRun};
 use karat_types::{
-    CallRecord, CellRow, CellStatus, FinishReason, JudgmentRow, Key, ModelSpec, PlanHeader, RunRows, Score, ScorerKind,
-    Usage,
+    CallRecord, CellRow, CellStatus, FinishReason, JudgmentRow, Key, MetricSpec, ModelSpec, PlanHeader, RunRows, Score,
+    ScorerKind, Usage,
 };
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ impl<'p> Tables<'p> {
             let Some(score) = score else { continue };
             let mut fields = self.identity(row);
             fields.push(metric.name.as_str().into());
-            fields.extend(score_fields(score));
+            fields.extend(score_fields(score, metric));
             self.metrics.push(fields)?;
         }
         for judgment in row.judgments {
@@ -246,7 +246,8 @@ fn call(run: &str, role: &str, model: Option<&ModelSpec>, call: &CallRecord) -> 
         call.attempts.into(),
         status.into(),
     ];
-    fields.extend(token_fields(call.usage));
+    // Services report no tokens, or their own ones in the cell.
+    fields.extend(token_fields(call.usage.filter(|usage| *usage != Usage::default())));
     fields.push(call.cost.map(karat_types::Money::usd).into());
     fields.push(call.finish.map(finish_reason).into());
     fields.push(Some(&call.request).filter(|it| !it.is_empty()).map(|it| blake3::hash(it).to_hex().to_string()).into());
@@ -265,11 +266,11 @@ fn finish_reason(finish: FinishReason) -> &'static str {
 }
 
 /// Value, verdict, state and reason.
-fn score_fields(score: &Score) -> [Field; 4] {
+fn score_fields(score: &Score, metric: &MetricSpec) -> [Field; 4] {
     match score {
         Score::Value { value, reason, verdict } => [
             (*value).into(),
-            verdict.then_some(if *value >= 1.0 { "pass" } else { "fail" }).into(),
+            (metric.binary || *verdict).then_some(if *value >= 1.0 { "pass" } else { "fail" }).into(),
             "scored".into(),
             reason.as_deref().into(),
         ],

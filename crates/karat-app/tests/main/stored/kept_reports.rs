@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use karat_app::{App, CallRecording, Execution, Format, Invocation, Outputs, ReportTo, Stop};
-use karat_types::SilentObserver;
+use karat_app::{App, Format, Invocation, Outputs, ReportTo};
 use serde_json::json;
 
-use crate::place::app;
+use crate::place::{app, execution};
 
 const SUITE: &str = "
 name: large
@@ -27,14 +25,7 @@ fn large_run(app: &App, folder: &Path) {
     fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
-    let execution = Execution {
-        run_id: Some("large".to_owned()),
-        resume: false,
-        observer: Arc::new(SilentObserver),
-        stop: Stop::default(),
-        tape: CallRecording::None,
-    };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("large")).unwrap();
 }
 
 fn kept(folder: &Path) -> Vec<String> {

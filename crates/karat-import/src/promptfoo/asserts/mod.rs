@@ -1,12 +1,13 @@
 //! Asserts of promptfoo as checks of rows and scorers of the suite (IO-03).
 //!
-//! - `metrics` has the types that a metric decides, `judged` those that ask a model, `unsupported` all others with the
+//! - `metrics` has the types that a metric decides (`regex` translates patterns), `judged` those that ask a model, `unsupported` all others with the
 //!   reason why they are dropped.
 //! - This file reads an assert, fills in the row's variables and applies the rule by which a test passes: all asserts, or
 //!   their weighted mean where there is a threshold.
 
 mod judged;
 mod metrics;
+mod regex;
 #[cfg(test)]
 mod tests;
 mod unsupported;
@@ -32,6 +33,9 @@ const KEYS: [&str; 9] =
 
 /// The type of an assert that is several asserts.
 const SET: &str = "assert-set";
+
+/// The key of an assert that stands elsewhere in the config.
+const REFERENCE: &str = "$ref";
 
 /// An assert and its address in the source.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +116,10 @@ impl Assert {
             let path = if path.contains("[*]") { format!("{path}[*]") } else { format!("{path}[{at}]") };
             match value.as_object().filter(|spec| spec.get("type").is_some_and(Value::is_string)) {
                 Some(spec) => asserts.push(Self { path, line: None, spec: spec.clone() }),
+                None if value.get(REFERENCE).is_some_and(Value::is_string) => {
+                    let spec = Map::from_iter([("type".to_owned(), json!(REFERENCE))]);
+                    asserts.push(Self { path, line: None, spec });
+                }
                 None => report.drop(Refusal::new("is no assert: it has no `type`").of_sample(&path, "assert")),
             }
         }
@@ -230,7 +238,8 @@ impl Checks<'_> {
         report: &mut ImportReport,
     ) -> Result<(), ImportError> {
         for assert in asserts {
-            if self.is_without_weight(assert, report) {
+            // A set without a weight still fails with its members.
+            if assert.kind() != SET && self.is_without_weight(assert, report) {
                 continue;
             }
             if assert.kind() == SET {

@@ -52,6 +52,9 @@ fn known_refusal(kind: &str) -> Option<Refusal> {
     Some(match kind {
         "javascript" | "python" | "ruby" => Refusal::new("is code, which an import neither runs nor copies")
             .instead("a scorer with `metric: command` that runs it"),
+        "$ref" => {
+            Refusal::new("stands in `assertionTemplates`, which are not read").instead("the assert itself in its place")
+        }
         "webhook" => Refusal::new("calls a service of your own").instead("a scorer with `metric: http`"),
         "select-best" | "max-score" => Refusal::new("compares the outputs of one test with each other")
             .instead("a rubric scorer with `versus: all`"),

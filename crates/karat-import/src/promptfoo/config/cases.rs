@@ -1,5 +1,6 @@
 //! Test cases: where they come from, what `defaultTest` adds, and the rows that they become.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -63,6 +64,8 @@ pub(super) struct Case {
     pub suffix: Option<String>,
     pub output: Option<Value>,
     pub judge: Option<String>,
+    /// Options that change the outputs of this test, and are dropped: its checks see other outputs than there.
+    pub unchecked: Vec<String>,
     pub expansion: Expansion,
     pub defaults: DefaultAsserts,
 }
@@ -150,6 +153,10 @@ impl Defaults {
             suffix: text("suffix"),
             output: either("providerOutput").cloned(),
             judge: own_judge.and_then(models::judge_name),
+            unchecked: dropped_transforms(&self.test, is_plain_transform)
+                .union(&dropped_transforms(&test, |_| false))
+                .cloned()
+                .collect(),
             expansion: if is_set("disableVarExpansion") { Expansion::None } else { Expansion::Matrix },
             defaults: if is_set("disableDefaultAsserts") { DefaultAsserts::Disabled } else { DefaultAsserts::Apply },
             path,
@@ -192,6 +199,17 @@ fn drop_options(path: &str, test: &Map<String, Value>, report: &mut ImportReport
         };
         report.drop(refusal.of_sample(&format!("{path}.{key}"), key));
     }
+}
+
+/// Transforms of outputs that are not carried over; those of all tests are, if they are a plain path.
+fn dropped_transforms(test: &Map<String, Value>, is_carried: fn(&Value) -> bool) -> BTreeSet<String> {
+    let options = test.get("options").and_then(Value::as_object).into_iter().flatten();
+    let transforms = options.filter(|(key, _)| matches!(key.as_str(), "transform" | "postprocess"));
+    transforms.filter(|(_, value)| !is_carried(value)).map(|(key, _)| key.clone()).collect()
+}
+
+fn is_plain_transform(value: &Value) -> bool {
+    value.as_str().and_then(parsed_path).is_some()
 }
 
 /// The path in a transform that is `JSON.parse(output)` or `JSON.parse(output).PATH`.
@@ -420,6 +438,14 @@ impl Case {
             rows = rows.into_iter().flat_map(each).collect();
         }
         rows.iter_mut().for_each(|row| fill_in(row, &self.path, env, report));
+        // As there: a line break at the end of a variable would break prompts that are JSON.
+        for value in rows.iter_mut().flat_map(Map::values_mut) {
+            if let Value::String(text) = value
+                && text.ends_with('\n')
+            {
+                text.pop();
+            }
+        }
         Ok(rows)
     }
 

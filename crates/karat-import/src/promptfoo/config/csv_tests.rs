@@ -207,7 +207,7 @@ impl Row {
             "contains-any" | "contains-all" | "icontains-any" | "icontains-all" => {
                 json!(split_values(value.unwrap_or_default()))
             }
-            _ => value.map_or(Value::Null, |value| json!(value)),
+            _ => value.map_or(Value::Null, |value| json!(value.trim())),
         };
         let mut spec = spec(kind, value);
         if LIMITED.contains(&base) {

@@ -74,7 +74,7 @@ impl DatasetImport<'_> {
                 row.only(only.clone());
                 let judged = RowVars { vars: &vars, judge: case.judge.as_deref() };
                 let mut row_checks = checks.of_row(&asserts, case.threshold, judged, &mut draft.report)?;
-                row_checks.unchecked.splice(0..0, unchecked.iter().cloned());
+                row_checks.unchecked.splice(0..0, unchecked.iter().chain(&case.unchecked).cloned());
                 row.finish(case.description.as_deref(), &case.metadata, row_checks);
                 writer.write(row)?;
             }

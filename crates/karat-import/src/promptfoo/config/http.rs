@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::cases::is_plain_path;
 use super::prompts::Prompt;
-use super::settings::Settings;
+use super::settings::{Settings, is_secret, variable_name};
 use crate::promptfoo::refusal::Refusal;
 use crate::report::ImportReport;
 
@@ -55,7 +55,7 @@ impl Service {
             return Err(Refusal::new("has no `url`").instead("an `http` step with the service's address"));
         }
         let mut service = Self {
-            url: template(&settings.with_env(url), settings)
+            url: template(&without_keys(&settings.with_env(url), &path, report), settings)
                 .map_err(|why| Refusal::new(format!("its `url` is {why}")))?,
             method: None,
             headers: Value::Null,
@@ -70,6 +70,10 @@ impl Service {
                 "body" => {
                     let body =
                         json_body(value).ok_or_else(|| Refusal::new("its `body` is no JSON").instead(command))?;
+                    if let Some(name) = secret_member(&body) {
+                        let refusal = Refusal::new(format!("its `body` holds a key, `{name}`"));
+                        return Err(refusal.instead("an `http` step with the key in a header, as `${NAME}`"));
+                    }
                     service.body = templates(&body, settings)
                         .map_err(|why| Refusal::new(format!("its `body` is {why}")).instead(command))?;
                 }
@@ -103,6 +107,35 @@ impl Service {
         http.extend(parts.into_iter().filter(|(_, part)| !part.is_null()).map(|(key, part)| (key.to_owned(), part)));
         let path = self.path.as_ref().map_or("$".to_owned(), |path| format!("$.{path}"));
         json!({"http": http, "take": {"text": path}})
+    }
+}
+
+/// An address in whose query keys are variables of the environment.
+fn without_keys(url: &str, path: &str, report: &mut ImportReport) -> String {
+    let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
+    let parts = query.split('&').map(|part| match part.split_once('=') {
+        Some((name, value)) if is_secret(name) && !value.contains("${") && !value.contains("{{") => {
+            let variable = variable_name(name);
+            report.note(
+                format!("{path}.url"),
+                format!("the value of `{name}` is not copied: set the environment variable {variable}"),
+            );
+            format!("{name}=${{{variable}}}")
+        }
+        _ => part.to_owned(),
+    });
+    format!("{address}?{}", parts.collect::<Vec<_>>().join("&"))
+}
+
+/// The name of a member that holds a key, wherever it stands.
+fn secret_member(body: &Value) -> Option<&str> {
+    match body {
+        Value::Array(items) => items.iter().find_map(secret_member),
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let is_written = value.as_str().is_some_and(|text| !text.is_empty() && !text.contains("{{"));
+            if is_secret(name) && is_written { Some(name.as_str()) } else { secret_member(value) }
+        }),
+        _ => None,
     }
 }
 

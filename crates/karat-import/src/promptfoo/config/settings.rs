@@ -43,9 +43,14 @@ pub(super) struct Settings {
 }
 
 /// Returns true if a name is that of a secret.
-fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRET.iter().any(|word| name.contains(word))
+}
+
+/// A name as that of a variable of the environment.
+pub(super) fn variable_name(name: &str) -> String {
+    name.chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' }).collect()
 }
 
 impl Settings {
@@ -108,10 +113,7 @@ impl Settings {
             if !is_secret(name) || text.contains("${") {
                 return (name.clone(), json!(text));
             }
-            let variable: String = name
-                .chars()
-                .map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' })
-                .collect();
+            let variable = variable_name(name);
             report.note(
                 format!("{path}.{name}"),
                 format!("the value is not copied: set the environment variable {variable}"),

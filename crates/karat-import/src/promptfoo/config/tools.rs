@@ -61,6 +61,8 @@ fn declared_tools(value: &Value) -> Option<Map<String, Value>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// IO-02: functions of OpenAI and of Anthropic.

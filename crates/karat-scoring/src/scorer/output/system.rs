@@ -26,9 +26,12 @@ impl Options for Latency {
 impl Metric for Latency {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let Some(stage) = &self.stage else {
-            return match given.cell.facts.untimed {
-                true => Score::not_applicable("a batch does not say how long a call took"),
-                false => Score::value(given.cell.latency_ms),
+            // An output that no call made took no time, unless its row says one.
+            let is_known = given.cell.latency_ms > 0.0 || !given.cell.facts.latency_ms.is_empty();
+            return match (given.cell.facts.untimed, is_known) {
+                (true, _) => Score::not_applicable("a batch does not say how long a call took"),
+                (false, false) => Score::not_applicable("nothing says how long this output took"),
+                (false, true) => Score::value(given.cell.latency_ms),
             };
         };
         match given.cell.facts.latency_ms.get(stage) {

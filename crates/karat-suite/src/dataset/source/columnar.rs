@@ -1,6 +1,5 @@
 //! Parquet and Arrow files.
 
-use std::io::BufRead;
 use std::sync::Arc;
 
 use karat_columnar::{ClassLabels, ColumnarRows, ReadError, ReadSeek};
@@ -17,8 +16,8 @@ pub(super) fn parquet(path: &str, file: Box<dyn ReadSeek>, labels: &ClassLabels)
 }
 
 /// The rows of an Arrow stream.
-pub(super) fn arrow(path: &str, reader: Box<dyn BufRead + Send>, labels: &ClassLabels) -> RowStream {
-    stream(path, ColumnarRows::of_arrow_stream(reader), labels)
+pub(super) fn arrow(path: &str, file: Box<dyn ReadSeek>, labels: &ClassLabels) -> RowStream {
+    stream(path, ColumnarRows::of_arrow_stream(file), labels)
 }
 
 /// The place of a row is its number, as that of a JSONL row is its line.
@@ -38,8 +37,12 @@ fn stream(path: &str, opened: Result<ColumnarRows, ReadError>, labels: &ClassLab
 fn unreadable(path: &str, error: &ReadError) -> DatasetError {
     let mut problem =
         Diagnostic::of_file(Severity::Error, path, format!("the dataset's file {path} cannot be used: {error}"));
+    let is_codec = error.to_string().contains("Disabled feature");
     problem.hint(match error {
         ReadError::Binary(_) => "write the file again without this column, or with texts in it",
+        ReadError::ArrowFile => "write it as a stream (`pyarrow.ipc.new_stream`), or as Parquet",
+        ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd or gzip, or without compression",
+        ReadError::Arrow(_) => "a column may have a type that is no JSON, such as a map whose keys are numbers: write the file again without it",
         _ => "the file may be incomplete: fetch or write it again",
     });
     DatasetError::new(problem)

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 /// A reader that tracks the state of quotes.
 pub(crate) struct QuoteReader<R> {
     reader: R,
+    /// The byte between cells.
+    separator: u8,
     state: QuoteState,
     bytes: u64,
     line: usize,
@@ -26,8 +28,8 @@ enum QuoteState {
 }
 
 impl<R> QuoteReader<R> {
-    pub fn of(reader: R) -> Self {
-        Self { reader, state: QuoteState::Begin, bytes: 0, line: 1, opened: 1, is_over: false }
+    pub fn of(reader: R, separator: u8) -> Self {
+        Self { reader, separator, state: QuoteState::Begin, bytes: 0, line: 1, opened: 1, is_over: false }
     }
 
     /// The line of a quote that was never closed, once everything is read.
@@ -47,7 +49,8 @@ impl<R> QuoteReader<R> {
             }
             (QuoteState::Quoted, b'"') => QuoteState::Ending,
             (QuoteState::Quoted, _) | (QuoteState::Ending, b'"') => QuoteState::Quoted,
-            (_, b',' | b'\n' | b'\r') => QuoteState::Begin,
+            (_, b'\n' | b'\r') => QuoteState::Begin,
+            (_, other) if other == self.separator => QuoteState::Begin,
             _ => QuoteState::Plain,
         };
     }
@@ -79,7 +82,7 @@ mod tests {
             ("a,b\n\"1\n1\",x\n2,\"y\"\"\n3,z\n", Some(4)),
             ("a,b\n1,2\n3,\"", Some(3)),
         ] {
-            let mut quotes = QuoteReader::of(text.as_bytes());
+            let mut quotes = QuoteReader::of(text.as_bytes(), b',');
             assert_eq!(quotes.unclosed_quote(), None, "nothing is read yet");
             io::copy(&mut quotes, &mut io::sink()).unwrap();
             assert_eq!(quotes.unclosed_quote(), expected, "{text}");

@@ -151,9 +151,28 @@ fn one_file(files: &Arc<dyn Files>, path: &FilePath, format: Format, labels: &Cl
         Format::Csv => open().map(|reader| table::rows(&shown, reader, Separator::Comma)),
         Format::Tsv => open().map(|reader| table::rows(&shown, reader, Separator::Tab)),
         Format::Parquet => files.open_seekable(path).map(|file| columnar::parquet(&shown, file, labels)),
-        Format::Arrow => files.open_path(path).map(|reader| columnar::arrow(&shown, reader, labels)),
+        Format::Arrow => files.open_seekable(path).map(|file| columnar::arrow(&shown, file, labels)),
     };
-    opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(&shown, &error)))))
+    let rows = opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(&shown, &error)))));
+    match format {
+        Format::Parquet | Format::Arrow => rows,
+        Format::Json | Format::Jsonl | Format::Csv | Format::Tsv => name_labels(rows, labels),
+    }
+}
+
+/// The same rows, with names in the place of labels' numbers.
+fn name_labels(rows: RowStream, labels: &ClassLabels) -> RowStream {
+    if labels.is_empty() {
+        return rows;
+    }
+    let labels = labels.clone();
+    Box::new(rows.map(move |row| {
+        let mut row = row?;
+        if let Some(columns) = row.value.as_object_mut() {
+            labels.apply(columns);
+        }
+        Ok(row)
+    }))
 }
 
 fn read_whole(mut reader: Box<dyn BufRead + Send>) -> io::Result<Vec<u8>> {

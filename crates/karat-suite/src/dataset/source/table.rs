@@ -39,8 +39,10 @@ impl Separator {
 /// The rows of a table with a header.
 pub(super) fn rows(path: &str, reader: Box<dyn BufRead + Send>, separator: Separator) -> RowStream {
     let file: Arc<str> = path.into();
-    let mut table =
-        csv::ReaderBuilder::new().delimiter(separator.byte()).flexible(false).from_reader(QuoteReader::of(reader));
+    let mut table = csv::ReaderBuilder::new()
+        .delimiter(separator.byte())
+        .flexible(false)
+        .from_reader(QuoteReader::of(reader, separator.byte()));
     let headers: Vec<String> = match table.headers() {
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
         Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),

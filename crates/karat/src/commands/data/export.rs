@@ -10,6 +10,12 @@ use crate::commands::CommandContext;
 use crate::failure::Failure;
 
 pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
+    let is_otel = args.kind == ExportFormatArg::Otel;
+    if args.output.contains("://") && !(is_otel && is_address(&args.output)) {
+        let told =
+            if is_otel { "an address begins with http:// or https://" } else { "only `otel` goes to an address" };
+        return Err(Failure::Message(format!("`-o {}` is no file: {told}", args.output)));
+    }
     let format = match args.kind {
         ExportFormatArg::Jsonl => Format::Cells,
         ExportFormatArg::Csv => Format::Csv,
@@ -51,8 +57,7 @@ fn print_files(context: &CommandContext<'_>, exported: &ExportedFiles) -> Result
 /// Writes a run as OpenTelemetry, or sends it to a receiver.
 fn otel(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
     let content = if args.content { SpanContent::Included } else { SpanContent::LeftOut };
-    let is_address = ["http://", "https://"].iter().any(|scheme| args.output.starts_with(scheme));
-    let scores = if is_address {
+    let scores = if is_address(&args.output) {
         context.app.send_otel(&args.run, content, &args.output)?
     } else if args.output == "-" {
         context.printer.stream(|out| context.app.export_otel(&args.run, content, out))?
@@ -64,6 +69,10 @@ fn otel(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure
     };
     context.printer.say(&count_noun(scores, "score"));
     Ok(Exit::Pass)
+}
+
+fn is_address(output: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| output.starts_with(scheme))
 }
 
 fn unwritable(args: &ExportArgs, error: &std::io::Error) -> Failure {

@@ -12,7 +12,13 @@ use crate::failure::Failure;
 /// Returns the id of the run that holds the results; `None` leaves it to the run.
 pub fn run_id(context: &CommandContext<'_>, args: &ImportArgs, name: &str) -> Result<Option<String>, Failure> {
     match &args.run_id {
-        Some(id) => Ok(Some(id.clone())),
+        Some(id) => match context.app.free_run_id(id)? {
+            Some(id) => Ok(Some(id)),
+            None => {
+                let told = "it is taken, or no id: letters, digits, `-`, `_`, `.` and `:`";
+                Err(Failure::Message(format!("`--run-id {id}`: {told}. Nothing was written; name another id")))
+            }
+        },
         None => Ok(context.app.free_run_id(name)?),
     }
 }

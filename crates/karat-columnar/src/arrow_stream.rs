@@ -1,0 +1,110 @@
+//! Looks at the messages of an Arrow stream before they are read: the reader makes room for whatever a message announces,
+//! so a damaged file could ask for more than there is.
+
+use std::io::SeekFrom;
+
+use arrow_ipc::root_as_message;
+
+use crate::random_access::ReadSeek;
+use crate::read::ReadError;
+
+/// First bytes of an Arrow file, which is no stream.
+const FILE_MARK: &[u8] = b"ARROW1";
+/// Bytes before the length of a message; old streams lack them.
+const CONTINUATION: u32 = u32::MAX;
+
+/// Checks that all messages lie within the file, and goes back to its beginning.
+///
+/// # Errors
+/// A message that is none, or is longer than the rest of the file.
+pub(crate) fn check(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
+    let size = file.seek(SeekFrom::End(0))?;
+    let mut at = file.seek(SeekFrom::Start(0))?;
+    while let Some(word) = read_word(file)? {
+        if at == 0 && FILE_MARK.starts_with(&word.to_le_bytes()) {
+            return Err(ReadError::ArrowFile);
+        }
+        at += 4;
+        let length = match word {
+            CONTINUATION => {
+                at += 4;
+                read_word(file)?.unwrap_or_default()
+            }
+            length => length,
+        };
+        if length == 0 {
+            break;
+        }
+        at = (at + u64::from(length)).min(size + 1);
+        if at > size {
+            return Err(ReadError::CutArrow);
+        }
+        let mut header = vec![0; length as usize];
+        file.read_exact(&mut header)?;
+        let message = root_as_message(&header).map_err(|_| ReadError::CutArrow)?;
+        let body = u64::try_from(message.bodyLength()).map_err(|_| ReadError::CutArrow)?;
+        at = at.checked_add(body).filter(|end| *end <= size).ok_or(ReadError::CutArrow)?;
+        file.seek(SeekFrom::Start(at))?;
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(())
+}
+
+/// The next four bytes; `None` at the end of the file.
+fn read_word(file: &mut dyn ReadSeek) -> Result<Option<u32>, ReadError> {
+    let mut word = [0; 4];
+    let mut filled = 0;
+    while let Some(room) = word.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match file.read(room)? {
+            0 => return Ok(None),
+            count => filled += count,
+        }
+    }
+    Ok(Some(u32::from_le_bytes(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use arrow_array::{RecordBatch, StringArray};
+    use arrow_ipc::writer::StreamWriter;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ColumnarRows;
+
+    fn stream() -> Vec<u8> {
+        let texts: Arc<dyn arrow_array::Array> = Arc::new(StringArray::from(vec!["a", "bc", "déf"]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    fn rows(bytes: Vec<u8>) -> Result<usize, ReadError> {
+        ColumnarRows::of_arrow_stream(Box::new(Cursor::new(bytes)))?.try_fold(0, |count, row| row.map(|_| count + 1))
+    }
+
+    /// IO-15: a damaged stream is an error, whichever byte it is, and never asks for more memory than the file has.
+    #[test]
+    fn damaged_streams_are_errors() {
+        let whole = stream();
+        assert_eq!(rows(whole.clone()).unwrap(), 3);
+        for at in 0..whole.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[at] = value;
+                // Some bytes are texts or padding.
+                let _ = rows(damaged);
+            }
+            let _ = rows(whole[..at].to_vec());
+        }
+        let mut long = whole.clone();
+        long[4..8].copy_from_slice(&0x7fff_0000_u32.to_le_bytes());
+        assert!(matches!(rows(long), Err(ReadError::CutArrow)));
+        assert!(matches!(rows(b"ARROW1\0\0".to_vec()), Err(ReadError::ArrowFile)));
+    }
+}
