@@ -221,7 +221,7 @@ mod tests {
     fn details_are_left_out_beyond_the_size() {
         let failed = ["a: one\n two\u{1b}".to_owned(), "b".to_owned()];
         let mut room = 20;
-        assert_eq!(body(&failed, &mut room), "a: one\n two\u{241b}\nb");
+        assert_eq!(body(&failed, &mut room), "a: one\ntwo\u{241b}\nb");
         assert_eq!(body(&failed, &mut room), LEFT_OUT);
         assert_eq!(body(&["b".to_owned()], &mut room), "b");
     }

@@ -34,7 +34,8 @@ fn junit_cases_are_told_apart() {
         cases.iter().map(|case| (attribute(case, "classname"), attribute(case, "name"))).collect();
     assert_eq!(keys.len(), cases.len());
     for case in &cases {
-        assert_eq!(attribute(case, "classname").matches('.').count(), 2, "{case}");
+        // Without a model it is the suite and the variant.
+        assert!((1..=2).contains(&attribute(case, "classname").matches('.').count()), "{case}");
         assert!(attribute(case, "file").ends_with(".json"), "{case}");
         attribute(case, "time");
     }

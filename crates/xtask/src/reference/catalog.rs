@@ -104,7 +104,7 @@ pub(super) fn readers() -> String {
     page.push_str("\n```yaml\ndataset:\n  source: cards\n  format: dir\n  with: { files: \"{date}-card.json\", as: adaptive_card }\n  id: date\n  date: date\n```\n");
     page.push_str("\n## Hugging Face datasets\n\nA folder that was cloned from the hub, or that `save_to_disk` wrote, is a dataset with `format: huggingface`; without `format` it is recognised by its files. Nothing is fetched. Names of labels stand in the place of their numbers. Options of `dataset.with`:\n");
     page.push_str(&add_spaces(&options::list(&karat_suite::huggingface_options())));
-    page.push_str("\n```yaml\ndataset:\n  source: my-dataset\n  with: { split: test }\n  input: question\n  reference: answer\n```\n");
+    page.push_str("\n```yaml\ndataset:\n  source: my-dataset\n  format: huggingface\n  with: { split: test }\n  input: question\n  reference: answer\n```\n");
     page.push_str("\n## Resolvers\n\nA column with `resolve` is made from files beside the dataset.\n");
     for (name, resolver) in karat_filings::resolvers() {
         page.push_str(&format!("\n### {name}\n\n{}\n", resolver.about));

@@ -75,7 +75,7 @@ fn tables_of_other_forms_are_told() {
     };
     assert_eq!(said("\u{feff}id,q\r\na,\"x, \"\"y\"\"\r\nz\"\r\nb,1\r\n"), "2 rows");
     assert!(said("id;q\na;1\n").contains("save the table with commas"));
-    assert!(said("id\tq\na\t1\n").contains("save the table with commas"));
+    assert!(said("id\tq\na\t1\n").contains("say `format: tsv`"));
     assert!(said("id,q\na,1,2\n").contains("in double quotes"));
     assert_eq!(said("id\na\n"), "1 rows");
 }

@@ -26,10 +26,11 @@ const RUBRIC: [(&str, &str); 4] = [
     ("dimensions", "dimensions: { accuracy: { scale: [0, 10] }, novelty: { scale: [0, 10] } }"),
 ];
 /// Errors that an example has only because the rest of its suite is missing.
-const INCOMPLETE: [&str; 7] = [
+const INCOMPLETE: [&str; 8] = [
     "there is no file",
     "there are no traces",
     "cannot be listed",
+    "is no dataset that can be read",
     "has no labels",
     "the rubric has no",
     "has no column",

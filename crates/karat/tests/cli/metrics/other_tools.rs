@@ -58,7 +58,7 @@ fn recorded_trials_have_their_own_outputs_errors_and_given_scores() {
     assert_eq!(column("given_ok"), [Some(1.0), Some(0.0), None, None]);
     assert_eq!(column("took"), [Some(120.5), Some(80.0), Some(50.0), None]);
     let unscored = &cells[2]["scores"]["given_acc"]["unscored"];
-    assert_eq!(unscored, "the row has no score at `$.scores.acc`");
+    assert_eq!(unscored, "the score at `$.scores.acc` is null");
     assert_eq!(cells[3]["status"], "error");
     assert_eq!(cells[3]["error"], json!({ "code": "recorded", "message": "step `0`, as recorded: rate limited" }));
     let report = place.report("a");

@@ -188,7 +188,7 @@ fn every_form_is_written() {
         assert_eq!(file["bytes"], text.len(), "{file}");
         assert_eq!(file["blake3"], blake3::hash(text.as_bytes()).to_hex().as_str(), "{file}");
     }
-    assert!(read("out/junit.xml").contains("<testsuite name=\"faq\""));
+    assert!(read("out/junit.xml").contains("<testsuite name=\"faq.may\""));
     place.fine(&["report", "a", "--layout", "flat", "-o", "many", "--format", "md,json,junit"]);
     for name in ["many/results/a.json", "many/reports/a.md", "many/reports/a.junit.xml"] {
         assert!(!read(name).is_empty(), "{name}");
