@@ -6,7 +6,7 @@ use std::io::SeekFrom;
 use arrow_ipc::root_as_message;
 
 use crate::random_access::ReadSeek;
-use crate::read::ReadError;
+use crate::read_error::ReadError;
 
 /// First bytes of an Arrow file, which is no stream.
 const FILE_MARK: &[u8] = b"ARROW1";

@@ -9,9 +9,11 @@ mod arrow_stream;
 mod class_labels;
 mod random_access;
 mod read;
+mod read_error;
 mod write;
 
 pub use class_labels::ClassLabels;
 pub use random_access::{RandomAccess, ReadSeek};
-pub use read::{ColumnarRows, ReadError};
+pub use read::ColumnarRows;
+pub use read_error::ReadError;
 pub use write::{Column, ColumnKind, Field, TableWriter, WriteError};

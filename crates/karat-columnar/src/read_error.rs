@@ -1,0 +1,35 @@
+//! A file of columns that cannot be read.
+
+use std::io;
+
+use arrow_schema::ArrowError;
+use parquet::errors::ParquetError;
+
+/// A file that cannot be read as rows.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// The file is not Parquet, or broken.
+    #[error("it is no valid Parquet file: {0}")]
+    Parquet(#[from] ParquetError),
+    /// The file is not an Arrow stream, or broken.
+    #[error("it is no valid Arrow stream: {0}")]
+    Arrow(#[from] ArrowError),
+    /// The file is Arrow's file format.
+    #[error("it is an Arrow file, and only Arrow streams are read")]
+    ArrowFile,
+    /// A message of an Arrow stream is broken, or longer than the file.
+    #[error("it is no valid Arrow stream, or it is cut off")]
+    CutArrow,
+    /// The decoder gave up.
+    #[error("it is damaged: its content cannot be decoded")]
+    Damaged,
+    /// A column has bytes, which are not text.
+    #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
+    Binary(String),
+    /// A row cannot be written as JSON.
+    #[error("a row cannot be read: {0}")]
+    Row(#[from] serde_json::Error),
+}
