@@ -35,7 +35,7 @@ const ROWS: usize = 30;
 
 fn run(app: &App, folder: &Path) {
     let row = |at: usize| {
-        let gold = if at % 5 == 0 { Value::Null } else { json!(format!("w{at}")) };
+        let gold = if at.is_multiple_of(5) { Value::Null } else { json!(format!("w{at}")) };
         format!("{}\n", json!({ "id": format!("s/{at}"), "q": format!("w{at}"), "gold": gold, "topic": at % 3 }))
     };
     fs::write(folder.join("data.jsonl"), (0..ROWS).map(row).collect::<String>()).unwrap();
