@@ -115,7 +115,7 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // Somebody else may have put something there meanwhile.
+            // Another program may have put a file there meanwhile.
             let _ = fs::remove_dir(folder);
         }
     }

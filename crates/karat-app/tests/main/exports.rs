@@ -106,6 +106,9 @@ fn tables_have_the_figures_of_the_report() {
     let states: BTreeSet<&str> = metrics.iter().map(|row| row["state"].as_str().unwrap()).collect();
     assert_eq!(states, BTreeSet::from(["na", "scored"]));
     assert!(metrics.iter().all(|row| (row["state"] == "scored") == row["value"].is_number()));
+    let hits = metrics.iter().filter(|row| row["metric"] == "hit" && row["state"] == "scored");
+    assert!(hits.clone().all(|row| row["verdict"] == if row["value"] == 1.0 { "pass" } else { "fail" }));
+    assert!(hits.count() > 0);
     assert!(judgments.iter().all(|row| row["judge"] == "strict"
         && row["choice"] == "good"
         && row["dimension"] == "verdict"
@@ -120,6 +123,34 @@ fn tables_have_the_figures_of_the_report() {
             .filter(|row| row["model"] == "terse")
             .all(|row| row["cost_usd"].is_null() || row["cost_usd"] == 0.0)
     );
+}
+
+/// IO-14: variants whose names differ by a dot alone keep cases of their own.
+#[test]
+fn junit_keeps_like_names_apart() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let suite = "name: s\ndataset: { rows: [ { id: a, output: x } ], id: id }\nvariants: { v.1: [ { recorded: { column: output } } ], v_1: [ { recorded: { column: output } } ] }\nscorers: { n: { metric: length } }\n";
+    fs::write(folder.path().join("karat.yaml"), suite).unwrap();
+    run_suite(&app, &folder.path().join("karat.yaml"), "j");
+    let mut text = Vec::new();
+    app.export("j", Format::Junit, Outputs::default(), true, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("classname=\"s.v_1\"") && text.contains("classname=\"s.v_1_2\""), "{text}");
+}
+
+/// IO-01: a source whose suite cannot be used leaves nothing, and the problem names no folder that is gone.
+#[test]
+fn an_unusable_suite_leaves_nothing() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let provider = json!({"id": "openai:chat:m", "config": {"apiBaseUrl": "https://user:pass@a.example/v1"}});
+    let config = json!({"prompts": ["Say it"], "providers": [provider], "tests": []});
+    fs::write(folder.path().join("promptfooconfig.json"), config.to_string()).unwrap();
+    let file = folder.path().join("promptfooconfig.json");
+    let error = app.import_suite(ImportKind::Promptfoo, &file, &folder.path().join("a/b")).unwrap_err().to_string();
+    assert!(error.contains("nothing was written") && error.contains("karat.yaml:"), "{error}");
+    assert!(!error.contains(".import-") && !folder.path().join("a").exists(), "{error}");
 }
 
 /// IO-11, IO-07, BY-12: Inspect's logs of a run, read back, are a suite with the same scores; each system is a log.

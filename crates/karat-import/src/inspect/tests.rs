@@ -415,3 +415,11 @@ fn other_compressions_are_refused() {
     let error = import_log("log.eval", &archive(&[member])).err().unwrap();
     assert!(error.to_string().contains("the member `header.json` cannot be read"), "{error}");
 }
+
+/// IO-07: an epoch beyond any run is refused, and not planned.
+#[test]
+fn huge_epochs_are_refused() {
+    let bytes = log(&[sample("a", 4_000_000_000, "x")]).to_string();
+    let error = import_log("a.json", bytes.as_bytes()).err().unwrap().to_string();
+    assert!(error.contains("has the trial 4000000000 of `a`; expected at most 10000"), "{error}");
+}

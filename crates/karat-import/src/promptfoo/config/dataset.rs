@@ -80,7 +80,7 @@ impl DatasetImport<'_> {
             }
         }
         let summary = writer.finish()?;
-        // What is dropped of all tests stands there once, for all rows.
+        // A construct dropped from `defaultTest` is listed once, with the number of all rows.
         for dropped in draft.report.dropped.iter_mut().filter(|dropped| dropped.path.starts_with("defaultTest")) {
             if dropped.samples <= 1 && (dropped.path.starts_with("defaultTest.options") || !unchecked.is_empty()) {
                 dropped.samples = summary.rows;

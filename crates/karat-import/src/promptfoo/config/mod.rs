@@ -10,6 +10,8 @@ mod cases;
 mod csv_tests;
 mod dataset;
 mod http;
+#[cfg(test)]
+mod peer_tests;
 mod prompts;
 mod providers;
 mod raw_test;

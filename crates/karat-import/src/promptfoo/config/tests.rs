@@ -15,12 +15,12 @@ fn try_config(config: &Value, files: &[(&str, &str)]) -> Result<Imported, Import
     import_files(ImportKind::Promptfoo, &all, "config.json")
 }
 
-fn config(config: Value, files: &[(&str, &str)]) -> Imported {
+pub(super) fn config(config: Value, files: &[(&str, &str)]) -> Imported {
     try_config(&config, files).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The import of one prompt, one provider and these tests.
-fn tests(tests: Value, files: &[(&str, &str)]) -> Imported {
+pub(super) fn tests(tests: Value, files: &[(&str, &str)]) -> Imported {
     config(json!({"prompts": ["{{ q }}"], "providers": ["echo"], "tests": tests}), files)
 }
 

@@ -200,6 +200,12 @@ fn a_given_score_stands_in_the_row() {
     assert!(build(&spec(json!({"metric": "given", "with": {"from": "a", "path": "a..b"}}))).is_err());
 }
 
+/// IO-10: an output of which nothing says how long it took has no latency, and not 0.
+#[test]
+fn an_unknown_time_is_no_latency() {
+    assert!(matches!(given_of(json!({"metric": "latency"}), json!({})), Score::NotApplicable { .. }));
+}
+
 /// IO-01: a given score within a list of checks is joined like one of its own.
 #[test]
 fn checks_may_hold_a_given_score() {

@@ -37,7 +37,8 @@ fn stream(path: &str, opened: Result<ColumnarRows, ReadError>, labels: &ClassLab
 fn unreadable(path: &str, error: &ReadError) -> DatasetError {
     let mut problem =
         Diagnostic::of_file(Severity::Error, path, format!("the dataset's file {path} cannot be used: {error}"));
-    let is_codec = error.to_string().contains("Disabled feature");
+    let told = error.to_string();
+    let is_codec = told.contains("Disabled feature") || told.contains("decompression requires");
     problem.hint(match error {
         ReadError::Binary(_) => "write the file again without this column, or with texts in it",
         ReadError::ArrowFile => "write it as a stream (`pyarrow.ipc.new_stream`), or as Parquet",
