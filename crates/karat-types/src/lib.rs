@@ -28,12 +28,12 @@ pub use call::{
 };
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
-pub use key::{Key, KeyBuilder, ParseKeyError, output_key};
+pub use key::{Key, KeyBuilder, ParseKeyError, output_key, seeded_uniform};
 pub use label::{Label, all_drawn_examples, draw_examples, is_example};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
     AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,
-    CELL_LINE_FIELDS, CachePolicy, Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
+    CELL_LINE_FIELDS, CachePolicy, Cap, Capture, CascadeSpec, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
     ConsensusMethod, Correction, CountedShare, DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate,
     GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout,
     Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
@@ -41,11 +41,12 @@ pub use plan::{
     PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse,
     ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec,
     ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
-    Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
+    Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus,
+    first_metric,
 };
 pub use reads::{Reads, read_label};
 pub use run::{
-    CallRecord, CallSummary, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound,
+    AskedJudge, CallRecord, CascadeDraw, CallSummary, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound,
     JudgmentRecord, JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader,
     RunRows, RunStatus, SampleRecord, SampleText, SilentObserver, StepCost, StepRecord,
 };
