@@ -49,6 +49,8 @@ pub struct CascadeLine {
     pub first_mean: f64,
     /// β; 0 when the first judge says the same of all drawn cells.
     pub slope: f64,
+    /// ρ of both scores over the drawn cells; `None` when one of them does not vary.
+    pub correlation: Option<f64>,
 }
 
 impl CascadeLine {
@@ -216,7 +218,10 @@ fn line(drawn: &[(f64, f64)]) -> Option<CascadeLine> {
     let spread = sum_of(firsts.iter().map(|f| (f - first_mean).powi(2)));
     let joint = sum_of(drawn.iter().map(|(f, y)| (f - first_mean) * (y - dear_mean)));
     let slope = if is_constant(&firsts) || spread <= 0.0 { 0.0 } else { joint / spread };
-    Some(CascadeLine { dear_mean, first_mean, slope })
+    let dears = sum_of(drawn.iter().map(|(_, y)| (y - dear_mean).powi(2)));
+    let root = (spread * dears).sqrt();
+    let correlation = (slope != 0.0 && root > 0.0).then(|| (joint / root).clamp(-1.0, 1.0));
+    Some(CascadeLine { dear_mean, first_mean, slope, correlation })
 }
 
 fn count_clusters(clusters: impl Iterator<Item = u64>) -> usize {
@@ -291,14 +296,6 @@ pub fn cascade_mean(cells: &[CascadeCell]) -> Result<Option<CascadeMean>, InputE
 /// The least answers of the expensive judge for sure cells with which a gate decides.
 pub const MIN_DRAWN: usize = 50;
 
-/// The sure cells of a system that are drawn at least, on average.
-pub const DRAWN_FLOOR: f64 = 60.0;
-
-/// π = min(1, max(share, 60/N_sure)): the probability with which a sure cell is drawn.
-pub fn draw_probability(share: f64, sure: u64) -> f64 {
-    share.max(DRAWN_FLOOR / (sure.max(1) as f64)).min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -368,14 +365,6 @@ mod tests {
         cells.push(cell(Asked::Drawn, 0.5, None, 8));
         let found = cascade_mean(&cells).unwrap().unwrap();
         assert_eq!((found.missing, found.n, found.drawn), (1, 7, 2));
-    }
-
-    /// SL-20: a share, but 60 cells at least, and no more than all.
-    #[test]
-    fn the_probability_has_a_floor() {
-        let found =
-            [(0.1, 10_000), (0.1, 200), (0.5, 100), (0.1, 0)].map(|(share, sure)| draw_probability(share, sure));
-        assert!(found.iter().zip([0.1, 0.3, 0.6, 1.0]).all(|(found, pi)| (found - pi).abs() < 1e-12), "{found:?}");
     }
 
     proptest! {

@@ -27,8 +27,7 @@ mod rogan_gladen;
 mod tests;
 
 pub use cascade::{
-    Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeLine, CascadeMean, DRAWN_FLOOR, MIN_DRAWN, cascade_mean,
-    draw_probability,
+    Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeLine, CascadeMean, MIN_DRAWN, cascade_mean,
 };
 pub use isotonic::{Direction, Isotonic};
 pub use label_budget::{LabelBudget, LabelPlan, label_budget};

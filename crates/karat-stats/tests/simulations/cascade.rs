@@ -1,6 +1,6 @@
 //! Judge cascades: coverage of the intervals, and how much wider they are than with all answers of the expensive judge.
 
-use karat_stats::correction::{Asked, CascadeBasis, CascadeCell, CascadeMean, cascade_mean, draw_probability};
+use karat_stats::correction::{Asked, CascadeBasis, CascadeCell, CascadeMean, cascade_mean};
 use karat_stats::interval::Level;
 
 use crate::draw::{Draw, median};
@@ -50,7 +50,8 @@ fn scores(draw: &mut Draw, design: &Design, level: f64) -> (f64, f64) {
 /// A cascade with nothing unsure, and the mean of the expensive judge over its cells.
 fn cascade(run: u64, design: &Design) -> (CascadeMean, f64) {
     let mut draw = Draw::new(67, run);
-    let pi = if design.floor { draw_probability(design.share, design.cells as u64) } else { design.share };
+    let least = if design.floor { 60.0 / design.cells as f64 } else { 0.0 };
+    let pi = design.share.max(least).min(1.0);
     let mut level = TRUTH;
     let mut total = 0.0;
     let cells: Vec<CascadeCell> = (0..design.cells)
