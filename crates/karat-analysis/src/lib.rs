@@ -24,7 +24,7 @@ pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, AnchoringTask, Balance, BalanceOptions,
     BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
-    CalibrationOptions, CatalogEntry, Category, CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence,
+    CalibrationOptions, Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades, CatalogEntry, Category, CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence,
     ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis,
     DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation,
     EvidencePosition, FailingJudge, Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell,

@@ -124,7 +124,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     let evidence = context.evidence_for(case);
     let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(context, case)));
     let limit = bound(case, evidence.reference);
-    let by_interval = case.gate.decide == GateBasis::Interval;
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
             VerdictText { case, name: name(context, case), evidence: &evidence, unit: unit(context, case) }.decide(
@@ -201,7 +201,8 @@ fn fails_at_best(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -
         return false;
     }
     let words = VerdictText { case, name: name(&context, case), evidence: &evidence, unit: unit(&context, case) };
-    words.decide(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
+    words.decide(&finding, limit, by_interval).0 == Verdict::Fail
 }
 
 fn missing_reason(basis: &Basis) -> String {
