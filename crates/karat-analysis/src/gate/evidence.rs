@@ -202,7 +202,7 @@ impl GateContext<'_> {
     }
 
     /// The cells of a case, as (sample, system).
-    fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+    pub(super) fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
             None => 0..self.findings.samples(),

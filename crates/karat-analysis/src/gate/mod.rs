@@ -12,11 +12,13 @@
 //!
 //! Decisions by interval are corrected for their number. Reading order: `case`, `evidence` (the numbers of a case),
 //! `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`; `problem` checks gates before
-//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures.
+//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures, `forecast`
+//! says how much of a planned run its gates would need.
 
 mod case;
 mod decision;
 mod evidence;
+mod forecast;
 mod kpi;
 mod level;
 mod path;
@@ -34,6 +36,7 @@ use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, S
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
+pub use forecast::{EarlyForecast, assume_early_stop, forecast_early_stop};
 use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
