@@ -58,9 +58,10 @@ fn a_cascade_has_its_keys() {
     assert_eq!((found.share, found.unsure), (0.2, UnsureRule::Where("first.tone < 3".to_owned())));
     let plan = with("cascade: { first: gpt-5-mini, unsure: false }", "hit: { metric: exact }");
     assert_eq!(of(&plan).unsure, UnsureRule::Never);
-    let suite = SUITE.replace("dimensions: { tone: { scale: [0, 10] }, facts: { scale: [0, 10] } }", "dimensions: { tone: { scale: [0, 1] } }");
-    let plan = world(&suite.replace("first: gpt-5-mini }", "first: hit }")).plan(&Overrides::default()).header;
+    let other = "hit: { rubric: { ask: Is it kind?, dimensions: { tone: { scale: [0, 10] }, facts: { scale: [0, 10] } } }, judges: [gpt-5-mini] }";
+    let plan = with("cascade: { first: hit }", other);
     assert_eq!((plan.scorers.len(), of(&plan).first.as_str()), (2, "hit"));
+    assert_eq!(plan.first_metric(plan.metric("quality.tone").unwrap()), plan.metric("hit.tone"));
 }
 
 /// SL-20: what cannot work is refused at its place, with what to do.
@@ -78,7 +79,11 @@ fn wrong_cascades_are_refused() {
         ("cascade: { share: 10% }", "`first`", "karat.yaml:11"),
         ("cascade: { first: gpt-5-mini, unsure: frist < 3 }", "there is no name `frist` here", "did you mean `first`?"),
         ("cascade: { first: gpt-5-mini }\n    reduce: median", "a cascade estimates means", "remove `reduce`"),
-        ("cascade: { first: gpt-5-mini }\n    versus: all", "cannot be combined with `cascade`", "remove one of the two"),
+        (
+            "cascade: { first: gpt-5-mini }\n    versus: all",
+            "cannot be combined with `cascade`",
+            "remove one of the two",
+        ),
     ];
     for (cascade, what, hint) in cases {
         let said = said(cascade);
