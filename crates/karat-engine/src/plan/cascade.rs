@@ -277,3 +277,112 @@ fn unsure_share(spec: &CascadeSpec, system: usize) -> Option<f64> {
 pub(crate) fn not_asked_key(judgment: Key) -> Key {
     KeyBuilder::new("karat/not-asked/1").key(judgment).finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A cascade of one metric, 1, on a scale from 0 to 10 with a bound, before a check, 0.
+    fn cascade(unsure: Unsure, bound: Bound) -> ReadyCascade {
+        ReadyCascade {
+            first: 1,
+            dimensions: vec![FirstDimension {
+                name: String::new(),
+                metric: 1,
+                range: Some((0.0, 10.0)),
+                lower: false,
+                bound,
+            }],
+            unsure,
+            checks: vec![(0, Bound::default())],
+            pi: vec![0.2],
+            unsure_share: vec![None],
+            systems: vec!["m/v".to_owned()],
+            seed: 7,
+        }
+    }
+
+    fn sample(id: &str) -> Sample {
+        let columns = json!({ "kind": "hard" });
+        Sample {
+            row: 0,
+            id: id.into(),
+            input: None,
+            reference: None,
+            cluster: None,
+            date: None,
+            columns: columns.as_object().unwrap().clone(),
+            metadata: Map::new(),
+            only: None,
+        }
+    }
+
+    fn first(scores: &[f64]) -> FirstScores {
+        FirstScores { scores: scores.iter().map(|score| (1, Score::value(*score))).collect(), rounds: Vec::new() }
+    }
+
+    fn is_unsure(cascade: &ReadyCascade, first: &FirstScores, check: Option<f64>) -> bool {
+        let own: Vec<(u16, Score)> = check.map(|value| (0, Score::value(value))).into_iter().collect();
+        cascade.is_unsure(&sample("a"), first, &own).unwrap()
+    }
+
+    /// SL-20: by default a cell is unsure without a first score, where judges or votes differ, near a bound, and where the
+    /// checks say otherwise.
+    #[test]
+    fn the_standard_rule_of_unsure_cells() {
+        let at_seven = Bound { min: Some(7.0), ..Bound::default() };
+        let bounded = cascade(Unsure::Standard, at_seven);
+        let near: Vec<bool> = [5.9, 6.0, 7.9, 8.0, 8.1].map(|score| is_unsure(&bounded, &first(&[score]), None)).into();
+        assert_eq!(near, [false, true, true, true, false]);
+        let plain = cascade(Unsure::Standard, Bound::default());
+        assert!(is_unsure(&plain, &FirstScores::default(), None), "no first score");
+        let failed = FirstScores { scores: vec![(1, Score::unscored("no JSON"))], rounds: Vec::new() };
+        assert!(is_unsure(&plain, &failed, None));
+        assert!(is_unsure(&plain, &first(&[8.0, 9.0]), None) && !is_unsure(&plain, &first(&[8.0, 8.0]), None));
+        let round = |value| JudgeRound { scores: vec![(1, value)], ..JudgeRound::default() };
+        let voted = |votes: [f64; 2]| FirstScores { rounds: votes.map(round).into(), ..first(&[8.0]) };
+        assert!(is_unsure(&plain, &voted([8.0, 7.0]), None) && !is_unsure(&plain, &voted([8.0, 8.0]), None));
+        let against: Vec<bool> = [(8.0, 1.0), (8.0, 0.0), (2.0, 0.0), (2.0, 1.0)]
+            .map(|(score, check)| is_unsure(&plain, &first(&[score]), Some(check)))
+            .into();
+        assert_eq!(against, [false, true, false, true]);
+    }
+
+    /// SL-20: the suite's own condition, and none: a cell without a first score is unsure by any of them.
+    #[test]
+    fn conditions_of_unsure_cells() {
+        let never = cascade(Unsure::Never, Bound::default());
+        assert!(!is_unsure(&never, &first(&[5.0]), Some(1.0)) && is_unsure(&never, &FirstScores::default(), None));
+        let own = |text: &str| cascade(Unsure::Where(Expression::compile(text).unwrap()), Bound::default());
+        assert!(
+            is_unsure(&own("first < 6"), &first(&[5.0]), None) && !is_unsure(&own("first < 5"), &first(&[5.0]), None)
+        );
+        assert!(is_unsure(&own("sample.kind == 'hard' and sample.id == 'a'"), &first(&[5.0]), None));
+        let wrong =
+            own("first.tone < 3").draw(CascadePlace { sample: &sample("a"), system: 0, trial: 0 }, &first(&[5.0]), &[]);
+        assert!(wrong.unwrap_err().message.contains("cannot evaluate `cascade.unsure`"));
+    }
+
+    /// SL-20: draws depend on seed, sample, system and trial alone, and about π of the cells are drawn.
+    #[test]
+    fn draws_are_fixed_by_seed_and_cell() {
+        let cascade = cascade(Unsure::Never, Bound::default());
+        let drawn = |cascade: &ReadyCascade, trial: u32| -> Vec<bool> {
+            (0..2_000)
+                .map(|at| cascade.is_drawn(CascadePlace { sample: &sample(&format!("s{at}")), system: 0, trial }))
+                .collect()
+        };
+        let (one, again) = (drawn(&cascade, 0), drawn(&cascade, 0));
+        assert_eq!(one, again);
+        let share = one.iter().filter(|it| **it).count() as f64 / 2_000.0;
+        assert!((share - 0.2).abs() < 0.03, "{share}");
+        assert_ne!(one, drawn(&cascade, 1));
+        let other = ReadyCascade { seed: 8, ..self::cascade(Unsure::Never, Bound::default()) };
+        assert_ne!(one, drawn(&other, 0));
+        // A higher probability draws the same cells and more.
+        let more = ReadyCascade { pi: vec![0.4], ..self::cascade(Unsure::Never, Bound::default()) };
+        assert!(one.iter().zip(drawn(&more, 0)).all(|(few, many)| many || !few));
+    }
+}
