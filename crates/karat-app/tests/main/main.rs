@@ -9,6 +9,7 @@
 )]
 
 mod annotate;
+mod cascade;
 mod clock;
 mod exports;
 mod journal;

@@ -5,10 +5,16 @@ use karat_types::PlanHeader;
 use serde_json::{Value, json};
 
 use crate::inspect::why::ReuseReasons;
+use crate::run::options::plan_options::PlanOptions;
 use crate::rfc3339;
 
 /// The document of an estimate. Its keys are a public interface: keys may be added, none changes its meaning.
-pub fn estimate_document(plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> Value {
+pub fn estimate_document(
+    plan: &PlanHeader,
+    estimate: &Estimate,
+    reasons: &ReuseReasons,
+    options: &PlanOptions,
+) -> Value {
     let (least, most) = estimate.calls();
     let (low, high) = estimate.cost();
     json!({
@@ -36,6 +42,8 @@ pub fn estimate_document(plan: &PlanHeader, estimate: &Estimate, reasons: &Reuse
         "cost_usd": [low.usd(), high.usd()],
         "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
         "models": estimate.models.iter().map(model_document).collect::<Vec<_>>(),
+        "options": options.options,
+        "options_basis": { "metric": options.metric, "run": options.run },
     })
 }
 
