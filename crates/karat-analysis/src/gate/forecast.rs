@@ -213,3 +213,80 @@ fn reason(plan: &PlanHeader, gate: &Gate) -> Option<String> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use karat_stats::describe::median;
+    use karat_stats::sequential::Claims;
+    use karat_types::{Threshold, seeded_uniform};
+
+    use super::*;
+    use crate::testing::{MemoryRun, Sketch};
+    use crate::{Options, analyse};
+
+    /// One system on so many samples, of which this share passes, in an order fixed by a seed; a scale from 0 to 10.
+    fn run(samples: usize, share: f64, seed: u64) -> (MemoryRun, Vec<f64>) {
+        let passes = |at: usize| seeded_uniform("test", seed, &at.to_le_bytes()) < share;
+        let scores: Vec<f64> = (0..samples).map(|at| f64::from(u8::from(passes(at)))).collect();
+        let sketch = Sketch::new(1, 1, samples);
+        let run = scores.iter().enumerate().fold(sketch, |sketch, (at, score)| sketch.value(at, 0, 10.0 * score)).run();
+        (run, scores)
+    }
+
+    fn rules(min: f64) -> GateRules {
+        let mut gate = Gate::for_metric("quality.overall");
+        gate.min = Some(Threshold { value: min, percent: false });
+        GateRules { gates: vec![gate], ..GateRules::default() }
+    }
+
+    /// SL-30: the forecast's median is within 15 % of that of 50 runs that really stop early.
+    #[test]
+    fn a_forecast_is_near_fifty_runs() {
+        let samples = 300;
+        let (last, _) = run(samples, 0.8, 1);
+        let rules = rules(7.0);
+        let findings = analyse(&last, &Options::default()).unwrap();
+        let found = forecast_early_stop(&findings, &last, &rules, samples as u64).unwrap();
+        assert_eq!((found.claims, found.open.len()), (1, 0));
+        let rate = findings.systems[0].metrics[0].value().unwrap() / 10.0;
+        let used: Vec<f64> = (100..150)
+            .map(|seed| {
+                let (_, scores) = run(samples, rate, seed);
+                let spec = claim(0.7, samples as u64);
+                let mut claims = Claims::new(&[spec], 0.05, StepRule::Holm, MIN_UNITS).unwrap();
+                for (at, score) in scores.iter().enumerate() {
+                    claims.add(0, *score, 1).unwrap();
+                    claims.look(&[]);
+                    if claims.is_decided() {
+                        return (at + 1) as f64 / samples as f64;
+                    }
+                }
+                1.0
+            })
+            .collect();
+        let (seen, expected) = (median(&used).unwrap(), found.as_seen.unwrap().median);
+        assert!((expected / seen - 1.0).abs() <= 0.15, "forecast {expected}, runs {seen}");
+        assert!(found.at_threshold.unwrap().median > 0.9);
+    }
+
+    fn claim(threshold: f64, units: u64) -> ClaimSpec {
+        let (bound, basis, rule) = (Bound::AtLeast, Basis::Dataset, EarlyRule::Betting);
+        ClaimSpec { threshold, bound, basis, rule, units, largest: 1, alpha: 0.05 }
+    }
+
+    /// SL-30: a gate that keeps a run going leaves nothing to save, and is named; without a run a gain is assumed.
+    #[test]
+    fn open_gates_leave_nothing_to_save() {
+        let (last, _) = run(60, 0.9, 3);
+        let findings = analyse(&last, &Options::default()).unwrap();
+        let mut per_sample = rules(7.0);
+        per_sample.gates[0].per = "sample".to_owned();
+        let found = forecast_early_stop(&findings, &last, &per_sample, 60).unwrap();
+        assert!(found.as_seen.is_none() && found.open[0].contains("it is decided at the end"), "{found:?}");
+        let mut drop = rules(7.0);
+        drop.gates[0].max_drop = drop.gates[0].min.take();
+        assert!(!forecast_early_stop(&findings, &last, &drop, 60).unwrap().open.is_empty());
+        let assumed = assume_early_stop(&findings.plan, &rules(7.0));
+        assert!(assumed.claims == 1 && assumed.as_seen.is_some() && assumed.open.is_empty());
+    }
+}

@@ -56,18 +56,19 @@ fn run(app: &App, suite: &str, id: &str) {
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
-/// Draw, first and expensive score of each sample.
-fn cells(app: &App, run: &str) -> BTreeMap<String, (CascadeDraw, f64, Option<f64>)> {
+/// Draw, first and expensive score of each sample by the scorer of this index and the one after it.
+fn cells(app: &App, run: &str, scorer: u16) -> BTreeMap<String, (CascadeDraw, f64, Option<f64>)> {
     let store = Store::open(&app.store).unwrap();
     let rows = store.rows(run).unwrap();
     let mut cells = BTreeMap::new();
     let read = rows.for_each(&mut |row| {
         let of = |scorer: u16| row.judgments.iter().find(|it| it.scorer == scorer).unwrap();
         let number = |scorer: u16| of(scorer).scores[0].1.number();
-        let draw = of(0).cascade.unwrap();
-        assert_eq!(of(0).is_asked(), !of(0).calls.is_empty(), "only those that are asked are called");
-        assert_eq!(draw.asked == AskedJudge::No, matches!(of(0).scores[0].1, Score::NotApplicable { .. }));
-        cells.insert(row.sample.id.clone(), (draw, number(1).unwrap(), number(0)));
+        let (dear, first) = (of(scorer), number(scorer + 1).unwrap());
+        let draw = dear.cascade.unwrap();
+        assert_eq!(dear.is_asked(), !dear.calls.is_empty(), "only those that are asked are called");
+        assert_eq!(draw.asked == AskedJudge::No, matches!(dear.scores[0].1, Score::NotApplicable { .. }));
+        cells.insert(row.sample.id.clone(), (draw, first, number(scorer)));
         ControlFlow::Continue(())
     });
     read.unwrap();
@@ -92,7 +93,7 @@ fn a_cascade_asks_part_and_estimates_all() {
     let app = app(folder.path());
     let suite = write(folder.path());
     run(&app, &suite, "one");
-    let one = cells(&app, "one");
+    let one = cells(&app, "one", 0);
     assert_eq!(one.len(), ROWS);
     for (id, (draw, first, dear)) in &one {
         assert_eq!(draw.asked == AskedJudge::Unsure, *first > 7.0, "{id}");
@@ -108,7 +109,7 @@ fn a_cascade_asks_part_and_estimates_all() {
     assert!((figure["value"].as_f64().unwrap() - truth).abs() < 0.25, "{truth} {figure}");
     assert_eq!((&figure["n"], &figure["method"]), (&json!(ROWS), &json!("cascade (regression, t)")));
     run(&app, &suite, "two");
-    assert_eq!(cells(&app, "two"), one, "a rerun asks the same cells");
+    assert_eq!(cells(&app, "two", 0), one, "a rerun asks the same cells");
     let again = report(&app, "two");
     assert_eq!(again["systems"][0]["dimensions"]["quality"], *figure);
 }
@@ -121,7 +122,7 @@ fn a_report_says_what_a_cascade_saves() {
     let suite = write(folder.path());
     run(&app, &suite, "one");
     let found = &report(&app, "one")["analyses"]["cascade"]["scorers"][0];
-    let one = cells(&app, "one");
+    let one = cells(&app, "one", 0);
     let dear = one.values().filter(|(draw, ..)| draw.asked != AskedJudge::No).count();
     assert_eq!((&found["first"], &found["judges"]), (&json!("cheap"), &json!(["dear"])));
     assert_eq!((&found["first_spend"]["calls"], &found["judge_spend"]["calls"]), (&json!(ROWS), &json!(dear)));
@@ -136,7 +137,7 @@ fn a_report_says_what_a_cascade_saves() {
     app.export("one", Format::Markdown, Outputs::default(), true, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     let line = page.lines().find(|line| line.contains("cheap, ")).unwrap_or_else(|| panic!("{page}"));
-    assert!(line.contains(&format!("{ROWS} cheap, {dear} dear; $")) && line.contains("× as wide"), "{line}");
+    assert!(line.contains(&format!("{ROWS} cheap, {dear} dear; \\$")) && line.contains("× as wide"), "{line}");
 }
 
 /// SL-22: a gate on a cascade decides by its interval, also with `decide: point`, and refuses few answers.
@@ -171,4 +172,51 @@ fn gates_on_a_cascade_decide_by_its_interval() {
     run(&app, &suite, "few");
     let (found, _, reason) = verdict("few");
     assert_eq!(found, "pass", "{reason}: of 45 cells all are asked, so nothing is estimated");
+}
+
+/// SL-30: the options of a plan, each with calls, price and precision: before any run by assumption, then by the last one;
+/// what does not apply says why.
+#[test]
+fn a_plan_prices_its_options() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let suite = write(folder.path());
+    let hit = "scorers:\n  graded: { metric: contains, value: grade }\n";
+    let text = format!("{}gates: [ {{ metric: graded, min: 0.8 }} ]\n", SUITE.replace("scorers:\n", hit));
+    fs::write(folder.path().join("karat.yaml"), text).unwrap();
+    let options = || {
+        let plan = app.load(&Invocation::of(suite.clone())).unwrap().plan;
+        let found = app.plan_options(&plan).unwrap();
+        let by_name: BTreeMap<&str, _> = found.options.iter().map(|it| (it.option, it.clone())).collect();
+        (found.run, by_name)
+    };
+    let calls = |it: &karat_app::PlanOption| it.calls.unwrap();
+    let (run_before, before) = options();
+    assert_eq!(run_before, None);
+    let names = ["batch", "cascade", "early_at_last_effect", "early_at_threshold", "full"];
+    assert_eq!(before.keys().copied().collect::<Vec<_>>(), names);
+    assert_eq!(calls(&before["full"]).0, 2 * ROWS as u64, "an output and one judge a cell");
+    // Without a run only the first score can tell which cells are unsure.
+    let (least, most) = calls(&before["cascade"]);
+    assert!(least >= 2 * ROWS as u64 + 60 && most >= 3 * ROWS as u64, "{least} {most}");
+    let early = &before["early_at_last_effect"];
+    assert!(calls(early).0 < calls(&before["full"]).1 && early.note.as_ref().unwrap().contains("no run of this suite"));
+    assert!(before["batch"].calls.is_none() && before["batch"].note.is_some(), "scripted models have no batch API");
+    assert!(before["cascade"].half_width > before["full"].half_width);
+
+    run(&app, &suite, "one");
+    let asked = cells(&app, "one", 1).values().filter(|(draw, ..)| draw.asked != AskedJudge::No).count() as u64;
+    let text = fs::read_to_string(folder.path().join("karat.yaml")).unwrap();
+    fs::write(
+        folder.path().join("karat.yaml"),
+        text.replace("cascade: {", "parameters: { temperature: 0.5 }\n    cascade: {"),
+    )
+    .unwrap();
+    let (run_after, after) = options();
+    assert_eq!(run_after.as_deref(), Some("one"));
+    // Outputs are cached; the judges have other parameters now.
+    let (least, most) = calls(&after["cascade"]);
+    assert!(least.abs_diff(ROWS as u64 + asked) <= 40 && most >= least, "{least} {most} {asked}");
+    assert!(calls(&after["early_at_last_effect"]).0 < calls(&after["early_at_threshold"]).0, "{after:?}");
+    assert!(after["full"].half_width.is_some_and(|width| width > 0.0));
 }

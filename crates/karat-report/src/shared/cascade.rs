@@ -5,7 +5,7 @@ use karat_types::MetricSpec;
 
 use crate::shared::figures::{count, usd, value_with_interval};
 
-/// The estimate of a metric with its calls and money in one line, such as `quality 0.71 [0.68, 0.74]: 1,000 cheap, 200
+/// The estimate of a metric with its calls and money in one line, such as `quality 0.71 (0.68 to 0.74): 1,000 cheap, 200
 /// dear; $3.10, not $9.80; 1.6 × as wide`. The money is that of all systems, so it stands only where there is one.
 pub(crate) fn cascade_line(
     cascade: &Cascade,
