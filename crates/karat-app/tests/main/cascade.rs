@@ -21,11 +21,11 @@ models: [ { id: echo, provider: scripted, with: { reply: '{{ user }}' } } ]
 judges:
   - id: dear
     provider: scripted
-    price: { input: 10, output: 20 }
+    price: { input: 0.1, output: 0.2 }
     with: { reply: '{"score": {{ ((user | split("grade "))[1][:1] | int) - 1 + ((user | split("grade "))[1][1:2] | int) }}, "reasoning": "dear"}' }
   - id: cheap
     provider: scripted
-    price: { input: 1, output: 2 }
+    price: { input: 0.01, output: 0.02 }
     with: { reply: '{"score": {{ (user | split("grade "))[1][:1] | int }}, "reasoning": "cheap"}' }
 variants: { plain: [ { prompt: { text: '{{ sample.q }}' } } ] }
 scorers:
@@ -44,7 +44,7 @@ fn digits(at: usize) -> (usize, usize) {
 fn write(folder: &Path) -> String {
     let row = |at: usize| {
         let (first, second) = digits(at);
-        format!("{}\n", json!({ "id": format!("s{at}"), "q": format!("grade {first}{second}") }))
+        format!("{}\n", json!({ "id": format!("s{at}"), "q": format!("grade {first}{second} for {at}") }))
     };
     fs::write(folder.join("data.jsonl"), (0..ROWS).map(row).collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
@@ -181,8 +181,8 @@ fn a_plan_prices_its_options() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let suite = write(folder.path());
-    let hit = "scorers:\n  graded: { metric: contains, value: grade }\n";
-    let text = format!("{}gates: [ {{ metric: graded, min: 0.8 }} ]\n", SUITE.replace("scorers:\n", hit));
+    let hit = "  graded: { metric: contains, value: grade }";
+    let text = format!("{SUITE}{hit}\ngates: [ {{ metric: graded, min: 0.8 }} ]\n");
     fs::write(folder.path().join("karat.yaml"), text).unwrap();
     let options = || {
         let plan = app.load(&Invocation::of(suite.clone())).unwrap().plan;
@@ -205,7 +205,7 @@ fn a_plan_prices_its_options() {
     assert!(before["cascade"].half_width > before["full"].half_width);
 
     run(&app, &suite, "one");
-    let asked = cells(&app, "one", 1).values().filter(|(draw, ..)| draw.asked != AskedJudge::No).count() as u64;
+    let asked = cells(&app, "one", 0).values().filter(|(draw, ..)| draw.asked != AskedJudge::No).count() as u64;
     let text = fs::read_to_string(folder.path().join("karat.yaml")).unwrap();
     fs::write(
         folder.path().join("karat.yaml"),
