@@ -55,6 +55,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {
+            stop_early: None,
             max_concurrency: 8,
             timeout_ms: 60_000,
             cell_timeout_ms: None,

@@ -78,6 +78,8 @@ impl Checker<'_> {
                 self.no_environment(node);
             }
             Shape::Boolean => self.wants(node, node.boolean().is_some(), key, "true or false"),
+            Shape::BooleanOr(_) if node.boolean().is_some() => {}
+            Shape::BooleanOr(other) => self.node(node, *other, key, owner),
             Shape::Integer(least) => self.integer(node, least, key),
             Shape::Number(lo, hi) => self.number(node, lo, hi, key),
             Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
@@ -354,7 +356,11 @@ mod tests {
 
     fn within(shape: Shape, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
         match shape {
-            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) | Shape::TemplateOr(inner) => {
+            Shape::List(inner)
+            | Shape::Map(inner)
+            | Shape::WordOr(_, inner)
+            | Shape::BooleanOr(inner)
+            | Shape::TemplateOr(inner) => {
                 within(*inner, seen, all)
             }
             Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
