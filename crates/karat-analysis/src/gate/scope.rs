@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::{AnalysisError, Findings, GateProblem};
 
 /// Units other than columns.
-const UNITS: [&str; 3] = ["system", "run", "sample"];
+pub(super) const UNITS: [&str; 3] = ["system", "run", "sample"];
 
 /// The cells of one gate: sample × system.
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ impl<'a> ScopeReader<'a> {
             }
         }
         if let (Some(condition), Some(chosen)) = (&self.condition, &mut self.scope.chosen) {
-            let holds = condition.is_true(&context(row, findings)).map_err(|error| {
+            let holds = condition.is_true(&context(&findings.plan, row.sample, row.system)).map_err(|error| {
                 let hint = error
                     .hint
                     .as_deref()
@@ -133,7 +133,7 @@ impl<'a> ScopeReader<'a> {
 }
 
 /// Compiles a condition. A model compared with `model.id` may be written with its provider.
-fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
+pub(super) fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
     let expression = Expression::compile(source)?;
     if !expression.reads().iter().any(|name| name == "model.id") {
         return Ok(expression);
@@ -148,7 +148,7 @@ fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, Temp
 }
 
 /// The stored columns of a sample.
-fn columns(sample: &SampleRecord) -> Map<String, Value> {
+pub(super) fn columns(sample: &SampleRecord) -> Map<String, Value> {
     let mut columns = sample.metadata.clone();
     columns.insert("id".to_owned(), json!(sample.id));
     for (name, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
@@ -159,10 +159,10 @@ fn columns(sample: &SampleRecord) -> Map<String, Value> {
     columns
 }
 
-fn context(row: &CellRow<'_>, findings: &Findings) -> Context {
-    let plan = &findings.plan;
-    let context = Context::new().with("sample", &columns(row.sample)).with("variant", plan.system_variant(row.system));
-    match plan.system_model(row.system) {
+/// The names that a condition sees of a cell.
+pub(super) fn context(plan: &PlanHeader, sample: &SampleRecord, system: usize) -> Context {
+    let context = Context::new().with("sample", &columns(sample)).with("variant", plan.system_variant(system));
+    match plan.system_model(system) {
         Some(model) => context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family })),
         None => context.with("model", &json!({ "id": null, "name": null, "family": null })),
     }

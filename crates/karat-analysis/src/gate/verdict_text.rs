@@ -76,7 +76,7 @@ impl VerdictText<'_> {
         (verdict, if degenerate { format!("{what}; {equal}") } else { what })
     }
 
-    fn bound_text(&self, limit: f64) -> String {
+    pub(super) fn bound_text(&self, limit: f64) -> String {
         format!("{} {}", self.case.bound.name(), self.number_text(self.as_written(limit), 0))
     }
 
@@ -123,7 +123,7 @@ impl VerdictText<'_> {
     }
 
     /// Formats a number with `more` additional digits: three decimals, more for small numbers, with its unit.
-    fn number_text(&self, value: f64, more: usize) -> String {
+    pub(super) fn number_text(&self, value: f64, more: usize) -> String {
         let value = value + 0.0;
         match self.unit {
             Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),

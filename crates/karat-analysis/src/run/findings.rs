@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use karat_types::{Money, PlanHeader};
+use karat_types::{Money, PlanHeader, StoredStop};
 use serde::Serialize;
 
 use crate::analyses::{
@@ -112,6 +112,8 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
+    /// The early stop of the run: its figures are those of the cells before it, unless the run was continued to its end.
+    pub stop: Option<Arc<StoredStop>>,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,

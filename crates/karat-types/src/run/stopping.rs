@@ -192,6 +192,9 @@ pub struct StoppedClaim {
 pub struct StopSpan {
     /// Indices of the systems.
     pub systems: Vec<usize>,
+    /// Indices of the systems that these are compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partners: Vec<usize>,
     /// The gate's condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,

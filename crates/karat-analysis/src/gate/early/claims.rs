@@ -1,0 +1,105 @@
+//! One claim: the scale on which its scores lie between 0 and 1, and the scores that it misses.
+
+use karat_stats::sequential::{Basis, Bound, ClaimSpec, MissingScores};
+use karat_types::{EarlyRule, Key};
+use serde_json::Value;
+
+use crate::gate::case::BoundKind;
+use crate::run::matched_cells::MissingCount;
+
+/// A claim and its course.
+#[derive(Debug, Clone)]
+pub(super) struct FollowedClaim {
+    /// Index of its gate among the followed ones.
+    pub(super) gate: usize,
+    /// Index of its set of systems in the gate.
+    pub(super) set: usize,
+    /// The value of its group.
+    pub(super) group: Option<Value>,
+    /// Index of its metric.
+    pub(super) metric: usize,
+    pub(super) bound: BoundKind,
+    /// The bound as written in the gate.
+    pub(super) written: f64,
+    /// The bound in the metric's unit.
+    pub(super) size: f64,
+    /// The metric's range.
+    pub(super) range: (f64, f64),
+    /// Its cells in the plan.
+    pub(super) planned: u64,
+    /// Its units in the plan.
+    pub(super) units: u64,
+    /// Samples of its largest unit.
+    pub(super) largest: u64,
+    /// Scored samples, or pairs, so far.
+    pub(super) n: u64,
+    pub(super) missing: MissingCount,
+    /// Pairs without a score on one side.
+    pub(super) lacking: MissingCount,
+    /// The unit that decided it.
+    pub(super) last: Option<Key>,
+    /// The reason why no verdict is possible any more.
+    pub(super) why: Option<String>,
+}
+
+impl FollowedClaim {
+    /// Its statistics.
+    pub(super) fn spec(&self, basis: Basis, rule: EarlyRule, alpha: f64) -> ClaimSpec {
+        ClaimSpec {
+            threshold: self.threshold(),
+            bound: if self.bound.is_least() { Bound::AtLeast } else { Bound::AtMost },
+            basis,
+            rule: match rule {
+                EarlyRule::Betting => karat_stats::sequential::EarlyRule::Betting,
+                EarlyRule::EValue => karat_stats::sequential::EarlyRule::SingleBet,
+                EarlyRule::Asymptotic => karat_stats::sequential::EarlyRule::Asymptotic,
+            },
+            units: self.units,
+            largest: self.largest,
+            alpha,
+        }
+    }
+
+    /// The bound between 0 and 1. A drop of at most 0.5 is a change of at least −0.5.
+    fn threshold(&self) -> f64 {
+        let change = if self.bound == BoundKind::MaxDrop { -self.size } else { self.size };
+        self.scaled(change).clamp(0.0, 1.0)
+    }
+
+    fn width(&self) -> f64 {
+        self.range.1 - self.range.0
+    }
+
+    /// A score or change between 0 and 1.
+    pub(super) fn scaled(&self, value: f64) -> f64 {
+        match self.bound.is_change() {
+            true => 0.5 * (value / self.width() + 1.0),
+            false => (value - self.range.0) / self.width(),
+        }
+    }
+
+    /// A number between 0 and 1 in the metric's unit.
+    pub(super) fn in_unit(&self, scaled: f64) -> f64 {
+        match self.bound.is_change() {
+            true => (2.0 * scaled - 1.0) * self.width(),
+            false => self.range.0 + scaled * self.width(),
+        }
+    }
+
+    /// How many scores are missing; `limit` is the policy's share. Notes the reason once no verdict is possible.
+    pub(super) fn missing_scores(&mut self, limit: f64) -> MissingScores {
+        let worst = if self.lacking.share() > self.missing.share() { self.lacking } else { self.missing };
+        if self.why.is_none() && worst.n as f64 > limit * self.planned as f64 {
+            let allowed = limit * 100.0;
+            self.why = Some(format!(
+                "{} of its {} planned cells have no score, and the policy allows {allowed:.1} %",
+                worst.n, self.planned
+            ));
+        }
+        match self.why {
+            Some(_) => MissingScores::TooMany,
+            None if worst.share() > limit => MissingScores::Many,
+            None => MissingScores::Few,
+        }
+    }
+}
