@@ -64,4 +64,5 @@ pub use crate::store::Store;
 pub use crate::url::StoreUrl;
 pub use crate::write::journal::JournalEntry;
 pub use crate::write::ledger::{Ledger, Receipt};
+pub use crate::write::stops::OtherStop;
 pub use crate::write::writer::{WriteFailed, WriteGuard};

@@ -37,7 +37,7 @@ use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
 pub(crate) use early::verdicts::apply_ends;
-pub use early::{EarlyStop, Prefix, open_gates, stop_problems};
+pub use early::{Counted, EarlyStop, Prefix, StopSummary, open_gates, stop_problems};
 use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;

@@ -192,7 +192,7 @@ impl App {
     }
 
     /// The runs that the gates compare with.
-    fn references(
+    pub(crate) fn references(
         &self,
         stored: &StoredRun,
         rules: &GateRules,

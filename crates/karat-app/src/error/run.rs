@@ -35,6 +35,11 @@ errors! {
             hint "run it without `--batch`";
         RecordedBatch {} => "`--record` writes calls that are made, and `--batch` makes none"
             hint "record a run without `--batch`";
+        EarlyBatch {} => "`run.stop_early` asks for calls as their answers are needed, and a batch asks for all at once"
+            hint "run it without batches, or set `stop_early: false`";
+        NotStopped { run: String } => "`--to-end`: run {run} has not stopped early"
+            hint "`karat resume {run}` finishes it if it is not finished";
+        EarlyRule { problem: String } => "{problem}";
         NoBatchApi {} => "--batch: no model here has a batch API"
             hint "run live, or give a prompt or a judge a model of the provider openai or anthropic; agents are always run live";
         BatchesUnderWay { run: String } =>

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use karat_analysis::gate::StopSummary;
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
 use karat_report::{Cells, Context, Outputs, RenderError, Report};
@@ -217,6 +218,8 @@ impl App {
         if verdicts.exit() != Exit::Pass && rules.policy.on_request && flags.binds.is_none() {
             verdicts.notes.insert(0, NOT_ENFORCED.to_owned());
         }
+        let stop = StopSummary::of(stored, &verdicts).map_err(RenderError::from)?;
+        let stop = if canonical { stop.map(StopSummary::canonical) } else { stop };
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
@@ -233,6 +236,7 @@ impl App {
                 unpriced_calls,
                 canonical,
                 verdicts,
+                stop,
                 verdict_note,
                 failures,
                 warnings,

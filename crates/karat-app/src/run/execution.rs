@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
 use crate::run::batches::passes::{BatchRun, price_batches};
+use crate::run::ending::early_stop::stopped_notice;
 use crate::run::ending::refusal::refusal_message;
 use crate::run::ending::run_command::check_same_plan;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
@@ -120,7 +121,9 @@ impl App {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         if header.status == RunStatus::Finished && store.is_whole(&header.id)? {
-            return Ok(RunEnd::of_finished(header, "resume", "the run is finished: there is nothing to resume"));
+            let notice = stopped_notice(&store, &header.id)?;
+            let notice = notice.unwrap_or_else(|| "the run is finished: there is nothing to resume".to_owned());
+            return Ok(RunEnd::of_finished(header, "resume", &notice));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, found)
@@ -210,6 +213,9 @@ impl App {
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         self.check_batches(&store, &plan, invocation, (&execution.tape, &found.id), is_batched)?;
+        if is_batched && plan.header.run.stop_early.is_some() {
+            return Err(RunError::EarlyBatch {}.into());
+        }
         if is_batched {
             price_batches(&mut plan)?;
             if let CallRecording::Record(_) = &execution.tape {
@@ -224,7 +230,9 @@ impl App {
         recorder.iter().for_each(|recorder| recorder.begin());
         let providers = Arc::new(providers);
         let Execution { observer, stop, .. } = execution;
-        let job = || Job {
+        let mut stop_rule = self.stop_rule(&store, &found, &terms.rules)?;
+        let mut job = || Job {
+            stop_rule: stop_rule.take(),
             files: plan.files(),
             plan: plan.clone(),
             run: found.id.clone(),

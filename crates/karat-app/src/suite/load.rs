@@ -76,6 +76,11 @@ impl App {
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
         problems.extend(checked.err().map(|error| error.into()));
+        let mut plan = plan;
+        match gate::stop_problems(&plan.header, &plan.rules) {
+            Ok(warnings) => plan.notes.extend(warnings),
+            Err(problem) => problems.push(problem.into()),
+        }
         if problems.is_empty() {
             return Ok(LoadedSuite { plan });
         }

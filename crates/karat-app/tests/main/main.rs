@@ -10,6 +10,7 @@
 
 mod annotate;
 mod clock;
+mod early_stop;
 mod exports;
 mod journal;
 mod opened;

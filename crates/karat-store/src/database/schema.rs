@@ -26,6 +26,7 @@
 //!            work for people, and what they did, which is only ever added: see [`crate::server::annotation`]
 //! annotation_leases, annotation_drafts
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
+//! stops      early stops of runs: see [`crate::write::stops`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -321,6 +322,13 @@ const MIGRATIONS: &[&str] = &[
         at integer not null,
         primary key (task, item, person)
     ) strict, without rowid;
+",
+    "
+    create table stops (
+        run integer primary key,
+        to_end integer not null,
+        body text not null
+    ) strict;
 ",
 ];
 

@@ -38,7 +38,7 @@ pub use housekeeping::{
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, CalibrateArgs, LabelFormat};
-pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
+pub use run::{CancelArgs, ContinueArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
@@ -169,7 +169,7 @@ pub enum Command {
     /// Cancel the batches of a run; what is done is kept
     Cancel(CancelArgs),
     /// Re-run the failed cells of a run
-    Retry(ResumeArgs),
+    Retry(ContinueArgs),
     /// Re-score the stored outputs of a run
     Score(ScoreArgs),
     /// Show stored runs in a browser

@@ -95,6 +95,16 @@ pub struct ProgressArgs {
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
+    #[command(flatten)]
+    pub run: ContinueArgs,
+    /// Make the rest of a run that stopped early; then all of its cells enter its figures
+    #[arg(long, help_heading = heading::EVERYDAY)]
+    pub to_end: bool,
+}
+
+/// Flags of commands that continue a stored run.
+#[derive(Debug, Args)]
+pub struct ContinueArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,

@@ -293,6 +293,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat resume", "Continue the latest run"),
             ("karat resume main --budget-usd 20", "Continue the run main with a larger budget"),
+            ("karat resume main --to-end", "Make the rest of the run main, which stopped early"),
         ],
     ),
     (

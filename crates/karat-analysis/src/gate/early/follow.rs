@@ -283,6 +283,9 @@ impl EarlyStop {
         for (failed, counts) in course.failed.iter_mut().zip(&scores.counts) {
             *failed += counts.errors + counts.unjudged;
         }
+        // By id, so that sums do not depend on the order of rows.
+        let mut samples: Vec<(usize, &SampleRecord)> = scores.samples.iter().enumerate().collect();
+        samples.sort_by(|(_, one), (_, other)| one.id.cmp(&other.id));
         let mut missing = vec![MissingScores::Few; course.claims.len()];
         for (at, claim) in course.claims.iter_mut().enumerate() {
             if course.statistics.decisions()[at].is_some() {
@@ -294,7 +297,7 @@ impl EarlyStop {
             let partners =
                 if claim.bound.is_change() { self.partners(gate, systems).unwrap_or_default() } else { Vec::new() };
             let (mut sum, mut n, mut is_in_unit) = (0.0, 0, false);
-            for (sample, record) in scores.samples.iter().enumerate() {
+            for (sample, record) in samples.iter().copied() {
                 if claim.group.is_some() && followed.group(gate, record)? != claim.group {
                     continue;
                 }

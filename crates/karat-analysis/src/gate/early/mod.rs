@@ -10,6 +10,7 @@
 //! | `race` | the race of systems in one metric |
 //! | `span` | the cells that a purpose needs |
 //! | `prefix` | the rows of a stopped run that enter figures |
+//! | `spared` | what a stop spared, and what became of its verdicts, for reports |
 //! | `verdicts` | the verdict of a gate from what was stored |
 //!
 //! A claim is a bound of a gate for one system and one group of samples. Its statistics are in
@@ -23,10 +24,12 @@ pub(crate) mod prefix;
 mod race;
 mod scores;
 mod span;
+mod spared;
 #[cfg(test)]
 mod tests;
 pub(super) mod verdicts;
 
 pub use follow::EarlyStop;
 pub use gates::{open_gates, stop_problems};
-pub use prefix::Prefix;
+pub use prefix::{Counted, Prefix};
+pub use spared::StopSummary;

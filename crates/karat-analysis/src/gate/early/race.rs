@@ -52,9 +52,10 @@ impl FollowedRace {
             let share = ((value - lo) / (hi - lo)).clamp(0.0, 1.0);
             if self.better == Better::Lower { 1.0 - share } else { share }
         };
-        let samples = scores.samples.len();
+        let mut samples: Vec<usize> = (0..scores.samples.len()).collect();
+        samples.sort_by(|one, other| scores.samples[*one].id.cmp(&scores.samples[*other].id));
         let of_system = |system: usize| -> Vec<Option<f64>> {
-            (0..samples).map(|sample| scores.score(self.metric, sample, system).map(scaled)).collect()
+            samples.iter().map(|sample| scores.score(self.metric, *sample, system).map(scaled)).collect()
         };
         let by_system: Vec<Vec<Option<f64>>> = (0..self.last.len()).map(of_system).collect();
         let dropped: Vec<usize> =

@@ -44,6 +44,9 @@ impl Serialize for ReportDocument<'_> {
         map.serialize_entry("leaderboards", &leaderboards(report))?;
         map.serialize_entry("cost", &RunCost::of(report))?;
         verdict(report, &mut map)?;
+        if let Some(stop) = &report.context.stop {
+            map.serialize_entry("stop_early", stop)?;
+        }
         map.serialize_entry("analyses", &analyses(report))?;
         match self.cells {
             Some(file) => map.serialize_entry("cells_file", file)?,

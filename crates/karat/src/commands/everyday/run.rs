@@ -6,7 +6,7 @@ use karat_app::{App, AppError, CallRecording, Execution, Invocation, Rescoring, 
 use karat_types::{Exit, RunStatus};
 
 use super::{plan, report};
-use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::args::{ContinueArgs, FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::commands::ci::gate;
 use crate::commands::housekeeping::invalidate;
 use crate::commands::people::calibrate;
@@ -58,11 +58,15 @@ fn send_alerts(
 }
 
 pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    let ResumeArgs { run: args, to_end } = args;
+    if to_end {
+        return continue_run(context, args, App::resume_to_end);
+    }
     let wants_report = args.json || args.output.output_dir.is_some() || !args.output.format.is_empty();
     if !wants_report && let Some(run) = context.app.finished_run(&args.run)? {
-        context
-            .printer
-            .say(&format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report"));
+        let nothing =
+            || format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report");
+        context.printer.say(&context.app.early_stop(&run)?.unwrap_or_else(nothing));
         return Ok(context.app.summary(&run)?.1);
     }
     continue_run(context, args, App::resume)
@@ -87,14 +91,14 @@ pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> 
     Ok(if is_done { Exit::Pass } else { Exit::HarnessError })
 }
 
-pub fn retry(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+pub fn retry(context: &CommandContext<'_>, args: ContinueArgs) -> Result<Exit, Failure> {
     continue_run(context, args, App::retry)
 }
 
 /// Continues a stored run, and writes its report to the place that was asked for when it started.
 fn continue_run(
     context: &CommandContext<'_>,
-    mut args: ResumeArgs,
+    mut args: ContinueArgs,
     run: impl FnOnce(&App, &str, &Invocation, Execution) -> Result<RunEnd, AppError>,
 ) -> Result<Exit, Failure> {
     let settings = invocation::from_execution(&args.execution)?;
