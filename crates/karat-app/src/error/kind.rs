@@ -116,10 +116,12 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::CallLogEmpty { .. }
         | RunError::PrivateBatch { .. }
         | RunError::RecordedBatch { .. }
+        | RunError::EarlyBatch { .. }
+        | RunError::EarlyRule { .. }
         | RunError::NoBatchApi { .. }
         | RunError::NoBatchServer { .. } => ErrorKind::SuiteInvalid,
         RunError::BatchesUnderWay { .. } => ErrorKind::RunInUse,
-        RunError::BadId { .. } | RunError::DetachedLive { .. } => ErrorKind::BadRequest,
+        RunError::BadId { .. } | RunError::DetachedLive { .. } | RunError::NotStopped { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::OrderChanged { .. } | RunError::UnknownStart { .. } => {
             ErrorKind::PlanChanged
         }
