@@ -387,10 +387,10 @@ fn reference_name(gate: &Gate) -> String {
 
 /// The reference of a system, or the reason why there is none.
 pub(super) fn find_partner<'a>(
-plan: &PlanHeader,
-references: &'a References,
-gate: &Gate,
-system: usize,
+    plan: &PlanHeader,
+    references: &'a References,
+    gate: &Gate,
+    system: usize,
 ) -> Result<Partner<'a>, String> {
     let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
         None => Err(none.to_owned()),
@@ -433,8 +433,7 @@ system: usize,
     };
     let pinned = found.ok_or_else(|| format!("{} could not be read", reference_name(gate)))?;
     let id = crate::system_id(plan, system);
-    let at =
-        pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", reference_name(gate)))?;
+    let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", reference_name(gate)))?;
     Ok(Partner::Pinned(pinned, at))
 }
 

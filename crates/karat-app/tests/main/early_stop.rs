@@ -49,7 +49,10 @@ impl Default for Suite<'_> {
 impl Suite<'_> {
     fn write(&self, folder: &Path, provider: &FakeProvider) -> Invocation {
         let rows = (0..SAMPLES).map(|at| {
-            format!("{{\"id\":\"q{at}\",\"question\":\"Question {at}?\",\"target\":\"yes\",\"topic\":\"t{}\"}}\n", at / 5)
+            format!(
+                "{{\"id\":\"q{at}\",\"question\":\"Question {at}?\",\"target\":\"yes\",\"topic\":\"t{}\"}}\n",
+                at / 5
+            )
         });
         std::fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
         let Self { gates, more, concurrency } = self;
@@ -112,7 +115,8 @@ fn delays_and_concurrency_do_not_move_the_stop() {
         assert_eq!(stop["calls_made"].as_u64().unwrap() as usize, requests);
         let canonical = text(&app, "a", true);
         // The address of the provider and the number of calls at a time stand in the plan.
-        let plain = canonical.replace(&provider.base_url(), "URL").replace(&format!("\"max_concurrency\":{concurrency}"), "");
+        let plain =
+            canonical.replace(&provider.base_url(), "URL").replace(&format!("\"max_concurrency\":{concurrency}"), "");
         let hashes = ["suite_hash", "plan_hash"];
         let lines = plain.lines().filter(|line| !hashes.iter().any(|hash| line.contains(hash)));
         reports.insert(lines.map(|line| format!("{line}\n")).collect::<String>());
@@ -229,7 +233,10 @@ fn clusters_are_units() {
     run(&app, &suite.write(scratch.path(), &provider), execution("a"));
     let found = report(&app, "a");
     let stop = &found["stop_early"];
-    assert_eq!((&stop["unit"], &stop["units"], stop["claims"].as_array().unwrap().len()), (&"cluster".into(), &40.into(), 2));
+    assert_eq!(
+        (&stop["unit"], &stop["units"], stop["claims"].as_array().unwrap().len()),
+        (&"cluster".into(), &40.into(), 2)
+    );
     let after = stop["stopped_after"].as_u64().unwrap();
     assert_eq!(counted(&found).len() as u64, after * 5);
     assert!(stop["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"] == "pass"), "{stop}");

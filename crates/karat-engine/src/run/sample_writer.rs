@@ -44,7 +44,8 @@ impl<'a> SampleWriter<'a> {
     pub async fn write_in_any_order(&self, samples: &[Sample], broken: Vec<DatasetError>) -> bool {
         let is_open = |row: u64| !self.is_finished(row);
         let broken = broken.into_iter().filter(|error| is_open(error.row.unwrap_or_default()));
-        self.write_broken_rows(broken).await && self.write_samples(samples.iter().filter(|sample| is_open(sample.row))).await
+        self.write_broken_rows(broken).await
+            && self.write_samples(samples.iter().filter(|sample| is_open(sample.row))).await
     }
 
     /// Returns whether nothing is left to do of a row.

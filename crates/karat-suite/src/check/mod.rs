@@ -360,9 +360,7 @@ mod tests {
             | Shape::Map(inner)
             | Shape::WordOr(_, inner)
             | Shape::BooleanOr(inner)
-            | Shape::TemplateOr(inner) => {
-                within(*inner, seen, all)
-            }
+            | Shape::TemplateOr(inner) => within(*inner, seen, all),
             Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
             _ => {}
         }

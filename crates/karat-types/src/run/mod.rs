@@ -17,6 +17,6 @@ pub use record::{
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use stopping::{
-    DecidedBy, DroppedSystem, EarlyVerdict, OpenGate, STOP_SCHEMA, StopRecord, StopRule, StopSpan, StoppedClaim, StoredStop,
-    unit_key,
+    DecidedBy, DroppedSystem, EarlyVerdict, OpenGate, STOP_SCHEMA, StopRecord, StopRule, StopSpan, StoppedClaim,
+    StoredStop, unit_key,
 };

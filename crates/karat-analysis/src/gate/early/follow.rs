@@ -368,7 +368,9 @@ impl EarlyStop {
         let ends = course.statistics.ends(at)?;
         let (verdict, by) = match decision {
             // The figures of all units give the verdict.
-            Some(decision) if units == claim.units && decision.verdict != ClaimVerdict::Undecided => (None, DecidedBy::End),
+            Some(decision) if units == claim.units && decision.verdict != ClaimVerdict::Undecided => {
+                (None, DecidedBy::End)
+            }
             None => (None, DecidedBy::End),
             Some(decision) => {
                 let verdict = match decision.verdict {
@@ -444,7 +446,8 @@ impl StopRule for EarlyStop {
                 }
                 let place = (at, set, group.as_ref().map(Value::to_string).unwrap_or_default());
                 if followed.bounds.iter().any(|(bound, _)| bound.is_change()) {
-                    for (metric, values) in pinned_values(&self.plan, &self.references, gate, followed, systems, sample) {
+                    for (metric, values) in pinned_values(&self.plan, &self.references, gate, followed, systems, sample)
+                    {
                         let scores = self.populations.pinned.entry((place.clone(), metric)).or_default();
                         scores.sum += values;
                         scores.n += 1;
@@ -531,7 +534,8 @@ impl StopRule for EarlyStop {
         record.open.clone_from(&course.open);
         record.claims = (0..course.claims.len()).filter_map(|at| self.stopped_claim(course, at)).collect();
         record.race = course.race.as_ref().map(|race| race.drops(&self.plan)).unwrap_or_default();
-        let span = |purpose: &Purpose| StopSpan { last: course.last(purpose, purpose.span.last), ..purpose.span.clone() };
+        let span =
+            |purpose: &Purpose| StopSpan { last: course.last(purpose, purpose.span.last), ..purpose.span.clone() };
         record.spans = course.purposes.iter().map(span).collect();
         record
     }

@@ -117,9 +117,10 @@ fn reason(plan: &PlanHeader, gate: &Gate, metric: Option<usize>) -> Option<Strin
     };
     let spec = plan.metrics.get(metric)?;
     let name = &spec.name;
-    let is_tournament = plan.scorers.get(spec.scorer).is_some_and(
-        |scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if plan.pair_design(rubric).is_some()),
-    );
+    let is_tournament = plan
+        .scorers
+        .get(spec.scorer)
+        .is_some_and(|scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if plan.pair_design(rubric).is_some()));
     match spec.range {
         _ if is_tournament => Some(format!("{name} is a tournament of all systems")),
         _ if spec.aggregate != "mean" => Some(format!("{name} is a {}, and only means are followed", spec.aggregate)),
@@ -162,7 +163,9 @@ pub fn stop_problems(plan: &PlanHeader, rules: &GateRules) -> Result<Vec<String>
             return Err(format!("`run.stop_early.race`: {why}; name a metric with a range"));
         }
         if plan.systems.len() < 2 {
-            return Err("`run.stop_early.race` needs at least two systems; leave it out, or add a model or variant".to_owned());
+            return Err(
+                "`run.stop_early.race` needs at least two systems; leave it out, or add a model or variant".to_owned()
+            );
         }
     }
     let mut warnings: Vec<String> = open_gates(plan, rules)
@@ -171,7 +174,8 @@ pub fn stop_problems(plan: &PlanHeader, rules: &GateRules) -> Result<Vec<String>
         .collect();
     if rules.gates.is_empty() && spec.race.is_none() {
         warnings.push(
-            "`run.stop_early` does nothing: the suite has no gates and no `race`, so the run goes to its end".to_owned(),
+            "`run.stop_early` does nothing: the suite has no gates and no `race`, so the run goes to its end"
+                .to_owned(),
         );
     }
     let relative = |gate: &&Gate| {
@@ -187,7 +191,8 @@ pub fn stop_problems(plan: &PlanHeader, rules: &GateRules) -> Result<Vec<String>
     }));
     if rules.gates.iter().any(|gate| gate.decide == GateBasis::Interval) && plan.dataset.clustered {
         warnings.push(
-            "`run.stop_early`: with fewer than 60 clusters the interval at the end errs in more than 5 % of runs".to_owned(),
+            "`run.stop_early`: with fewer than 60 clusters the interval at the end errs in more than 5 % of runs"
+                .to_owned(),
         );
     }
     Ok(warnings)

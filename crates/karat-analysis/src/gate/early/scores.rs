@@ -81,12 +81,7 @@ impl UnitScores {
     }
 
     /// The mean change of a sample over some systems.
-    pub(super) fn change(
-        &self,
-        metric: usize,
-        sample: usize,
-        partners: &[(usize, Partner<'_>)],
-    ) -> SampleValue {
+    pub(super) fn change(&self, metric: usize, sample: usize, partners: &[(usize, Partner<'_>)]) -> SampleValue {
         let (name, id) = (self.metric_name(metric), self.samples.get(sample).map_or("", |sample| &sample.id));
         let each = partners.iter().map(|(system, partner)| {
             let own = self.cells(metric, sample, *system);

@@ -75,7 +75,8 @@ pub(super) fn holds(
     system: usize,
 ) -> Result<bool, String> {
     condition.is_true(&context(plan, sample, system)).map_err(|error| {
-        let hint = error.hint.as_deref().unwrap_or("list the columns that conditions read under the dataset's `metadata`");
+        let hint =
+            error.hint.as_deref().unwrap_or("list the columns that conditions read under the dataset's `metadata`");
         format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), sample.id, error.message)
     })
 }

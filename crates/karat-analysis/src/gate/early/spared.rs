@@ -95,7 +95,8 @@ impl StopSummary {
             }
         }
         let record = &stop.record;
-        let decision = |claim: &StoppedClaim| verdicts.decisions.iter().find(|it| is_of(it, claim)).map(|it| it.verdict);
+        let decision =
+            |claim: &StoppedClaim| verdicts.decisions.iter().find(|it| is_of(it, claim)).map(|it| it.verdict);
         let of_run: Vec<Option<Verdict>> = record.claims.iter().map(decision).collect();
         let early = |claim: &StoppedClaim| claim.verdict.map(verdict_of);
         let is_over = stop.to_end && rows.header().status == karat_types::RunStatus::Finished;
@@ -109,7 +110,8 @@ impl StopSummary {
 
     /// Returns whether the run ended before all of its units were run.
     pub fn is_stopped(&self) -> bool {
-        self.stop.record.stopped_after < self.stop.record.units || self.stop.record.claims.iter().any(|claim| claim.units < claim.population)
+        self.stop.record.stopped_after < self.stop.record.units
+            || self.stop.record.claims.iter().any(|claim| claim.units < claim.population)
     }
 
     /// The same without what depends on the course of a run: calls under way at the stop.
@@ -140,7 +142,9 @@ impl StopSummary {
         let course = format!("{} of {} {unit}", record.stopped_after, record.units);
         if let Some(agrees) = self.agrees {
             let agree = if agrees { "agree" } else { "do not agree" };
-            return format!("stopped after {course}, then continued to its end: its figures {agree} with the early verdicts");
+            return format!(
+                "stopped after {course}, then continued to its end: its figures {agree} with the early verdicts"
+            );
         }
         if self.stop.to_end {
             return format!("stopped after {course}, then continued to its end, which it has not reached");
@@ -206,7 +210,8 @@ impl Serialize for StopSummary {
         map.serialize_entry("calls_after_stop", &self.counts.after_stop)?;
         map.serialize_entry("calls_not_made", &self.counts.not_made)?;
         map.serialize_entry("usd_not_made", &self.counts.not_paid)?;
-        let claims: Vec<_> = record.claims.iter().zip(&self.verdicts).map(|(claim, verdict)| claim_json(claim, *verdict)).collect();
+        let claims: Vec<_> =
+            record.claims.iter().zip(&self.verdicts).map(|(claim, verdict)| claim_json(claim, *verdict)).collect();
         map.serialize_entry("claims", &claims)?;
         map.serialize_entry("race", &record.race)?;
         map.serialize_entry("open", &record.open)?;

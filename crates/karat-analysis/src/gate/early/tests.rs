@@ -231,11 +231,15 @@ fn failed_cells_make_the_exit_code_certain() {
         40..60 => sketch.error(sample, 0, "timeout"),
         _ => sketch.value(sample, 0, if sample % 2 == 0 { 10.0 } else { 6.0 }),
     });
-    let lenient = GateRules { policy: Policy { max_errors: 0.05, ..Policy::default() }, ..rules(|gate| gate.min = at(8.0)) };
+    let lenient =
+        GateRules { policy: Policy { max_errors: 0.05, ..Policy::default() }, ..rules(|gate| gate.min = at(8.0)) };
     let (record, _) = follow(&stopping(&sketch, None), &lenient, &References::default());
     let claim = &record.claims[0];
     assert_eq!((claim.verdict, claim.units - claim.n), (Some(EarlyVerdict::Undecided), 6));
-    assert!(claim.why.as_ref().unwrap().contains("6 of the 100 planned cells of model-a/variant-0 failed"), "{claim:?}");
+    assert!(
+        claim.why.as_ref().unwrap().contains("6 of the 100 planned cells of model-a/variant-0 failed"),
+        "{claim:?}"
+    );
 }
 
 /// SL-05: without gates and without a race a run goes to its end, and a gate that cannot be followed keeps it going.
@@ -261,7 +265,10 @@ fn a_race_drops_systems() {
     });
     let run = stopping(&sketch, Some(METRIC));
     let (record, made) = follow(&run, &GateRules::default(), &References::default());
-    assert_eq!((record.race[0].system.as_str(), record.race[0].by.as_str()), ("model-c/variant-0", "model-a/variant-0"));
+    assert_eq!(
+        (record.race[0].system.as_str(), record.race[0].by.as_str()),
+        ("model-c/variant-0", "model-a/variant-0")
+    );
     let of = |system: u64| made.iter().filter(|ordinal| *ordinal % 3 == system).count() as u64;
     assert_eq!(of(2), record.race[0].dropped_after);
     assert!(of(2) < of(0) && of(0) == record.stopped_after, "{record:?}");

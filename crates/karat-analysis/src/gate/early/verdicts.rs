@@ -21,7 +21,11 @@ pub(in crate::gate) enum StoredVerdict<'a> {
 }
 
 /// What the stop of a run says of a case; `name` is that of its metric.
-pub(in crate::gate) fn stored_verdict<'a>(findings: &'a Findings, case: &GateCase<'_>, name: &str) -> StoredVerdict<'a> {
+pub(in crate::gate) fn stored_verdict<'a>(
+    findings: &'a Findings,
+    case: &GateCase<'_>,
+    name: &str,
+) -> StoredVerdict<'a> {
     let Some(stop) = findings.stop.as_deref().filter(|stop| !stop.to_end) else { return StoredVerdict::None };
     let record = &stop.record;
     let group = case.unit.group.as_ref().map(|(_, value)| (&case.gate.per, value));

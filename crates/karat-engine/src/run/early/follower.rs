@@ -78,14 +78,8 @@ impl Follower {
         (halt, stop): (Halt, Stop),
     ) -> Result<Self, EngineError> {
         let rows = store.rows(&run)?;
-        let state = State {
-            rule,
-            open: VecDeque::new(),
-            purposes: HashMap::new(),
-            complete: 0,
-            end: None,
-            failure: None,
-        };
+        let state =
+            State { rule, open: VecDeque::new(), purposes: HashMap::new(), complete: 0, end: None, failure: None };
         Ok(Self { order, plan, store, run, rows, state: Mutex::new(state), changed: Notify::new(), halt, stop })
     }
 
@@ -170,8 +164,7 @@ impl Follower {
         while state.end != Some(End::Decided) && state.failure.is_none() {
             let Some(unit) = state.open.pop_front_if(|unit| unit.pending == 0) else { break };
             let per_row = self.plan.cells_per_row();
-            let ordinals: Vec<Range<u64>> =
-                unit.rows.iter().map(|row| row * per_row..(row + 1) * per_row).collect();
+            let ordinals: Vec<Range<u64>> = unit.rows.iter().map(|row| row * per_row..(row + 1) * per_row).collect();
             let added = state.rule.add_unit(unit.key, &self.rows, &ordinals);
             for row in &unit.rows {
                 state.purposes.remove(row);
