@@ -136,7 +136,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     };
     let is_early = matches!(stored, StoredVerdict::Claim(..));
     if let (true, StoredVerdict::Claim(_, claim)) = (finding.is_some(), &stored) {
-        finding = claim_finding(claim).or(finding);
+        finding = finding.and_then(|figure| claim_finding(claim, &figure).or(Some(figure)));
     }
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");

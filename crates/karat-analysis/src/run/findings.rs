@@ -150,6 +150,12 @@ impl Findings {
         MeasuredRun { plan: &self.plan, judges: &self.judges }
     }
 
+    /// The part of the plan that the figures are of, such as `61 of 200 samples`, if the run stopped early.
+    pub fn stopped_after(&self) -> Option<String> {
+        let stop = self.stop.as_deref().filter(|stop| !stop.to_end && stop.record.is_stopped())?;
+        Some(stop.record.course())
+    }
+
     /// Samples with at least one cell.
     pub fn samples(&self) -> usize {
         self.table.samples()

@@ -310,7 +310,7 @@ fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) ->
 /// The warning about figures without a claim, whose intervals do not know of the stop.
 fn stop_warning(findings: &Findings) -> Option<String> {
     let record = &findings.stop.as_deref()?.record;
-    (record.stopped_after < record.units).then(|| {
+    record.is_stopped().then(|| {
         format!(
             "The run stopped early: figures are of {} of {} samples. Those that no gate asked about have intervals as if their \
              number had been fixed.",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karat_app::{App, Execution, Format, Invocation, Outputs};
+use karat_app::{App, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party};
 use karat_types::{Event, Observer, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
@@ -262,4 +262,133 @@ fn a_retried_run_stops_anew() {
     let found = report(&app, "a");
     assert_eq!(found["stop_early"]["claims"][0]["verdict"], "pass", "{}", found["stop_early"]);
     assert_eq!(found["verdict"], "pass");
+}
+
+/// A place with a judge, a baseline, two variants.
+fn place(text: &str, provider: &FakeProvider) -> (testkit::Scratch, App, Invocation) {
+    let scratch = testkit::scratch().unwrap();
+    let folder = scratch.path().to_owned();
+    let rows =
+        (0..SAMPLES).map(|at| format!("{{\"id\":\"q{at}\",\"question\":\"Question {at}?\",\"target\":\"yes\"}}\n"));
+    std::fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
+    let path = folder.join("karat.yaml");
+    std::fs::write(&path, text.replace("BASE", &provider.base_url())).unwrap();
+    (scratch, app(&folder), Invocation::of(path.to_str().unwrap()))
+}
+
+const MODELS: &str = r#"
+name: early
+dataset: { source: data.jsonl, id: id, input: question, reference: target }
+registry: [ registry.yaml ]
+models: [ { id: mock, provider: openai, model: mock-model, base_url: "BASE", api_key_env: MOCK_KEY, price: { input: 1.0, output: 2.0 } } ]
+judges: [ { id: judge, provider: openai, model: judge-model, base_url: "BASE", api_key_env: MOCK_KEY, price: { input: 1.0, output: 2.0 } } ]
+"#;
+
+/// SL-07: after the stop no judge is asked, also about outputs that were under way; they are marked and count nowhere.
+#[test]
+fn no_judge_is_asked_after_the_stop() {
+    let script = Script::by(|received| {
+        let draw = draw(&received.body);
+        let is_judge = received.json()["model"] == "judge-model";
+        let reply = Behaviour::ok(if is_judge { r#"{"reasoning":"fine","pass":true}"# } else { "an answer" });
+        Behaviour::Slow(Duration::from_millis(if is_judge { 5 } else { draw * 37 % 60 }), Box::new(reply))
+    });
+    let provider = FakeProvider::start(script).unwrap();
+    let suite = format!(
+        "{}{}",
+        MODELS.replace("registry: [ registry.yaml ]\n", ""),
+        r#"
+variants: { direct: [ { prompt: { text: "{{ sample.question }}" } } ] }
+scorers: { quality: { rubric: { ask: "Is it fine?" } } }
+gates: [ { metric: quality, min: 0.5 } ]
+run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
+"#
+    );
+    let (_scratch, app, invocation) = place(&suite, &provider);
+    assert_eq!(run(&app, &invocation, execution("a")), RunStatus::Finished);
+    let found = report(&app, "a");
+    let stop = &found["stop_early"];
+    let after = stop["stopped_after"].as_u64().unwrap() as usize;
+    assert!(after < 100 && stop["claims"][0]["verdict"] == "pass", "{stop}");
+    let asked = |name: &str| provider.received_requests().iter().filter(|it| it.json()["model"] == name).count();
+    let cells = found["cells"].as_array().unwrap();
+    let judged = cells.iter().filter(|cell| !cell["judgments"].as_array().unwrap().is_empty()).count();
+    assert_eq!((asked("judge-model"), asked("mock-model")), (judged, cells.len()));
+    assert_eq!(counted(&found).len(), after);
+    assert!(cells.len() > after && judged < cells.len(), "{} cells, {judged} judged, {after} units", cells.len());
+    assert_eq!(found["metrics"]["quality"]["n"], after);
+    // Continued to its end, the outputs that were under way are judged, and none is made again.
+    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    assert_eq!((asked("judge-model"), asked("mock-model"), provider.duplicates()), (SAMPLES, SAMPLES, 0));
+}
+
+/// SL-02, SL-05, SL-08: a change from a variant of the same run stops both; compared with another run, a stopped run has
+/// its prefix only, and a warning says so.
+#[test]
+fn changes_stop_both_variants_and_comparisons_warn() {
+    let script = Script::by(|received| {
+        let body = String::from_utf8_lossy(&received.body).into_owned();
+        let right = if body.contains("Think") { 97 } else { 60 };
+        Behaviour::ok(if draw(&received.body) < right { "yes" } else { "no" })
+    });
+    let provider = FakeProvider::start(script).unwrap();
+    let suite = format!(
+        "{}{}",
+        MODELS.replace("registry: [ registry.yaml ]\n", ""),
+        r#"
+variants:
+  old: [ { prompt: { text: "{{ sample.question }}" } } ]
+  new: [ { prompt: { text: "Think. {{ sample.question }}" } } ]
+scorers: { hit: { metric: contains } }
+gates: [ { metric: hit, max_drop: 0.05, against: "variant:old" } ]
+run: { max_concurrency: 4, budget_usd: 1000, stop_early: true }
+"#
+    );
+    let (_scratch, app, invocation) = place(&suite, &provider);
+    run(&app, &invocation, execution("a"));
+    let found = report(&app, "a");
+    let stop = &found["stop_early"];
+    let after = stop["stopped_after"].as_u64().unwrap();
+    assert!(after < 150 && stop["claims"][0]["bound"] == "max_drop", "{stop}");
+    assert_eq!((&found["verdict"], &found["gates"][0]["system"]), (&"pass".into(), &"mock/new".into()));
+    let n = |at: usize| found["systems"][at]["dimensions"]["hit"]["n"].as_u64();
+    assert_eq!((n(0), n(1)), (Some(after), Some(after)));
+    let reason = found["gates"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains(&format!("after {after} of 200 samples")) && reason.contains("max_drop 0.050"), "{reason}");
+
+    let party =
+        |run: &str, variant: &str| Party { run: run.to_owned(), variant: Some(variant.to_owned()), model: None };
+    let asked = CompareRequest {
+        metrics: Vec::new(),
+        correction: Correction::default(),
+        confidence: 0.95,
+        margins: Default::default(),
+        allow_changed: false,
+        movers: 0,
+        outputs: false,
+    };
+    let compared = app.compare(&party("a", "old"), &party("a", "new"), &asked).unwrap();
+    let warned = compared.terminal();
+    assert!(warned.contains(&format!("stopped early, after {after} of 200 samples")), "{warned}");
+}
+
+/// SL-07: a run whose budget is used up before its gates are decided is no stopped run; with more it stops where an
+/// uninterrupted one does.
+#[test]
+fn a_budget_that_ends_first_is_no_early_stop() {
+    let provider = provider(93, 0);
+    let scratch = testkit::scratch().unwrap();
+    let app = app(scratch.path());
+    let mut invocation = Suite::default().write(scratch.path(), &provider);
+    run(&app, &invocation, execution("whole"));
+    invocation.overrides.no_cache = true;
+    invocation.overrides.max_calls = Some(20);
+    assert_eq!(run(&app, &invocation, execution("short")), RunStatus::BudgetStopped);
+    assert!(report(&app, "short").get("stop_early").is_none());
+    let mut later = Invocation::default();
+    later.overrides.max_calls = Some(400);
+    let end = app.resume("short", &later, execution("short")).unwrap();
+    assert_eq!(end.status, RunStatus::Finished);
+    let of = |run: &str| report(&app, run)["stop_early"]["claims"].clone();
+    assert_eq!(of("short"), of("whole"));
 }

@@ -3,11 +3,13 @@
 //! - here: the checker, which walks the tree along the grammar's tables
 //! - `options.rs`: options of a metric, provider or analysis, against the JSON Schema of the catalog
 //! - `secrets.rs`: keys and passwords in plain text, which a suite must not contain
+//! - `stop_early.rs`: settings that a run that stops early does not go with
 //! - `references.rs`: metrics that have nothing to compare with; runs after the pass over the dataset
 
 pub(crate) mod options;
 pub(crate) mod references;
 pub(crate) mod secrets;
+pub(crate) mod stop_early;
 
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;

@@ -101,6 +101,23 @@ pub struct StopRecord {
     pub spans: Vec<StopSpan>,
 }
 
+impl StopRecord {
+    /// Returns whether units were left.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped_after < self.units
+    }
+
+    /// What its units are, several of them.
+    pub fn unit_name(&self) -> &'static str {
+        if self.clustered { "clusters" } else { "samples" }
+    }
+
+    /// `61 of 200 samples`.
+    pub fn course(&self) -> String {
+        format!("{} of {} {}", self.stopped_after, self.units, self.unit_name())
+    }
+}
+
 /// A gate that no rule decides early.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenGate {
@@ -156,6 +173,9 @@ pub struct StoppedClaim {
     pub bound: String,
     /// The bound as written in the gate.
     pub threshold: f64,
+    /// Of a percentile, the share of samples that must keep the bound. Then the mean and the ends are such shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// The system; `None` for the whole run.
     pub system: Option<String>,
     /// Column and value, if the gate is evaluated per column.

@@ -5,7 +5,17 @@ use karat_types::{EarlyRule, Key};
 use serde_json::Value;
 
 use crate::gate::case::BoundKind;
+use crate::gate::verdict_text::nearly_equal;
 use crate::run::matched_cells::MissingCount;
+
+/// The numbers of a claim.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Scale {
+    /// Scores, or changes of scores, within the metric's range.
+    Scores(f64, f64),
+    /// Whether a score is within the bound: the percentile is, exactly when at least this share of scores are.
+    WithinBound(f64),
+}
 
 /// A claim and its course.
 #[derive(Debug, Clone)]
@@ -23,8 +33,7 @@ pub(super) struct FollowedClaim {
     pub(super) written: f64,
     /// The bound in the metric's unit.
     pub(super) size: f64,
-    /// The metric's range.
-    pub(super) range: (f64, f64),
+    pub(super) scale: Scale,
     /// Its cells in the plan.
     pub(super) planned: u64,
     /// Its units in the plan.
@@ -47,7 +56,10 @@ impl FollowedClaim {
     pub(super) fn spec(&self, basis: Basis, rule: EarlyRule, alpha: f64) -> ClaimSpec {
         ClaimSpec {
             threshold: self.threshold(),
-            bound: if self.bound.is_least() { Bound::AtLeast } else { Bound::AtMost },
+            bound: match (self.scale, self.bound.is_least()) {
+                (Scale::WithinBound(_), _) | (_, true) => Bound::AtLeast,
+                (Scale::Scores(..), false) => Bound::AtMost,
+            },
             basis,
             rule: match rule {
                 EarlyRule::Betting => karat_stats::sequential::EarlyRule::Betting,
@@ -62,27 +74,36 @@ impl FollowedClaim {
 
     /// The bound between 0 and 1. A drop of at most 0.5 is a change of at least −0.5.
     fn threshold(&self) -> f64 {
+        if let Scale::WithinBound(share) = self.scale {
+            return share;
+        }
         let change = if self.bound == BoundKind::MaxDrop { -self.size } else { self.size };
         self.scaled(change).clamp(0.0, 1.0)
     }
 
-    fn width(&self) -> f64 {
-        self.range.1 - self.range.0
-    }
-
     /// A score or change between 0 and 1.
     pub(super) fn scaled(&self, value: f64) -> f64 {
-        match self.bound.is_change() {
-            true => 0.5 * (value / self.width() + 1.0),
-            false => (value - self.range.0) / self.width(),
+        match (self.scale, self.bound.is_change()) {
+            (Scale::WithinBound(_), _) => f64::from(u8::from(value <= self.size || nearly_equal(value, self.size))),
+            (Scale::Scores(lo, hi), true) => 0.5 * (value / (hi - lo) + 1.0),
+            (Scale::Scores(lo, hi), false) => (value - lo) / (hi - lo),
         }
     }
 
-    /// A number between 0 and 1 in the metric's unit.
+    /// A number between 0 and 1 in the metric's unit; a share stays one.
     pub(super) fn in_unit(&self, scaled: f64) -> f64 {
-        match self.bound.is_change() {
-            true => (2.0 * scaled - 1.0) * self.width(),
-            false => self.range.0 + scaled * self.width(),
+        match (self.scale, self.bound.is_change()) {
+            (Scale::WithinBound(_), _) => scaled,
+            (Scale::Scores(lo, hi), true) => (2.0 * scaled - 1.0) * (hi - lo),
+            (Scale::Scores(lo, hi), false) => lo + scaled * (hi - lo),
+        }
+    }
+
+    /// The share of samples that must keep the bound, of a percentile.
+    pub(super) fn share(&self) -> Option<f64> {
+        match self.scale {
+            Scale::WithinBound(share) => Some(share),
+            Scale::Scores(..) => None,
         }
     }
 

@@ -14,8 +14,8 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::claims::FollowedClaim;
-use super::gates::{FollowedGate, open_gates, system_sets};
+use super::claims::{FollowedClaim, Scale};
+use super::gates::{FollowedGate, open_gates, percentile, system_sets};
 use super::population::{Place, Populations};
 use super::race::FollowedRace;
 use super::scores::UnitScores;
@@ -135,7 +135,14 @@ impl EarlyStop {
                 size = of.ok_or("its percentage is of a figure that is known at the end only")?;
             }
         }
-        let range = self.plan.metrics.get(metric).and_then(|metric| metric.range).ok_or("its metric has no range")?;
+        let spec = self.plan.metrics.get(metric).ok_or("its metric is unknown")?;
+        let scale = match percentile(&spec.aggregate) {
+            Some(share) => Scale::WithinBound(share),
+            None => {
+                let (lo, hi) = spec.range.ok_or("its metric has no range")?;
+                Scale::Scores(lo, hi)
+            }
+        };
         let trials = |system: &usize| self.plan.systems.get(*system).map_or(1, |it| u64::from(it.trials));
         Ok(FollowedClaim {
             gate: at,
@@ -145,7 +152,7 @@ impl EarlyStop {
             bound,
             written: threshold.value,
             size,
-            range,
+            scale,
             planned: population.samples() * systems.iter().map(trials).sum::<u64>(),
             units: population.units(),
             largest: population.largest(),
@@ -391,6 +398,7 @@ impl EarlyStop {
             metric: self.plan.metrics.get(claim.metric)?.name.clone(),
             bound: claim.bound.name().to_owned(),
             threshold: claim.written,
+            share: claim.share(),
             system: (gate.per != "run").then(|| systems.first().map(|system| system_id(&self.plan, *system))).flatten(),
             group: claim.group.as_ref().map(|value| (gate.per.clone(), value.clone())),
             verdict,

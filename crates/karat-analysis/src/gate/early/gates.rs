@@ -7,11 +7,12 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::span::holds;
+use super::condition::{columns, compile_condition, holds};
 use crate::gate::case::{BoundKind, is_reference};
-use crate::gate::scope::{UNITS, columns, compile_condition};
+use crate::gate::scope::UNITS;
 use crate::run::metric_names::matches_pattern;
 use crate::score::checks::has_known_checks;
+use crate::score::observations::Aggregate;
 
 /// A gate with the metrics that are followed.
 pub(super) struct FollowedGate {
@@ -123,13 +124,30 @@ fn reason(plan: &PlanHeader, gate: &Gate, metric: Option<usize>) -> Option<Strin
         .is_some_and(|scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if plan.pair_design(rubric).is_some()));
     match spec.range {
         _ if is_tournament => Some(format!("{name} is a tournament of all systems")),
-        _ if spec.aggregate != "mean" => Some(format!("{name} is a {}, and only means are followed", spec.aggregate)),
+        // A percentile is within `max` exactly when enough samples are.
+        _ if percentile(&spec.aggregate).is_some() => {
+            let is_limit = gate.min.is_none() && gate.max_drop.is_none() && gate.max_rise.is_none();
+            let is_alone = gate.per != "run" || plan.systems.len() == 1;
+            (!is_limit || !is_alone)
+                .then(|| format!("of {name}, a {}, only `max` of a system is followed", spec.aggregate))
+        }
+        _ if spec.aggregate != "mean" => {
+            Some(format!("{name} is a {}, and only means and percentiles are followed", spec.aggregate))
+        }
         None => Some(format!("{name} has no range that bounds the scores to come")),
         Some((lo, hi)) if hi <= lo => Some(format!("{name} has one possible value")),
         Some(_) if plan.pass() == Some(metric) && !has_known_checks(plan) => {
             Some(format!("only the scores tell which checks {name} counts"))
         }
         Some(_) => None,
+    }
+}
+
+/// The share of samples below a percentile such as `p95`.
+pub(super) fn percentile(aggregate: &str) -> Option<f64> {
+    match Aggregate::parse(aggregate)? {
+        Aggregate::Percentile(p) => Some(f64::from(p) / 100.0),
+        _ => None,
     }
 }
 
@@ -152,6 +170,9 @@ pub fn open_gates(plan: &PlanHeader, rules: &GateRules) -> Vec<OpenGate> {
 /// A race in an unknown metric, in one without a range, or of one system.
 pub fn stop_problems(plan: &PlanHeader, rules: &GateRules) -> Result<Vec<String>, String> {
     let Some(spec) = &plan.run.stop_early else { return Ok(Vec::new()) };
+    if plan.run.batch {
+        return Err("`run.stop_early` asks for calls as their answers are needed, and `run.batch` asks for all at once; leave one out".to_owned());
+    }
     if let Some(race) = &spec.race {
         let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
         let Some(metric) = plan.metrics.iter().position(|metric| metric.name == *race) else {
@@ -159,7 +180,9 @@ pub fn stop_problems(plan: &PlanHeader, rules: &GateRules) -> Result<Vec<String>
             return Err(format!("`run.stop_early.race`: the run has no metric `{race}`{near}"));
         };
         let gate = Gate::for_metric(race);
-        if let Some(why) = reason(plan, &gate, Some(metric)) {
+        if let Some(why) = reason(plan, &gate, Some(metric))
+            .or_else(|| plan.metrics.get(metric)?.range.is_none().then(|| format!("{race} has no range")))
+        {
             return Err(format!("`run.stop_early.race`: {why}; name a metric with a range"));
         }
         if plan.systems.len() < 2 {

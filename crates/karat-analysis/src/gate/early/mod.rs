@@ -8,6 +8,7 @@
 //! | `population` | counts the rows of the plan for each claim |
 //! | `scores` | the scores of one unit |
 //! | `race` | the race of systems in one metric |
+//! | `condition` | conditions and columns of gates, read from stored samples |
 //! | `span` | the cells that a purpose needs |
 //! | `prefix` | the rows of a stopped run that enter figures |
 //! | `spared` | what a stop spared, and what became of its verdicts, for reports |
@@ -17,6 +18,7 @@
 //! [`karat_stats::sequential`]; here scores become its units, by the same rules as at the end of a run.
 
 mod claims;
+pub(super) mod condition;
 mod follow;
 mod gates;
 mod population;

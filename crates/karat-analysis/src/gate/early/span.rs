@@ -5,7 +5,7 @@ use karat_text::template::Expression;
 use karat_types::{PlanHeader, SampleRecord, StopSpan};
 use serde_json::Value;
 
-use crate::gate::scope::{columns, compile_condition, context};
+use super::condition::{columns, compile_condition, holds};
 
 /// A compiled [`StopSpan`].
 pub(super) struct CellSpan {
@@ -62,21 +62,4 @@ impl CellSpan {
         let Some((path, value)) = &self.group else { return true };
         path.first_in(&columns(sample)).is_some_and(|found| found == value)
     }
-}
-
-/// Returns whether a condition holds for a sample of a system.
-///
-/// # Errors
-/// It cannot be evaluated on the sample.
-pub(super) fn holds(
-    condition: &Expression,
-    plan: &PlanHeader,
-    sample: &SampleRecord,
-    system: usize,
-) -> Result<bool, String> {
-    condition.is_true(&context(plan, sample, system)).map_err(|error| {
-        let hint =
-            error.hint.as_deref().unwrap_or("list the columns that conditions read under the dataset's `metadata`");
-        format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), sample.id, error.message)
-    })
 }

@@ -108,12 +108,6 @@ impl StopSummary {
         Ok(Some(Self { stop: Arc::new(stop), verdicts, counts, agrees }))
     }
 
-    /// Returns whether the run ended before all of its units were run.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.record.stopped_after < self.stop.record.units
-            || self.stop.record.claims.iter().any(|claim| claim.units < claim.population)
-    }
-
     /// The same without what depends on the course of a run: calls under way at the stop.
     #[must_use]
     pub fn canonical(mut self) -> Self {
@@ -124,7 +118,6 @@ impl StopSummary {
     /// `stopped after 61 of 200 samples: 3 of 3 gates decided (≤ 5 % error)`.
     pub fn sentence(&self) -> String {
         let record = &self.stop.record;
-        let unit = if record.clustered { "clusters" } else { "samples" };
         let total = record.claims.len();
         let decided = record.claims.iter().filter(|claim| claim.verdict.is_some()).count();
         let error = format!("{:.4}", record.alpha * 100.0);
@@ -139,7 +132,7 @@ impl StopSummary {
             parts.push(format!("{} dropped from the race", dropped.join(", ")));
         }
         let what = if parts.is_empty() { "nothing to decide".to_owned() } else { parts.join(", ") };
-        let course = format!("{} of {} {unit}", record.stopped_after, record.units);
+        let course = record.course();
         if let Some(agrees) = self.agrees {
             let agree = if agrees { "agree" } else { "do not agree" };
             return format!(
@@ -149,7 +142,7 @@ impl StopSummary {
         if self.stop.to_end {
             return format!("stopped after {course}, then continued to its end, which it has not reached");
         }
-        if record.stopped_after < record.units {
+        if record.is_stopped() {
             return format!("stopped after {course}: {what}{}", self.spared());
         }
         let kept: Vec<String> = record.open.iter().map(|open| format!("`{}`: {}", open.gate, open.why)).collect();
@@ -232,6 +225,7 @@ fn claim_json(claim: &StoppedClaim, verdict: Option<Verdict>) -> serde_json::Val
         "metric": claim.metric,
         "bound": claim.bound,
         "threshold": claim.threshold,
+        "share": claim.share,
         "system": claim.system,
         "group": group,
         "verdict": verdict.map(Verdict::as_str),
@@ -248,7 +242,7 @@ fn claim_json(claim: &StoppedClaim, verdict: Option<Verdict>) -> serde_json::Val
         "why": claim.why,
     });
     if let Some(members) = claim.as_object_mut() {
-        members.retain(|name, value| name != "why" || !value.is_null());
+        members.retain(|name, value| !["why", "share"].contains(&name.as_str()) || !value.is_null());
     }
     claim
 }

@@ -311,6 +311,45 @@ fn groups_are_claims() {
     assert!(of_a < 100, "{record:?}");
 }
 
+/// SL-03: a percentile is followed as the share of samples within its bound, also without a range.
+#[test]
+fn percentiles_are_shares() {
+    let sketch = |slow: usize| {
+        let sketch = (0..400).fold(Sketch::new(1, 1, 400), |sketch, sample| {
+            sketch.value(sample, 0, if sample % 100 < slow { 900.0 } else { 100.0 })
+        });
+        sketch.metric("range", serde_json::Value::Null).metric("aggregate", "p90".into())
+    };
+    let rules = rules(|gate| gate.max = at(500.0));
+    for (slow, verdict) in [(2, EarlyVerdict::Pass), (40, EarlyVerdict::Fail)] {
+        let run = stopping(&sketch(slow), None);
+        let (record, _) = follow(&run, &rules, &References::default());
+        let claim = &record.claims[0];
+        assert_eq!((claim.verdict, claim.share), (Some(verdict), Some(0.9)), "{claim:?}");
+        assert!(record.stopped_after < 200, "{record:?}");
+        let stopped = Stopped(&run, StoredStop { record, to_end: false });
+        let findings = analyse(&stopped, &Options::default()).unwrap();
+        let decided = &decide(&findings, &stopped, &rules, &References::default()).unwrap().decisions[0];
+        assert_eq!(decided.observed, Some(if slow == 2 { 100.0 } else { 900.0 }));
+        assert!(decided.reason.contains("of samples within it, 90 % needed"), "{}", decided.reason);
+    }
+    let least = self::rules(|gate| gate.min = at(50.0));
+    assert_eq!(follow(&stopping(&sketch(2), None), &least, &References::default()).1.len(), 400);
+}
+
+/// SL-05: what a stopped run was not asked is undecided.
+#[test]
+fn a_gate_that_came_later_is_undecided() {
+    let run = stopping(&binary(200, 190), None);
+    let (record, _) = follow(&run, &rules(|gate| gate.min = at(8.0)), &References::default());
+    let stopped = Stopped(&run, StoredStop { record, to_end: false });
+    let findings = analyse(&stopped, &Options::default()).unwrap();
+    let later = rules(|gate| gate.min = at(9.0));
+    let decided = &decide(&findings, &stopped, &later, &References::default()).unwrap().decisions[0];
+    assert_eq!(decided.verdict, Verdict::Undecided);
+    assert!(decided.reason.contains("`karat resume RUN --to-end` makes the rest"), "{}", decided.reason);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -5,7 +5,7 @@ use karat_types::{DecidedBy, EarlyVerdict, StopRecord, StoppedClaim};
 use crate::Findings;
 use crate::figures::finding::Finding;
 use crate::gate::case::GateCase;
-use crate::gate::verdict_text::{Verdict, VerdictText};
+use crate::gate::verdict_text::{Verdict, VerdictText, percent};
 
 /// Name of the intervals of a stopped run.
 const METHOD: &str = "betting confidence sequence";
@@ -41,14 +41,19 @@ pub(in crate::gate) fn stored_verdict<'a>(
     match record.claims.iter().enumerate().find(is_of_case) {
         Some((_, claim)) if claim.verdict.is_some() => StoredVerdict::Claim(record, claim),
         Some(_) => StoredVerdict::None,
-        None if record.stopped_after == record.units => StoredVerdict::None,
+        None if !record.is_stopped() => StoredVerdict::None,
         None if record.open.iter().any(|open| open.gate == case.gate.id) => StoredVerdict::None,
         None => StoredVerdict::NotFollowed(record),
     }
 }
 
-/// The finding of a claim: the mean of its units with the ends of its sequence.
-pub(in crate::gate) fn claim_finding(claim: &StoppedClaim) -> Option<Finding> {
+/// The finding of a claim: the mean of its units with the ends of its sequence. A percentile keeps its value, and has no
+/// interval that knows of the stop.
+pub(in crate::gate) fn claim_finding(claim: &StoppedClaim, figure: &Finding) -> Option<Finding> {
+    if claim.share.is_some() {
+        let n = usize::try_from(figure.n()).unwrap_or(usize::MAX);
+        return Finding::point(figure.value(), n, figure.method().to_owned());
+    }
     let n = usize::try_from(claim.n).unwrap_or(usize::MAX);
     Some(Finding::point(claim.mean?, n, METHOD)?.with_ends((claim.lower, claim.upper), claim.level))
 }
@@ -59,7 +64,7 @@ pub(in crate::gate) fn claim_verdict(
     words: &VerdictText<'_>,
     limit: Option<f64>,
 ) -> (Verdict, String) {
-    let unit = if record.clustered { "clusters" } else { "samples" };
+    let unit = record.unit_name();
     let StoppedClaim { units, population, .. } = claim;
     let course = format!("after {units} of {population} {unit}");
     let (verdict, meets) = match claim.verdict {
@@ -70,7 +75,10 @@ pub(in crate::gate) fn claim_verdict(
             return (Verdict::Undecided, format!("stopped {course}: {why}"));
         }
     };
-    let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| words.number_text(value, 0));
+    let number = |value: Option<f64>| match (claim.share, value) {
+        (Some(_), Some(share)) => percent(share),
+        _ => value.map_or_else(|| "unknown".to_owned(), |value| words.number_text(value, 0)),
+    };
     let (mean, lower, upper) = (number(claim.mean), number(Some(claim.lower)), number(Some(claim.upper)));
     let rule = limit.map_or_else(|| claim.bound.clone(), |limit| words.bound_text(limit));
     let level = format!("{:.4}", claim.level * 100.0);
@@ -81,7 +89,11 @@ pub(in crate::gate) fn claim_verdict(
         DecidedBy::Certain => format!("no score of the other {} {unit} could change that", population - units),
         DecidedBy::Bound | DecidedBy::End => format!("at most {share} % of early verdicts like this are wrong"),
     };
-    (verdict, format!("{mean} {course} ({level} % sequence {lower} to {upper}) {meets} {rule}; {why}"))
+    let of = match claim.share {
+        Some(share) => format!(" of samples within it, {} needed,", percent(share)),
+        None => String::new(),
+    };
+    (verdict, format!("{mean}{of} {course} ({level} % sequence {lower} to {upper}) {meets} {rule}; {why}"))
 }
 
 /// Gives the figures of whole systems the ends of their claims: an interval for a fixed number of samples is too narrow
@@ -90,7 +102,8 @@ pub(crate) fn apply_ends(findings: &mut Findings) {
     let Some(stop) = findings.stop.clone().filter(|stop| !stop.to_end) else { return };
     let plan = findings.plan.clone();
     for (claim, span) in stop.record.claims.iter().zip(&stop.record.spans) {
-        let is_whole = span.condition.is_none() && claim.group.is_none() && matches!(&*claim.bound, "min" | "max");
+        let is_figure = claim.share.is_none() && claim.group.is_none();
+        let is_whole = is_figure && span.condition.is_none() && matches!(&*claim.bound, "min" | "max");
         let Some(metric) = plan.metric(&claim.metric).filter(|_| is_whole && claim.verdict.is_some()) else { continue };
         let [system] = span.systems[..] else { continue };
         let groups = findings.systems.iter_mut().chain(&mut findings.models).chain(&mut findings.variants);

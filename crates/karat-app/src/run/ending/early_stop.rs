@@ -68,12 +68,10 @@ impl App {
 pub(crate) fn stopped_notice(store: &Store, run: &str) -> Result<Option<String>, AppError> {
     let stored = store.rows(run)?;
     let Some(stop) = stored.stop().filter(|stop| !stop.to_end) else { return Ok(None) };
-    let record = &stop.record;
-    let unit = if record.clustered { "clusters" } else { "samples" };
-    Ok((record.stopped_after < record.units).then(|| {
+    Ok(stop.record.is_stopped().then(|| {
         format!(
-            "run {run} stopped after {} of {} {unit}, because its gates are decided: `karat resume {run} --to-end` makes the rest",
-            record.stopped_after, record.units
+            "run {run} stopped after {}, because its gates are decided: `karat resume {run} --to-end` makes the rest",
+            stop.record.course()
         )
     }))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoredRun};
-use karat_types::{Key, PlanHeader, SampleRecord, StopRecord, StopRule};
+use karat_types::{Key, PlanHeader, SampleRecord, StopRule};
 use tokio::sync::Notify;
 
 use crate::EngineError;
@@ -189,8 +189,8 @@ impl Follower {
             Ok(Some(other)) => {
                 let error = EngineError::OtherStop {
                     run: self.run.clone(),
-                    stored: stop_text(&other.stored),
-                    now: stop_text(&record),
+                    stored: other.stored.course(),
+                    now: record.course(),
                 };
                 self.fail(state, error);
             }
@@ -213,9 +213,4 @@ impl Follower {
     pub fn take_failure(&self) -> Option<EngineError> {
         self.state().failure.take()
     }
-}
-
-fn stop_text(record: &StopRecord) -> String {
-    let unit = if record.clustered { "clusters" } else { "samples" };
-    format!("{} of {} {unit}", record.stopped_after, record.units)
 }
