@@ -168,6 +168,10 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             remaining: Some(remaining),
         },
     });
+    if context.follower.is_some() {
+        // Units wait for their cells, so no cell may wait for the texts of later units.
+        context.stop_collecting_texts();
+    }
     job.observer.on_event(&Event::Started {
         run: &job.run,
         cells: total,

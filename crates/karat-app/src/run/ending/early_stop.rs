@@ -8,6 +8,7 @@ use karat_types::{GateRules, RunRows, RunStatus, StopRule};
 
 use crate::error::RunError;
 use crate::run::execution::{Execution, RunEnd};
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::run::target::RunTarget;
 use crate::{App, AppError, Invocation};
 
@@ -24,7 +25,10 @@ impl App {
     ) -> Result<Option<Box<dyn StopRule>>, AppError> {
         let stored = store.rows(&found.id)?;
         let plan = &stored.header().plan;
-        if plan.run.stop_early.is_none() || stored.stop().is_some_and(|stop| stop.to_end) {
+        // Rounds of calibration and golden checks measure judges: their samples are chosen, and all are wanted.
+        let measures_judges =
+            plan.run.measures_judges || read_stored_invocation(stored.header())?.invocation.calibrating.is_some();
+        if plan.run.stop_early.is_none() || measures_judges || stored.stop().is_some_and(|stop| stop.to_end) {
             return Ok(None);
         }
         if found.retry {

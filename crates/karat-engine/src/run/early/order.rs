@@ -38,6 +38,8 @@ impl UnitOrder {
     /// A dataset that cannot be read, or a gate that cannot be applied to a row.
     pub fn read(plan: &Plan, systems: &Systems, rule: &mut dyn StopRule) -> Result<Self, EngineError> {
         let seed = plan.header.run.seed;
+        // Ids order the rows of a cluster; a sample is a unit of its own.
+        let (is_clustered, no_id) = (plan.header.dataset.clustered, Arc::<str>::from(""));
         let mut named: Vec<(Key, Arc<str>, u64)> = Vec::new();
         for row in plan.rows() {
             let (id, sample) = match row {
@@ -49,6 +51,7 @@ impl UnitOrder {
                 }
             };
             rule.add_row(&sample).map_err(EngineError::Plan)?;
+            let id = if is_clustered { id } else { no_id.clone() };
             named.push((unit_key(seed, sample.unit()), id, sample.row));
         }
         rule.start().map_err(EngineError::Plan)?;
