@@ -16,7 +16,6 @@ use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
 use crate::cell::joined_rows::CellRows;
-use crate::cell::judgments::JudgingSummary;
 use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
@@ -84,10 +83,7 @@ impl RunContext {
                 }
             }
         }
-        let judged = match self.is_needed(ordinal) {
-            true => self.judge_cell(row, &record, &recorded.judgments, &mut pending).await,
-            false => JudgingSummary::default(),
-        };
+        let judged = self.judge_cell(row, &record, &recorded.judgments, &mut pending).await;
         let record = self.systems.privacy.as_reported(record);
         CellResult { unscored: judged.unscored, left: judged.left, record, pending }
     }

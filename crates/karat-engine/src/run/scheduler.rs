@@ -20,9 +20,9 @@ use crate::call::vectors::{VectorDesk, WAITING_WORKERS};
 use crate::cell::context::RunContext;
 use crate::cell::row::Row;
 use crate::plan::systems::Systems;
+use crate::run::cell_work::CellWork;
 use crate::run::early::feed::feed_units;
 use crate::run::progress::{FinishedCell, MAX_TRAILING, Progress};
-use crate::run::remaining::RecordedParts;
 use crate::run::sample_writer::SampleWriter;
 
 /// Rows that are read ahead and written to the ledger together.
@@ -34,13 +34,6 @@ const WAITING_CELLS: usize = 64;
 /// Cells that are put into a group's channel together, so that the feeder is woken once per batch instead of once per
 /// cell.
 const BATCH: usize = WAITING_CELLS / 2;
-
-/// A cell to be made or finished.
-pub(crate) struct CellWork {
-    pub row: Arc<Row>,
-    pub ordinal: u64,
-    pub recorded: RecordedParts,
-}
 
 /// Runs cells until the rows end or the run is stopped, and reports each once it is on disk.
 pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &Progress) -> Result<(), EngineError> {

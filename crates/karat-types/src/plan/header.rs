@@ -383,7 +383,7 @@ pub struct RunSpec {
     pub cell_line: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
-    /// How the run stops once its gates are decided; `None` if it goes to its end.
+    /// The rule by which the run stops once its gates are decided; `None` if it goes to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_early: Option<StopEarlySpec>,
     /// Which results of earlier runs are reused.
@@ -398,7 +398,7 @@ pub struct RunSpec {
     pub layout: Layout,
 }
 
-/// How a run stops before its end.
+/// The rule by which a run stops before its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StopEarlySpec {

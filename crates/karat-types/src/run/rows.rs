@@ -37,7 +37,7 @@ pub trait RunRows: Sync {
     /// The run.
     fn header(&self) -> &RunHeader;
 
-    /// What is stored of its early stop; `None` for a run that cannot stop early or has not ended.
+    /// The record of its early stop; `None` for a run that cannot stop early or has not ended.
     fn stop(&self) -> Option<&StoredStop> {
         None
     }

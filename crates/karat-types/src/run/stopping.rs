@@ -1,11 +1,9 @@
-//! Early stopping: the order of units, the rule that looks at them, and what is stored of a stop.
-
-use std::ops::Range;
+//! Early stops: the order of units, and the record that is stored of a stop.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EarlyRule, Key, RowError, RunRows, SampleRecord};
+use crate::{EarlyRule, Key, SampleRecord};
 
 /// The place of a unit in the seeded order: ascending `blake3("karat.order/1" ‖ 0 ‖ seed (u64, LE) ‖ 0 ‖ unit)`, of which
 /// 16 bytes are kept. The order depends on no row's position, so the same rows in another order are run alike.
@@ -24,49 +22,10 @@ impl SampleRecord {
     }
 }
 
-/// A rule that decides, unit by unit in the seeded order, which cells of a run are still needed.
-///
-/// [`StopRule::add_row`] gets every row of the plan once, then [`StopRule::start`] ends them; units follow. What a cell
-/// is needed for are *purposes*, by number; a purpose that has ended never opens again.
-pub trait StopRule: Send {
-    /// Adds a row of the plan, in any order.
-    ///
-    /// # Errors
-    /// A gate that cannot be applied to the row.
-    fn add_row(&mut self, sample: &SampleRecord) -> Result<(), String>;
-
-    /// Ends the rows.
-    ///
-    /// # Errors
-    /// A gate that cannot be followed.
-    fn start(&mut self) -> Result<(), String>;
-
-    /// The purposes of a sample's cells, by system.
-    ///
-    /// # Errors
-    /// A gate that cannot be applied to the row.
-    fn purposes(&self, sample: &SampleRecord) -> Result<Vec<Vec<u32>>, String>;
-
-    /// Returns true while the units so far leave a purpose open.
-    fn is_open(&self, purpose: u32) -> bool;
-
-    /// Adds the next unit: all its cells that have an open purpose are final. `ordinals` has one range a sample.
-    ///
-    /// # Errors
-    /// Rows that cannot be read.
-    fn add_unit(&mut self, unit: Key, rows: &dyn RunRows, ordinals: &[Range<u64>]) -> Result<(), RowError>;
-
-    /// Returns true once no purpose is open.
-    fn is_decided(&self) -> bool;
-
-    /// The state after the units so far.
-    fn record(&self) -> StopRecord;
-}
-
 /// The schema of [`StopRecord`].
 pub const STOP_SCHEMA: &str = "karat.stop/1";
 
-/// What is stored of a run that may stop early, once it has ended.
+/// The record that is stored of a run that may stop early, once it has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StopRecord {
     /// [`STOP_SCHEMA`].
@@ -107,7 +66,7 @@ impl StopRecord {
         self.stopped_after < self.units
     }
 
-    /// What its units are, several of them.
+    /// The name of its units, in the plural.
     pub fn unit_name(&self) -> &'static str {
         if self.clustered { "clusters" } else { "samples" }
     }

@@ -13,7 +13,7 @@ use crate::run::matched_cells::MissingCount;
 pub(super) enum Scale {
     /// Scores, or changes of scores, within the metric's range.
     Scores(f64, f64),
-    /// Whether a score is within the bound: the percentile is, exactly when at least this share of scores are.
+    /// 1 for a score within the bound: the percentile is within it exactly when at least this share of scores are.
     WithinBound(f64),
 }
 
@@ -78,11 +78,11 @@ impl FollowedClaim {
             return share;
         }
         let change = if self.bound == BoundKind::MaxDrop { -self.size } else { self.size };
-        self.scaled(change).clamp(0.0, 1.0)
+        self.scale_score(change).clamp(0.0, 1.0)
     }
 
     /// A score or change between 0 and 1.
-    pub(super) fn scaled(&self, value: f64) -> f64 {
+    pub(super) fn scale_score(&self, value: f64) -> f64 {
         match (self.scale, self.bound.is_change()) {
             (Scale::WithinBound(_), _) => f64::from(u8::from(value <= self.size || nearly_equal(value, self.size))),
             (Scale::Scores(lo, hi), true) => 0.5 * (value / (hi - lo) + 1.0),
@@ -107,7 +107,7 @@ impl FollowedClaim {
         }
     }
 
-    /// How many scores are missing; `limit` is the policy's share. Notes the reason once no verdict is possible.
+    /// The scores that are missing; `limit` is the policy's share. Notes the reason once no verdict is possible.
     pub(super) fn missing_scores(&mut self, limit: f64) -> MissingScores {
         let worst = if self.lacking.share() > self.missing.share() { self.lacking } else { self.missing };
         if self.why.is_none() && worst.n as f64 > limit * self.planned as f64 {

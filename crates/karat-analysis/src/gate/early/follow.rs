@@ -328,7 +328,7 @@ impl EarlyStop {
                 claim.missing.add(found.missing);
                 claim.lacking.add(found.lacking);
                 if let Some(value) = found.value {
-                    (sum, n) = (sum + claim.scaled(value).clamp(0.0, 1.0), n + 1);
+                    (sum, n) = (sum + claim.scale_score(value).clamp(0.0, 1.0), n + 1);
                 }
             }
             if is_in_unit {

@@ -11,7 +11,7 @@
 //! | `condition` | conditions and columns of gates, read from stored samples |
 //! | `span` | the cells that a purpose needs |
 //! | `prefix` | the rows of a stopped run that enter figures |
-//! | `spared` | what a stop spared, and what became of its verdicts, for reports |
+//! | `spared` | the calls that a stop spared, and the later verdicts, for reports |
 //! | `verdicts` | the verdict of a gate from what was stored |
 //!
 //! A claim is a bound of a gate for one system and one group of samples. Its statistics are in

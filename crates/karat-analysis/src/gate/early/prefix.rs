@@ -63,7 +63,7 @@ impl<'a> Prefix<'a> {
     }
 }
 
-/// Whether a cell enters figures.
+/// The part that a cell has in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// It does.

@@ -1,4 +1,4 @@
-//! What an early stop spared, and what became of its verdicts, for reports.
+//! The calls that an early stop spared, and the later verdicts, for reports.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct StopSummary {
     /// The verdict of each claim: the early one, else that of the whole run.
     verdicts: Vec<Option<Verdict>>,
     counts: StopCounts,
-    /// Whether the figures of the whole run agree with the early verdicts, once it was continued to its end.
+    /// True if the figures of the whole run agree with the early verdicts, once it was continued to its end.
     agrees: Option<bool>,
 }
 
@@ -143,15 +143,15 @@ impl StopSummary {
             return format!("stopped after {course}, then continued to its end, which it has not reached");
         }
         if record.is_stopped() {
-            return format!("stopped after {course}: {what}{}", self.spared());
+            return format!("stopped after {course}: {what}{}", self.spared_text());
         }
         let kept: Vec<String> = record.open.iter().map(|open| format!("`{}`: {}", open.gate, open.why)).collect();
         let kept = if kept.is_empty() { String::new() } else { format!("; kept going by {}", kept.join("; ")) };
-        format!("ran to its end, {course}: {what}{}{kept}", self.spared())
+        format!("ran to its end, {course}: {what}{}{kept}", self.spared_text())
     }
 
     /// `; 139 calls not made, about $4.17`.
-    fn spared(&self) -> String {
+    fn spared_text(&self) -> String {
         let StopCounts { not_made, not_paid, .. } = self.counts;
         let usd = not_paid.filter(|usd| *usd > 0.0).map_or_else(String::new, |usd| match usd < 0.01 {
             true => format!(", about ${usd:.4}"),

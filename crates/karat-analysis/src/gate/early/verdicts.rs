@@ -10,7 +10,7 @@ use crate::gate::verdict_text::{Verdict, VerdictText, percent};
 /// Name of the intervals of a stopped run.
 const METHOD: &str = "betting confidence sequence";
 
-/// What a stop says of a case.
+/// The verdict that a stop has for a case.
 pub(in crate::gate) enum StoredVerdict<'a> {
     /// Nothing: the figures give the verdict.
     None,
@@ -20,7 +20,7 @@ pub(in crate::gate) enum StoredVerdict<'a> {
     NotFollowed(&'a StopRecord),
 }
 
-/// What the stop of a run says of a case; `name` is that of its metric.
+/// The verdict that the stop of a run has for a case; `name` is that of its metric.
 pub(in crate::gate) fn stored_verdict<'a>(
     findings: &'a Findings,
     case: &GateCase<'_>,

@@ -1,16 +1,13 @@
-//! Builds the rule that may stop a run early, and continues a stopped run to its end (SL-07, SL-08).
-
-use std::sync::Arc;
+//! The rule that may stop a run early, and what a user reads of a stopped run (SL-07, SL-08).
 
 use karat_analysis::gate::EarlyStop;
 use karat_store::Store;
-use karat_types::{GateRules, RunRows, RunStatus, StopRule};
+use karat_types::{GateRules, RunRows, StopRule};
 
 use crate::error::RunError;
-use crate::run::execution::{Execution, RunEnd};
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::run::target::RunTarget;
-use crate::{App, AppError, Invocation};
+use crate::{App, AppError};
 
 impl App {
     /// The rule of a run that may stop early; `None` for a run that goes to its end.
@@ -40,28 +37,7 @@ impl App {
         Ok(rule.map(|rule| Box::new(rule) as Box<dyn StopRule>))
     }
 
-    /// Continues a run that stopped early to its end.
-    ///
-    /// # Errors
-    /// A run that has not stopped early, and those of [`App::resume`].
-    pub fn resume_to_end(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.existing_store()?);
-        let header = store.run(&store.resolve(run)?)?;
-        match store.stop_of(&header.id)? {
-            None => return Err(RunError::NotStopped { run: header.id }.into()),
-            Some(stop) if stop.to_end && header.status == RunStatus::Finished => {
-                let notice = "the run went to its end: there is nothing to resume";
-                return Ok(RunEnd::of_finished(header, "resume", notice));
-            }
-            Some(_) => {}
-        }
-        let (plan, invocation, found) = self.reopen(&store, header, later)?;
-        // Before the first call: whoever resumes the run after this makes the rest.
-        store.continue_to_end(&found.id)?;
-        self.run_phases(store, plan, &invocation, execution, found)
-    }
-
-    /// How a finished run stopped early; `None` for a run that did not.
+    /// The notice of a finished run that stopped early; `None` for a run that did not.
     pub fn early_stop(&self, run: &str) -> Result<Option<String>, AppError> {
         let store = self.existing_store()?;
         stopped_notice(&store, &store.resolve(run)?)

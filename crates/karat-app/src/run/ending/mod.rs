@@ -3,7 +3,7 @@
 //! - `refusal` words the end of a run whose models or services refuse every call.
 //! - `run_command` is the command that runs the suite of a stored run again, and refuses to continue it once the plan has
 //!   changed.
-//! - `early_stop` builds the rule that may stop a run, and continues a stopped run to its end.
+//! - `early_stop` builds the rule that may stop a run, and words the notice of a stopped one.
 //! - `unbilled_risk` warns of cost that no row tells.
 
 pub(crate) mod early_stop;

@@ -9,10 +9,10 @@ use tokio::task::spawn_blocking;
 
 use crate::EngineError;
 use crate::cell::row::Row;
+use crate::run::cell_work::CellWork;
 use crate::run::early::follower::{Follower, HandedUnit};
 use crate::run::early::order::Window;
 use crate::run::sample_writer::SampleWriter;
-use crate::run::scheduler::CellWork;
 
 /// The workers of a group of systems: the cells of a row that they make, as indices among them, and their channel.
 pub(crate) type Group = (Vec<u64>, mpsc::Sender<CellWork>);

@@ -274,7 +274,9 @@ judges: [stub]
 fn vectors_do_not_hold_an_early_stop_back() {
     let provider = provider();
     let place = place(&provider.base_url(), &rows(200));
-    let suite = place.text("karat.yaml").replace("retries: 0 }", "retries: 0, stop_early: true }\ngates: [ { metric: close, min: 0.5 } ]");
+    let suite = place
+        .text("karat.yaml")
+        .replace("retries: 0 }", "retries: 0, stop_early: true }\ngates: [ { metric: close, min: 0.5 } ]");
     place.write("karat.yaml", &suite);
     place.fine(&["run", "--run-id", "a"]);
     let stop = place.report("a")["stop_early"].clone();
