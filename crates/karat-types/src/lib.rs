@@ -37,10 +37,10 @@ pub use plan::{
     ConsensusMethod, Correction, CountedShare, DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate,
     GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout,
     Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
-    OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders, ParseAs, ParseSpec, PlanHeader, Policy,
+    OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders, ParseAs, ParseShardError, ParseSpec, PlanHeader, Policy,
     PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse,
     ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec,
-    ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
+    ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
     Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};

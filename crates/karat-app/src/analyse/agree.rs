@@ -101,7 +101,7 @@ fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError
     let mut runs = Vec::new();
     for id in store.runs_of_suite(suite, usize::MAX)? {
         let header = store.run(&id)?;
-        if header.status == RunStatus::Finished {
+        if header.is_whole() {
             runs.push((header.plan.dataset.rows, id, header));
         }
     }

@@ -63,9 +63,9 @@ impl AppError {
             Self::Run(error) => run_kind(error),
             Self::Budget(_) => ErrorKind::BudgetRefused,
             Self::Stored(error) => stored_kind(error),
-            Self::Analyse(super::AnalyseError::NotFinished { .. })
+            Self::Analyse(super::AnalyseError::NotFinished { .. } | super::AnalyseError::OnePart { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
-            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::ForeignFile(_) | Self::Compare(_) => {
+            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Merge(_) | Self::ForeignFile(_) | Self::Compare(_) => {
                 ErrorKind::BadRequest
             }
             Self::Annotate(error) => annotate_kind(error),
@@ -119,7 +119,10 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::NoBatchApi { .. }
         | RunError::NoBatchServer { .. } => ErrorKind::SuiteInvalid,
         RunError::BatchesUnderWay { .. } => ErrorKind::RunInUse,
-        RunError::BadId { .. } | RunError::DetachedLive { .. } => ErrorKind::BadRequest,
+        RunError::BadId { .. }
+        | RunError::DetachedLive { .. }
+        | RunError::OtherPart { .. }
+        | RunError::ScoredShard { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::OrderChanged { .. } | RunError::UnknownStart { .. } => {
             ErrorKind::PlanChanged
         }

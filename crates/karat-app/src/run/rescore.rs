@@ -5,6 +5,7 @@ use std::sync::Arc;
 use karat_store::Store;
 use karat_types::{RunHeader, RunRows, RunStatus};
 
+use crate::error::RunError;
 use crate::run::execution::check_id;
 use crate::run::rescore_plan::AdoptedScorers;
 use crate::run::stored_invocation::read_stored_invocation;
@@ -50,6 +51,9 @@ impl App {
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;
+        if let Some(shard) = source.header().shard() {
+            return Err(RunError::ScoredShard { run: source.header().id.clone(), shard }.into());
+        }
         let mut invocation = read_stored_invocation(source.header())?.invocation.with_execution(&rescoring.execution);
         invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
         if !rescoring.judges.is_empty() {

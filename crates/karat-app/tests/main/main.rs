@@ -19,4 +19,5 @@ mod ready_rubrics;
 mod schema;
 mod series;
 mod service;
+mod shards;
 mod stored;
