@@ -42,9 +42,9 @@ pub struct Plan {
     /// The part of the rows that is run; `None` = all. No part of the plan's identity: each part has the whole's header.
     pub(super) shard: Option<ShardRows>,
     pub(super) states_concurrency: bool,
-    dataset: Arc<Dataset>,
-    representative_rows: Option<Arc<RepresentativeRows>>,
-    files: Arc<dyn Files>,
+    pub(super) dataset: Arc<Dataset>,
+    pub(super) representative_rows: Option<Arc<RepresentativeRows>>,
+    pub(super) files: Arc<dyn Files>,
 }
 
 impl Plan {

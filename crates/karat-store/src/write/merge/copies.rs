@@ -11,7 +11,20 @@ use crate::format::{unpack_judgment, unpack_sample};
 // Requests and responses are left out: they may have been pruned in one of the two.
 const BLOCKS: &str = "select seq, log, judgments, outputs from blocks where run = ?1 and seq > ?2 order by seq";
 const BLOCKS_OF: &str =
-    "select log, judgments, outputs from blocks where run = ?1 and seq >= ?2 and seq <= ?3 order by seq";
+    "select seq, log, judgments, outputs from blocks where run = ?1 and seq >= ?2 and seq <= ?3 order by seq";
+/// The rows of cells and judgments, of a shard and of what was merged of it, without the numbers of their blocks.
+const ROWS: [(&str, &str); 2] = [
+    (
+        "select ordinal, status, output, facts from cells not indexed where run = ?1 and block <= ?2 order by seq",
+        "select ordinal, status, output, facts from cells not indexed
+        where run = ?1 and block >= ?2 and block <= ?3 order by seq",
+    ),
+    (
+        "select ordinal, scorer, judge, ok, entry from judgments not indexed where run = ?1 and block <= ?2 order by seq",
+        "select ordinal, scorer, judge, ok, entry from judgments not indexed
+        where run = ?1 and block >= ?2 and block <= ?3 order by seq",
+    ),
+];
 const LATEST: &str = "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
 const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
 const JUDGMENTS: &str = "select scorer, judge, block, entry, max(seq) from judgments
@@ -36,22 +49,58 @@ pub(super) fn compare(
 ) -> Result<Copies, ReadFailure> {
     let mut statement = source.prepare_cached(BLOCKS)?;
     let mut ours = statement.query(params![runs.0, 0])?;
-    let mut after = 0;
-    for (first, last) in known {
+    let (mut after, mut last_known) = (0, 0);
+    let mut is_older = false;
+    'ranges: for (first, last) in known {
         let mut statement = target.prepare_cached(BLOCKS_OF)?;
         let mut merged = statement.query(params![runs.1, first, last])?;
         while let Some(block) = merged.next()? {
-            // An older copy of the shard.
-            let Some(own) = ours.next()? else { return Ok(Copies::Same) };
-            let is_same = |at: usize| Ok::<_, rusqlite::Error>(block.get_ref(at)? == own.get_ref(at + 1)?);
-            if !(is_same(0)? && is_same(1)? && is_same(2)?) {
+            let Some(own) = ours.next()? else {
+                is_older = true;
+                break 'ranges;
+            };
+            let is_same = |at: usize| Ok::<_, rusqlite::Error>(block.get_ref(at)? == own.get_ref(at)?);
+            if !(is_same(1)? && is_same(2)? && is_same(3)?) {
                 return compare_cells(source, target, runs);
             }
-            after = own.get(0)?;
+            (after, last_known) = (own.get(0)?, block.get(0)?);
         }
     }
-    let is_new = known.is_empty() || ours.next()?.is_some();
+    for (own, merged) in ROWS {
+        if let Some(ordinal) = different_row(source, target, (own, merged), runs, (after, last_known), known)? {
+            return Ok(Copies::Differ { ordinal });
+        }
+    }
+    let is_new = known.is_empty() || (!is_older && ours.next()?.is_some());
     Ok(if is_new { Copies::Continues { after } } else { Copies::Same })
+}
+
+/// Compares the rows of the blocks that are in both, in the order in which they were written. Returns the first cell that
+/// differs.
+fn different_row(
+    source: &Connection,
+    target: &Transaction<'_>,
+    (own, merged): (&str, &str),
+    runs: (i64, i64),
+    (after, last_known): (i64, i64),
+    known: &Ranges,
+) -> Result<Option<u64>, ReadFailure> {
+    let mut statement = source.prepare_cached(own)?;
+    let columns = statement.column_count();
+    let mut ours = statement.query(params![runs.0, after])?;
+    let mut statement = target.prepare_cached(merged)?;
+    for (first, last) in known {
+        let mut rows = statement.query(params![runs.1, first, last.min(&last_known)])?;
+        while let Some(row) = rows.next()? {
+            let Some(own) = ours.next()? else { return Ok(Some(row.get::<_, i64>(0)?.unsigned_abs())) };
+            for column in 0..columns {
+                if own.get_ref(column)? != row.get_ref(column)? {
+                    return Ok(Some(own.get::<_, i64>(0)?.unsigned_abs()));
+                }
+            }
+        }
+    }
+    Ok(ours.next()?.map(|row| row.get::<_, i64>(0)).transpose()?.map(i64::unsigned_abs))
 }
 
 /// Compares the latest rows of all cells of the source. Equal rows may stand in other blocks.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use karat_types::RunStatus;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::copies::{Copies, compare};
 use super::{MergedRun, Ranges, ShardSource, ranges};
@@ -123,6 +124,11 @@ pub(super) fn differ(
     })
 }
 
+/// A column as it is.
+fn value<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<ToSqlOutput<'r>> {
+    row.get_ref(column).map(ToSqlOutput::Borrowed)
+}
+
 struct Copier<'c, 't> {
     source: &'c Connection,
     target: &'c Transaction<'t>,
@@ -162,11 +168,11 @@ impl Copier<'_, '_> {
                 .execute(params![
                     seq + offset,
                     self.run.id,
-                    row.get_ref(1)?,
+                    value(row, 1)?,
                     reuse,
-                    row.get_ref(3)?,
-                    row.get_ref(4)?,
-                    row.get_ref(5)?
+                    value(row, 3)?,
+                    value(row, 4)?,
+                    value(row, 5)?
                 ])
                 .map_err(|error| self.failed(error))?;
             placed = Some((first, seq + offset, offset));
@@ -233,7 +239,7 @@ impl Copier<'_, '_> {
             let cell = StoredCell { ordinal: ordinal.unsigned_abs(), status, facts };
             unpack_cell(cell).map_err(|Damage(why)| damaged(self.part, &format!("cell {ordinal}"), &why))?;
             self.check_free(cell.ordinal)?;
-            let values = params![self.run.id, ordinal, status, block + offset, row.get_ref(3)?, facts];
+            let values = params![self.run.id, ordinal, status, block + offset, value(row, 3)?, facts];
             insert.execute(values).map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -262,8 +268,8 @@ impl Copier<'_, '_> {
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
             let block: i64 = row.get(4)?;
-            let place = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?);
-            let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, row.get_ref(5)?];
+            let place = (value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?);
+            let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, value(row, 5)?];
             insert.execute(values).map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -275,7 +281,7 @@ impl Copier<'_, '_> {
         let mut statement = self.source.prepare_cached("select row, facts from samples where run = ?1")?;
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
-            let values = params![self.run.id, row.get_ref(0)?, row.get_ref(1)?];
+            let values = params![self.run.id, value(row, 0)?, value(row, 1)?];
             insert.execute(values).map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -287,7 +293,7 @@ impl Copier<'_, '_> {
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
             let insert = "insert or ignore into released (run, ordinal) values (?1, ?2)";
-            let values = params![self.run.id, row.get_ref(0)?];
+            let values = params![self.run.id, value(row, 0)?];
             self.target.execute(insert, values).map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -307,7 +313,7 @@ impl Copier<'_, '_> {
             while let Some(row) = rows.next()? {
                 for column in 0..count {
                     insert
-                        .raw_bind_parameter(column + 1, row.get_ref(column)?)
+                        .raw_bind_parameter(column + 1, value(row, column)?)
                         .map_err(|error| self.failed(error))?;
                 }
                 insert.raw_execute().map_err(|error| self.failed(error))?;

@@ -325,7 +325,7 @@ fn damage_is_not_copied() {
     let gone = change("gone", "delete from cells where ordinal = 5");
     assert!(gone.contains("shard 1/1 of run r") && gone.contains("80 cells, and 79 are there"), "{gone}");
     assert!(gone.contains("`karat resume r --store sqlite:"), "{gone}");
-    let flipped = change("flipped", "update cells set facts = x'07' || substr(facts, 2, 20) where ordinal = 6");
+    let flipped = change("flipped", "update cells set facts = cast(substr(facts, 1, 20) || x'07' as blob) where ordinal = 6");
     assert!(flipped.contains("cell 6") && flipped.contains("checksum"), "{flipped}");
     assert!(matches!(target.run("r"), Err(StoreError::NoSuchRun { .. })));
     let path = folder.path().join("text.db");
