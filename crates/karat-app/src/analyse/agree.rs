@@ -6,7 +6,7 @@ use std::path::Path;
 
 use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, label_problem, labels_of_run};
 use karat_store::{Store, StoredRun};
-use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
+use karat_types::{Label, ModelSpec, PlanHeader, RunRows};
 use serde_json::json;
 
 use crate::error::{FileError, LabelError, Names};

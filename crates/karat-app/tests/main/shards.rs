@@ -221,7 +221,9 @@ fn an_unfinished_shard_is_completed_in_either_store() {
         world.app(store).resume("r", &Invocation::default(), execution).unwrap()
     };
     let rest = resume("here");
-    assert_eq!((rest.status, rest.calls), (RunStatus::Finished, whole.calls + 2 - partial.calls.min(whole.calls + 2)));
+    assert_eq!(rest.status, RunStatus::Finished);
+    let shared = (rest.calls + partial.calls).checked_sub(whole.calls).unwrap();
+    assert!(shared <= 4, "only the shared step may be made by both: {shared}");
     assert_eq!(canonical(&world.app("here")), expected);
     let end = resume("b");
     assert_eq!(end.status, RunStatus::Finished);

@@ -125,7 +125,7 @@ pub struct MergeArgs {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<String>,
     /// Id of the run in all of them [default: that of the only shard in each]
-    #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
+    #[arg(long, value_name = "ID")]
     pub run_id: Option<String>,
     /// Merge what is there; `karat resume` makes the rest
     #[arg(long)]

@@ -72,7 +72,7 @@ fn shards_part_the_rows_of_a_plan() {
 /// defaults of a process, stay whole.
 #[test]
 fn a_shard_has_its_share_of_the_limits() {
-    let data = "{\"id\": \"a\"}\n{\"id\": \"b\"}\n";
+    let data = "{\"id\": \"a\", \"group\": \"g\"}\n{\"id\": \"b\", \"group\": \"h\"}\n";
     let limits = |suite: &str, overrides: &Overrides| {
         let plan = World::new(&[("karat.yaml", suite), ("d.jsonl", data)]).plan(overrides);
         let plan = plan.of_shard(Shard::new(2, 4).unwrap()).unwrap().with_limits_shared(overrides);
