@@ -354,6 +354,7 @@ fn header(cells: u64) -> RunHeader {
         completed_at: None,
         status: RunStatus::Running,
         version: String::new(),
+        shard: None,
         git_commit: None,
         invocation: Value::Null,
     }

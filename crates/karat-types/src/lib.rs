@@ -38,11 +38,11 @@ pub use plan::{
     FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction,
     InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch,
     Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders,
-    ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec,
-    PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer,
-    RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest,
-    StatisticsSpec, StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply,
-    ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
+    ParseAs, ParseShardError, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart,
+    PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt,
+    RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk,
+    ShowItem, SourceDigest, StatisticsSpec, StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier,
+    ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};
 pub use run::{

@@ -81,7 +81,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         None if pass.is_empty() => Err(AnalysisError::Empty {
             run: header.id.clone(),
             suite: pass.plan.suite.clone(),
-            planned: pass.plan.cells(),
+            planned: header.planned_cells(),
         }),
         None => {
             let unmatched = match pass.is_finished {
@@ -139,6 +139,8 @@ struct PassState {
     plan: Arc<PlanHeader>,
     shares: GameShares,
     is_finished: bool,
+    /// Number of planned cells.
+    planned: u64,
     table: TableBuilder,
     analyses: Vec<RunningAnalysis>,
     unknown: Vec<String>,
@@ -163,6 +165,7 @@ impl PassState {
             plan: plan.clone(),
             shares,
             is_finished: header.status == RunStatus::Finished,
+            planned: header.planned_cells(),
             table: TableBuilder::new(plan.clone())?,
             analyses,
             unknown,
@@ -249,7 +252,7 @@ impl PassState {
         };
         let primary = primary_metric(&plan);
         let mut findings = Findings {
-            planned: plan.cells(),
+            planned: self.planned,
             run: group(groups::whole_run(&plan)),
             systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
             models: groups::models(&plan).into_iter().map(&mut group).collect(),

@@ -72,6 +72,9 @@ impl App {
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;
+        if let Some(shard) = source.header().shard() {
+            return Err(RunError::ScoredShard { run: source.header().id.clone(), shard }.into());
+        }
         let mut invocation = read_stored_invocation(source.header())?.invocation.with_execution(&rescoring.execution);
         invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
         if !rescoring.judges.is_empty() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_analysis::gate;
-use karat_suite::{Files, Overrides, Plan, Registry, Suite};
+use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
@@ -82,6 +82,10 @@ impl App {
             Err(problem) => problems.push(problem.into()),
         }
         if problems.is_empty() {
+            let plan = match overrides.shard {
+                Some(shard) => plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?,
+                None => plan,
+            };
             return Ok(LoadedSuite { plan });
         }
         Err(SuiteError::Problems { problems: Lines(problems) }.into())

@@ -123,14 +123,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         privacy: systems.privacy.clone(),
         call_log: job.call_log,
         concurrency: plan.run.max_concurrency.max(1) as usize,
-        cells: plan.cells(),
+        cells: job.plan.cells(),
         began_at: job.clock.now(),
     });
     let services = match &job.outputs {
         Some(_) => Services::default(),
         None => start_services(&job.providers, &plan, &job.stop).await?,
     };
-    let total = plan.cells();
+    let total = job.plan.cells();
     // Other runs never wait for results that are not stored or not reused.
     let is_shared = job.oldest.is_some() && plan.run.cache != CachePolicy::Outputs && systems.privacy.keeps_content();
     let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {

@@ -52,7 +52,7 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
     for (queue_entry, cells) in groups {
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
         let work = Arc::new(Mutex::new(receiver));
-        let cells_of_group = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
+        let cells_of_group = plan.row_count().saturating_mul(cells.len() as u64);
         let count = cells_of_group.min(workers_per_group as u64);
         context.vectors.iter().for_each(|desk| desk.expect_workers(count as usize));
         for _ in 0..count {

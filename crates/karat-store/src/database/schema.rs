@@ -9,6 +9,7 @@
 //! judgments  one row a judgment: its ordinal, the place of its facts in the block
 //! reuse      content key of a step's output or of a sound judgment → its place; shared by all runs. Lags behind the
 //!            lists in blocks: see [`crate::reuse::known_keys`]
+//! shards     of a run that was merged of shards: the blocks that came from each
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
@@ -321,6 +322,15 @@ const MIGRATIONS: &[&str] = &[
         body text not null,
         at integer not null,
         primary key (task, item, person)
+    ) strict, without rowid;
+",
+    "
+    create table shards (
+        run integer not null,
+        shard integer not null,
+        first integer not null,
+        last integer not null,
+        primary key (run, shard, first)
     ) strict, without rowid;
 ",
     "

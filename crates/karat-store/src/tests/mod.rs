@@ -12,4 +12,4 @@ mod reading;
 mod resume;
 mod reuse;
 mod store_lease;
-mod test_data;
+pub(crate) mod test_data;

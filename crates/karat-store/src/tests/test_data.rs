@@ -87,6 +87,7 @@ pub fn header(id: &str, rows: u64) -> RunHeader {
         completed_at: None,
         status: RunStatus::Running,
         version: "0.1.0".to_owned(),
+        shard: None,
         git_commit: None,
         invocation: json!({"suite": "karat.yaml"}),
     }

@@ -371,6 +371,7 @@ impl Assembly<'_> {
             tools: decoder.tools,
             as_of: decoder.as_of,
             run,
+            states_concurrency: node.field("run").and_then(|run| run.field("max_concurrency")).is_some(),
             trials,
             dataset,
             dataset_header,

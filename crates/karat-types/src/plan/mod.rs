@@ -3,6 +3,7 @@
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
 //! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` (with `pairs.rs`)
 //!   and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `shard.rs` is a part of a plan that runs apart.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod agent;
@@ -15,6 +16,7 @@ mod prompt;
 mod rubric;
 mod scorer;
 mod service;
+mod shard;
 mod step;
 mod tool;
 
@@ -35,6 +37,7 @@ pub use rubric::{
 };
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
+pub use shard::{ParseShardError, Shard, ShardRows};
 pub use step::{
     Action, ChunkSize, ChunkSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, RecordedSpec,
     Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,

@@ -1,12 +1,12 @@
-//! `karat run`, `resume`, `retry` and `score`.
+//! `karat run`, `resume`, `retry`, `score` and `merge`.
 
 use std::path::PathBuf;
 
-use karat_app::{App, AppError, CallRecording, Execution, Invocation, Rescoring, RunEnd};
+use karat_app::{App, AppError, CallRecording, Completeness, Execution, Invocation, MergeRequest, Rescoring, RunEnd};
 use karat_types::{Exit, RunStatus};
 
 use super::{plan, report};
-use crate::args::{ContinueArgs, FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::args::{ContinueArgs, FormatArg, MergeArgs, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::commands::ci::gate;
 use crate::commands::housekeeping::invalidate;
 use crate::commands::people::calibrate;
@@ -20,7 +20,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         return invalidate::invalidate(context, run, &[], args.dry_run);
     }
     if args.dry_run {
-        return plan::plan(context, &args.selection, &args.execution, &[], args.json);
+        return plan::plan(context, (&args.selection, &args.execution, args.shard), &[], args.json);
     }
     let tape = match (args.record, args.replay) {
         (Some(file), _) => CallRecording::Record(file),
@@ -28,6 +28,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         (None, None) => CallRecording::None,
     };
     let mut invocation = invocation::from_selection(&args.selection, &args.execution)?;
+    invocation.overrides.shard = args.shard;
     invocation.overrides.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
@@ -121,6 +122,18 @@ pub fn score(context: &CommandContext<'_>, args: ScoreArgs) -> Result<Exit, Fail
     finish(context, &end, &args.output, false)
 }
 
+pub fn merge(context: &CommandContext<'_>, args: MergeArgs) -> Result<Exit, Failure> {
+    report::check_output(&args.output, false)?;
+    let request = MergeRequest {
+        paths: args.paths,
+        run_id: args.run_id,
+        needs: if args.partial { Completeness::Partial } else { Completeness::Whole },
+        output_dir: args.output.output_dir.clone(),
+    };
+    let end = context.app.merge(&request)?;
+    finish(context, &end, &args.output, false)
+}
+
 /// Ends a continued run. A round of calibration ends as `karat calibrate` does, unless another report is asked for.
 fn finish_continued(
     context: &CommandContext<'_>,
@@ -146,6 +159,10 @@ pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, j
         return Ok(end.exit());
     }
     let (results, files) = match end.status {
+        RunStatus::Finished if end.shard.is_some_and(|part| part.rows == 0) => {
+            context.printer.say("this shard has no samples: there is nothing to report");
+            (Exit::Pass, Vec::new())
+        }
         RunStatus::Finished => write_results(context, end, output, json)?,
         // It was stopped before its first cell.
         _ if context.app.is_empty(&end.run)? => (Exit::Pass, Vec::new()),
