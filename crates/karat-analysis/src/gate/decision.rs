@@ -125,7 +125,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     let evidence = context.evidence_for(case);
     let mut finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(context, case)));
     let limit = bound(case, evidence.reference);
-    let by_interval = case.gate.decide == GateBasis::Interval;
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
     let words = VerdictText { case, name: name(context, case), evidence: &evidence, unit: unit(context, case) };
     let stored = stored_verdict(context.findings, case, words.name);
     let (mut verdict, mut reason) = match (&finding, limit, &stored) {
@@ -208,7 +208,8 @@ fn fails_at_best(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -
         return false;
     }
     let words = VerdictText { case, name: name(&context, case), evidence: &evidence, unit: unit(&context, case) };
-    words.decide(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
+    words.decide(&finding, limit, by_interval).0 == Verdict::Fail
 }
 
 /// The reason of a gate that a stopped run did not ask about.

@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hasher};
 use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
-use karat_types::{Gate, GateReference, PlanHeader, Policy};
+use karat_types::{Gate, GateBasis, GateReference, PlanHeader, Policy};
 
 use super::References;
 use super::case::{BoundKind, GateCase, Target};
 use super::path;
+use crate::figures::cascaded;
 use crate::figures::estimate::{Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::measure::Measure;
@@ -57,6 +58,8 @@ pub(super) enum Basis {
     Missing(String),
     /// Observations and the rule that turns them into a figure.
     Observed(Observations, Measure),
+    /// Observations of a cascade, of which the mean of these samples is asked.
+    OfDataset(Observations, Measure),
     /// A figure, or its change on the same samples, with its resamples.
     Resampled(Resampled),
     /// A finished figure, whose interval cannot be adjusted.
@@ -71,6 +74,7 @@ impl Basis {
         match self {
             Self::None | Self::Missing(_) => None,
             Self::Observed(observed, measure) => measure.at_level(level).figure(observed),
+            Self::OfDataset(observed, measure) => measure.at_level(level).dataset_figure(observed),
             Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
             Self::Unpaired(now, before) => welch_difference(now, before, level),
@@ -82,6 +86,22 @@ impl Basis {
         match measure.resample(&observed) {
             Some(drawn) => Self::Resampled(drawn),
             None => Self::Observed(observed, measure),
+        }
+    }
+
+    /// Observations by their rule; of a cascade with the interval that a gate asks for.
+    fn decided(observed: Observations, measure: Measure, decide: GateBasis) -> Self {
+        match (&observed.cascade, decide) {
+            (Some(_), GateBasis::Point) => Self::OfDataset(observed, measure),
+            _ => Self::of(observed, measure),
+        }
+    }
+
+    /// Returns true if its interval decides whatever the gate asks for: part of its cells are estimated.
+    pub(super) fn is_estimated(&self) -> bool {
+        match self {
+            Self::Observed(observed, _) | Self::OfDataset(observed, _) => observed.cascade.is_some(),
+            _ => false,
         }
     }
 
@@ -100,7 +120,7 @@ impl Basis {
         numbers(&[threshold]);
         match self {
             Self::None | Self::Missing(_) => {}
-            Self::Observed(observed, _) => {
+            Self::Observed(observed, _) | Self::OfDataset(observed, _) => {
                 numbers(&observed.values);
                 observed.clusters.iter().for_each(|it| digest.write_u32(*it));
                 observed.strata.chunk_by(u32::eq).for_each(|stratum| digest.write_usize(stratum.len()));
@@ -183,7 +203,7 @@ impl GateContext<'_> {
     }
 
     /// The cells of a case, as (sample, system).
-    fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+    pub(super) fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
             None => 0..self.findings.samples(),
@@ -206,6 +226,7 @@ impl GateContext<'_> {
             unscored.add(self.sample_cells(metric, sample, system).missing());
             if let Some(value) = self.score(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
+                observed.push_place(sample, system, system);
             }
         }
         (observed, unscored)
@@ -237,11 +258,13 @@ impl GateContext<'_> {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
+        let refusal = self.cascade_refusal(case, &observed);
         let basis = match &figure {
             None => Basis::Missing(self.missing_score_reason(case)),
-            Some(_) => Basis::of(observed, measure),
+            Some(_) => Basis::decided(observed, measure, case.gate.decide),
         };
-        Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
+        let observed = figure.map(|it| it.value());
+        Evidence { observed, unscored, basis, instrument_change: refusal, ..Evidence::default() }
     }
 
     /// The change from the reference, paired by sample if at least half of the samples have a partner.
@@ -266,12 +289,13 @@ impl GateContext<'_> {
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
         let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
-        let evidence = Evidence { instrument_change: changes.next(), ..evidence };
+        let change = changes.next().or_else(|| self.cascade_refusal(case, &observed));
+        let evidence = Evidence { instrument_change: change, ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
                 .then(|| format!("compared on the {} of {} results that both have", pairs.len(), observed.len()));
-            return pairs.evidence(measure, Evidence { remark, ..evidence });
+            return pairs.evidence(measure, case.gate.decide, Evidence { remark, ..evidence });
         }
         let reference = match &partners[..] {
             _ if case.unit.sample.is_some() || case.unit.group.is_some() => None,
@@ -292,6 +316,21 @@ impl GateContext<'_> {
             }
             _ => missing(format!("{} has no result for this metric", reference_name(case.gate)), evidence),
         }
+    }
+
+    /// Returns true if the figure of a case is an estimate of a cascade.
+    pub(super) fn is_estimated(&self, case: &GateCase<'_>) -> bool {
+        let Target::Metric(metric) = case.target else { return false };
+        self.findings.table.cascade(metric).is_some_and(|it| it.is_estimated())
+    }
+
+    /// The reason why an estimate of a cascade decides nothing.
+    fn cascade_refusal(&self, case: &GateCase<'_>, observed: &Observations) -> Option<String> {
+        let cascade = observed.cascade.as_ref()?;
+        if case.unit.sample.is_some() {
+            return Some("a cascade's judges do not grade every sample".to_owned());
+        }
+        cascaded::refusal(cascade, self.policy.max_unscored)
     }
 
     fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
@@ -327,6 +366,7 @@ impl GateContext<'_> {
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
                 pairs.push((now, own), (before, labels), system, table.cluster(sample));
+                pairs.now.push_change(sample, system, system, before);
             }
         }
         pairs
@@ -467,7 +507,7 @@ impl Pairs {
     }
 
     /// Means are compared by the mean difference, other figures by the change of the figure.
-    fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
+    fn evidence(self, measure: Measure, decide: GateBasis, evidence: Evidence) -> Evidence {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
         let lacking = self.lost;
@@ -475,7 +515,7 @@ impl Pairs {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::of(changes, Measure { binary: false, range: None, ..measure })
+                Basis::decided(changes, Measure { binary: false, range: None, ..measure }, decide)
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };

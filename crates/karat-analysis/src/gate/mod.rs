@@ -13,7 +13,7 @@
 //! Decisions by interval are corrected for their number. Reading order: `case`, `evidence` (the numbers of a case),
 //! `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`; `problem` checks gates before
 //! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures; `early/` decides gates while
-//! a run goes on.
+//! a run goes on, and forecasts how much of a planned run they would need.
 
 mod case;
 mod decision;
@@ -36,6 +36,7 @@ use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, S
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
+pub use early::forecast::{EarlyForecast, assume_early_stop, forecast_early_stop};
 pub(crate) use early::verdicts::apply_ends;
 pub use early::{Counted, EarlyStop, Prefix, StopSummary, open_gates, stop_problems};
 use evidence::GateContext;

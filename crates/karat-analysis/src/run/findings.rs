@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use karat_types::{Money, PlanHeader, StoredStop};
+use karat_types::{CellRow, JudgmentRow, Money, PlanHeader, StoredStop};
 use serde::Serialize;
 
 use crate::analyses::{
@@ -11,7 +11,7 @@ use crate::analyses::{
 };
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
-use crate::figures::finding::Finding;
+use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::measure::Measure;
@@ -20,6 +20,7 @@ use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
 use crate::run::instrument::MeasuredRun;
 use crate::run::served_models::ServedJudge;
 use crate::run::unmatched_outputs::UnmatchedOutput;
+use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -143,6 +144,17 @@ impl Findings {
             _ => None,
         });
         anchors.flat_map(|anchor| &anchor.figures).find(|it| it.metric == metric && it.system == system)
+    }
+
+    /// The score that a cell shows in a metric whose cascade did not ask the judges about it: what its first score lets
+    /// expect of them. `None` for other cells, and if nothing can be estimated.
+    pub fn expected_score(&self, row: &CellRow<'_>, metric: usize) -> Option<f64> {
+        let scorer = self.plan.metrics.get(metric)?.scorer;
+        let is_left_out = |it: &&JudgmentRow| usize::from(it.scorer) == scorer && !it.is_asked();
+        row.judgments.iter().find(is_left_out)?;
+        let first = CellScores::of(&self.plan, row).number(self.plan.first_metric(metric)?)?;
+        let line = self.table.cascade(metric)?.fit(row.system)?.line?;
+        finite(line.at(first))
     }
 
     /// The plan and judges that measured the run.

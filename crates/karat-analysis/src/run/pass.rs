@@ -24,6 +24,7 @@ use crate::run::metric_names::primary_metric;
 use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
+use crate::score::cascade::CascadeBuilder;
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
 use crate::score::people::PeopleTask;
@@ -151,6 +152,7 @@ struct PassState {
     breakdown: BreakdownSums,
     answers: ServedModels,
     paths: OutputPaths,
+    cascades: CascadeBuilder,
 }
 
 impl PassState {
@@ -175,6 +177,7 @@ impl PassState {
             breakdown: BreakdownSums::default(),
             answers: ServedModels::of(&plan),
             paths: OutputPaths::of(&plan),
+            cascades: CascadeBuilder::new(&plan),
         })
     }
 
@@ -204,6 +207,7 @@ impl PassState {
         self.answers.add(row);
         self.paths.add(&self.plan, row);
         let sample = self.table.add(row, &scores);
+        self.cascades.add(&self.plan, row, &scores, sample);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
         self.analyses.iter_mut().for_each(|running| running.analysis.add_cell(&cell));
@@ -218,6 +222,8 @@ impl PassState {
     ) -> Findings {
         let plan = self.plan;
         let mut table = self.table.finish();
+        let cascades = self.cascades.finish(|sample| table.cluster(sample));
+        table.apply_cascades(cascades);
         for (metric, spec) in plan.metrics.iter().enumerate() {
             if unmatched_outputs.iter().any(|unmatched| unmatched.scorer == spec.scorer) {
                 table.unscore(metric);

@@ -18,6 +18,7 @@ use crate::run::batches::passes::{BatchRun, price_batches};
 use crate::run::ending::early_stop::stopped_notice;
 use crate::run::ending::refusal::refusal_message;
 use crate::run::ending::run_command::{check_same_part, check_same_plan};
+use crate::run::options::sure_shares::set_sure_shares;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
 use crate::run::preflight_estimate::{PreflightEstimate, new_estimator, whole_cost};
 use crate::run::rescore_plan::rescore_plan;
@@ -111,6 +112,9 @@ impl App {
     /// Estimates what a run would do. Makes no API calls.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.store_to_read()?;
+        let mut plan = plan.clone();
+        set_sure_shares(&mut plan, &store, None)?;
+        let plan = &plan;
         Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None, None)?.estimate_all()?)
     }
 
@@ -220,6 +224,7 @@ impl App {
         found: RunTarget,
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
+        set_sure_shares(&mut plan, &store, found.header.as_ref())?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         self.check_batches(&store, &plan, invocation, (&execution.tape, &found.id), is_batched)?;

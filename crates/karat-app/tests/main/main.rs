@@ -9,8 +9,8 @@
 )]
 
 mod annotate;
+mod cascade;
 mod clock;
-mod early_stop;
 mod exports;
 mod journal;
 mod opened;

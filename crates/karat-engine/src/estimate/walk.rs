@@ -8,6 +8,7 @@ use karat_types::{Sample, output_key};
 
 use super::Estimate;
 use super::context::{EstimateContext, KnownOutput, PlannedCell};
+use super::needed::is_expected;
 use super::sums::{CallTotals, NeededCalls, UncachedTotals};
 use crate::EngineError;
 use crate::cell::row::Row;
@@ -209,6 +210,9 @@ impl<'a> EstimateWalk<'a> {
         for judge in self.context.systems.judges.iter().filter(|judge| judge.is_asked(row.sample.row, place.at)) {
             if present.contains(&(judge.scorer, judge.judge)) {
                 all_are_made = false;
+                continue;
+            }
+            if is_expected(place, judge) == Some(false) {
                 continue;
             }
             let resolver = &self.context.resolver;

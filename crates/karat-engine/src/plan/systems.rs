@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::EngineError;
 use crate::estimate::tokens;
+use crate::plan::cascade::ReadyCascade;
 use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
@@ -234,6 +235,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
     let mut ready = Vec::new();
     for (index, spec) in plan.scorers.iter().enumerate() {
         let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
+        let cascade = ReadyCascade::of(plan, index)?.map(Arc::new);
         for id in &rubric.judges {
             let judge = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
             let (at, model) = judge
@@ -265,6 +267,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,
+                cascade: cascade.clone(),
             });
         }
     }

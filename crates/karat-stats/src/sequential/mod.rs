@@ -30,7 +30,8 @@ pub use asymptotic::{AsymptoticPoint, AsymptoticSequence};
 pub use betting::{BettingSequence, Bounds, Wealth};
 pub use claims::{
     Basis, Bound, CertainVerdict, Claim, ClaimDecision, ClaimEnds, ClaimSpec, ClaimVerdict, Claims, DecidedBy,
-    EarlyRule, MIN_CLUSTERS, MIN_UNITS, MissingScores, Race, RaceDrop, RaceSpec,
+    EarlyRule, ForecastInput, ForecastMean, MIN_CLUSTERS, MIN_UNITS, MissingScores, Race, RaceDrop, RaceSpec,
+    StopForecast, forecast_stop,
 };
 pub use empirical_bernstein::{EmpiricalBernsteinPoint, empirical_bernstein};
 pub use gate::{GateDecision, GatePoint, GateRun, GateVerdict, SequentialGate, gate_early_stop};

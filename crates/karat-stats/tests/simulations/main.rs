@@ -6,10 +6,12 @@
 //!
 //! | file | task |
 //! |---|---|
+//! | `cascade` | judge cascades |
 //! | `draw` | random scores and datasets |
 //! | `early` | early stopping: wrong verdicts and saved calls |
 //! | `race` | races of systems |
 
+mod cascade;
 mod draw;
 mod early;
 mod race;

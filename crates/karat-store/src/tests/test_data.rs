@@ -191,6 +191,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         calls: vec![key(&format!("call of {name}"))],
         notes: Vec::new(),
         answered: Vec::new(),
+        cascade: None,
     }
 }
 

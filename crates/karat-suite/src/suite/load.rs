@@ -344,7 +344,10 @@ impl Assembly<'_> {
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         notes.extend(assessment.notes);
         if let Some(wanted) = &overrides.context.scorers {
-            scorers.retain(|scorer| wanted.contains(&scorer.id));
+            let is_wanted = |scorer: &ScorerSpec| wanted.contains(&scorer.id);
+            let first = |scorer: &ScorerSpec| scorer.cascade.as_ref().map(|cascade| cascade.first.clone());
+            let firsts: Vec<String> = scorers.iter().filter(|it| is_wanted(it)).filter_map(first).collect();
+            scorers.retain(|scorer| is_wanted(scorer) || firsts.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
         let rules = GateRules {

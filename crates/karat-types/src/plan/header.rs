@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus};
+use crate::{
+    Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus, first_metric,
+};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -192,9 +194,18 @@ impl PlanHeader {
         self.metrics.iter().position(|metric| metric.name == PASS && metric.scorer >= self.scorers.len())
     }
 
-    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of.
+    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of. Scorers in a cascade
+    /// do not grade every cell, so they are no checks.
     pub fn checks(&self) -> impl Iterator<Item = &MetricSpec> {
-        self.metrics.iter().filter(|it| (it.binary || it.verdicts) && it.scorer < self.scorers.len())
+        let is_check = |it: &&MetricSpec| {
+            (it.binary || it.verdicts) && self.scorers.get(it.scorer).is_some_and(|scorer| !scorer.is_in_cascade())
+        };
+        self.metrics.iter().filter(is_check)
+    }
+
+    /// The metric of the first scorer that stands for a metric of a cascade; see [`first_metric`].
+    pub fn first_metric(&self, metric: usize) -> Option<usize> {
+        first_metric(&self.scorers, &self.metrics, metric)
     }
 
     /// The model of a system, where it has one.

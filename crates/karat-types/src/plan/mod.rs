@@ -35,7 +35,10 @@ pub use rubric::{
     FindingMerge, InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale,
     ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
-pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
+pub use scorer::{
+    Bound, CascadeSpec, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, UnsureRule,
+    Versus, first_metric,
+};
 pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
 pub use shard::{ParseShardError, Shard, ShardRows};
 pub use step::{

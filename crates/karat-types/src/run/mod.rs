@@ -13,8 +13,8 @@ mod stopping;
 
 pub use event::{CallSummary, CellProgress, Event, Observer, OutputOrigin, SilentObserver};
 pub use record::{
-    CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note, NoteKind, Record,
-    ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
+    AskedJudge, CallRecord, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note,
+    NoteKind, Record, ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use stop_rule::StopRule;

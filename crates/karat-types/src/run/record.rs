@@ -481,6 +481,27 @@ fn is_first(opponent: &u16) -> bool {
     *opponent == 0
 }
 
+/// The part of a cell in a cascade of judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedJudge {
+    /// The first scorer was unsure, so the judge was asked.
+    Unsure,
+    /// The cell was drawn among the sure ones, so the judge was asked.
+    Drawn,
+    /// The judge was not asked.
+    No,
+}
+
+/// The draw of a cell in a cascade of judges.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CascadeDraw {
+    /// The cell's part.
+    pub asked: AskedJudge,
+    /// π: the probability with which a sure cell of the system was drawn.
+    pub pi: f64,
+}
+
 /// One judge's scores of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgmentRecord {
@@ -534,4 +555,14 @@ pub struct JudgmentRecord {
     /// The models that answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<ServedName>,
+    /// The cell's draw, if the scorer has a cascade; its scores do not apply where the judge was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cascade: Option<CascadeDraw>,
+}
+
+impl JudgmentRecord {
+    /// Returns true unless a cascade left the cell to its first scorer.
+    pub fn is_asked(&self) -> bool {
+        self.cascade.is_none_or(|draw| draw.asked != AskedJudge::No)
+    }
 }

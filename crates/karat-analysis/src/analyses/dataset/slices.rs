@@ -111,6 +111,7 @@ fn slice(value: &str, samples: &[usize], metrics: &[usize], context: &FinishCont
                 if let Some(score) = context.table.value(*metric, *sample, system) {
                     let labels = context.table.labels(*metric, *sample, system);
                     observed.push_labelled(score, labels, system, context.table.cluster(*sample));
+                    observed.push_place(*sample, system, system);
                 }
             }
         }

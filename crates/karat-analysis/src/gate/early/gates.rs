@@ -7,7 +7,7 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::condition::{columns, compile_condition, holds};
+use super::span::{columns, compile_condition, holds};
 use crate::gate::case::{BoundKind, is_reference};
 use crate::gate::scope::UNITS;
 use crate::run::metric_names::matches_pattern;
@@ -122,7 +122,9 @@ fn reason(plan: &PlanHeader, gate: &Gate, metric: Option<usize>) -> Option<Strin
         .scorers
         .get(spec.scorer)
         .is_some_and(|scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if plan.pair_design(rubric).is_some()));
+    let is_cascaded = plan.scorers.get(spec.scorer).is_some_and(|scorer| scorer.cascade.is_some());
     match spec.range {
+        _ if is_cascaded => Some(format!("{name} has a cascade")),
         _ if is_tournament => Some(format!("{name} is a tournament of all systems")),
         // A percentile is within `max` exactly when enough samples are.
         _ if percentile(&spec.aggregate).is_some() => {

@@ -8,8 +8,8 @@
 //! | `population` | counts the rows of the plan for each claim |
 //! | `scores` | the scores of one unit |
 //! | `race` | the race of systems in one metric |
-//! | `condition` | conditions and columns of gates, read from stored samples |
-//! | `span` | the cells that a purpose needs |
+//! | `span` | the cells that a purpose needs; conditions and columns of gates |
+//! | `forecast` | the share of a planned run that its gates would need |
 //! | `prefix` | the rows of a stopped run that enter figures |
 //! | `spared` | the calls that a stop spared, and the later verdicts, for reports |
 //! | `verdicts` | the verdict of a gate from what was stored |
@@ -18,14 +18,14 @@
 //! [`karat_stats::sequential`]; here scores become its units, by the same rules as at the end of a run.
 
 mod claims;
-pub(super) mod condition;
 mod follow;
+pub(super) mod forecast;
 mod gates;
 mod population;
 pub(crate) mod prefix;
 mod race;
 mod scores;
-mod span;
+pub(super) mod span;
 mod spared;
 #[cfg(test)]
 mod tests;

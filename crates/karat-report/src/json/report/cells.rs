@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use karat_analysis::gate::Counted;
 use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
 use karat_types::{
-    CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
+    CascadeDraw, CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
 };
 use serde::ser::{Error, Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -118,6 +118,9 @@ struct Judgment<'a> {
     error: Option<&'a CellError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call_ids: Option<&'a [Key]>,
+    /// The draw of the cell, if the scorer has a cascade.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cascade: Option<CascadeDraw>,
 }
 
 impl<'a> Cell<'a> {
@@ -181,6 +184,7 @@ impl<'a> Judgment<'a> {
             notes: &judgment.notes,
             error: judgment.error.as_ref(),
             call_ids: volatile.then_some(&judgment.calls),
+            cascade: judgment.cascade,
         }
     }
 }

@@ -151,6 +151,33 @@ fn wrong_inputs_of_claims_are_refused() {
     assert!(!Claims::new(&[], 0.05, StepRule::Holm, 1).unwrap().is_decided(), "no claims decide nothing");
 }
 
+/// SL-30: a forecast follows the claims as a run does: the median lies near what runs of that mean need, at the threshold
+/// little is saved, and a population that is far away needs the minimum.
+#[test]
+fn forecasts_are_near_what_runs_need() {
+    let spec = ClaimSpec { threshold: 0.7, units: 200, ..SPEC };
+    let seen: Vec<Vec<Option<(f64, u64)>>> =
+        (0..100).map(|at| vec![Some((f64::from(u8::from(at % 10 != 0)), 1))]).collect();
+    let input = ForecastInput {
+        claims: &[spec],
+        seen: &seen,
+        units: 200,
+        alpha: 0.05,
+        correction: StepRule::Holm,
+        min_units: MIN_UNITS,
+    };
+    let found = forecast_stop(&input, ForecastMean::AsSeen).unwrap().unwrap();
+    // A pass rate of .9 against .7 needs the minimum in most runs (see the table of savings).
+    assert!((found.median - 0.15).abs() <= 0.05 && found.p90 >= found.median && found.p90 <= 0.5, "{found:?}");
+    let at = forecast_stop(&input, ForecastMean::AtThreshold).unwrap().unwrap();
+    assert!(at.median >= 0.9 && at.p90 <= 1.0, "{at:?}");
+    assert_eq!(forecast_stop(&ForecastInput { claims: &[], ..input.clone() }, ForecastMean::AsSeen).unwrap(), None);
+    let two = [spec, ClaimSpec { bound: Bound::AtMost, ..spec }];
+    let seen: Vec<Vec<Option<(f64, u64)>>> = seen.iter().map(|unit| vec![unit[0], None]).collect();
+    let never = forecast_stop(&ForecastInput { claims: &two, seen: &seen, ..input }, ForecastMean::AsSeen).unwrap();
+    assert_eq!(never.map(|it| it.median), Some(1.0), "a claim without samples keeps the run going");
+}
+
 fn units() -> impl Strategy<Value = Vec<(f64, u64)>> {
     let unit = (0..5_u64, 0.0..=1.0_f64, any::<bool>());
     let unit = unit.prop_map(|(n, share, round)| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, Plan, ReuseReasons, count_noun, estimate_document};
+use karat_app::{Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count_noun, estimate_document};
 use karat_types::{Exit, PlanHeader, Shard};
 use serde_json::json;
 
@@ -35,9 +35,10 @@ pub fn plan(
     context.print_ceiling_note(&loaded.plan, &invocation);
     let estimate = context.app.estimate(&loaded.plan)?;
     let reasons = context.app.reasons(&loaded.plan)?;
+    let options = context.app.plan_options(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
     if as_json {
-        let mut value = estimate_document(&loaded.plan, &estimate, &reasons);
+        let mut value = estimate_document(&loaded.plan, &estimate, &reasons, &options);
         if let Some(power) = &power {
             value["power"] = json!({ "run": power.run, "metrics": power.metrics });
         }
@@ -45,7 +46,8 @@ pub fn plan(
     } else {
         let plan = plan_text(context, &loaded.plan, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
-        context.printer.text(&format!("{plan}{power}"))?;
+        let options = options_text(context, &options);
+        context.printer.text(&format!("{plan}{options}{power}"))?;
     }
     Ok(Exit::Pass)
 }
@@ -77,6 +79,31 @@ fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, rea
     }
     text.push_str("\n(the upper figures include repeated questions to judges, but no retries; no API call was made)");
     text
+}
+
+/// Returns the table of the ways to run the plan, if there is another than all of it at once.
+fn options_text(context: &CommandContext<'_>, options: &PlanOptions) -> String {
+    let there: Vec<&PlanOption> = options.options.iter().filter(|option| option.calls.is_some()).collect();
+    if there.len() < 2 {
+        return String::new();
+    }
+    let width = options.metric.as_ref().map_or_else(|| "half width".to_owned(), |metric| format!("± {metric}"));
+    let head = ["option", "calls", "price", "hours", &width];
+    let rows = there.into_iter().map(|option| {
+        let number = |number: Option<f64>| number.map_or_else(|| "unknown".to_owned(), |number| format!("{number:.2}"));
+        vec![
+            option.option.replace('_', " "),
+            option.calls.map_or_else(String::new, |(low, high)| range(low, high)),
+            option.usd.map_or_else(String::new, |(low, high)| format!("{} – {}", usd(low), usd(high))),
+            number(option.hours),
+            option.half_width.map_or_else(|| "unknown".to_owned(), |width| format!("{width:.3}")),
+        ]
+    });
+    let basis = match &options.run {
+        Some(run) => format!("by run {run}"),
+        None => "without a stored run of this suite".to_owned(),
+    };
+    format!("\n\noptions ({basis}; early stops: median and 90 % of simulated runs)\n{}", table(context, &head, rows))
 }
 
 /// Returns `bench: 30 samples × 2 systems (…) = 60 cells, 1 judge`.

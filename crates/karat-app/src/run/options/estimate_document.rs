@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::inspect::why::ReuseReasons;
 use crate::rfc3339;
+use crate::run::options::plan_options::PlanOptions;
 
 /// The document of an estimate. Its keys are a public interface: keys may be added, none changes its meaning.
-pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseReasons) -> Value {
+pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseReasons, options: &PlanOptions) -> Value {
     let plan = &planned.header;
     let (least, most) = estimate.calls();
     let (low, high) = estimate.cost();
@@ -37,6 +38,8 @@ pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseRea
         "cost_usd": [low.usd(), high.usd()],
         "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
         "models": estimate.models.iter().map(model_document).collect::<Vec<_>>(),
+        "options": options.options,
+        "options_basis": { "metric": options.metric, "run": options.run },
     });
     if let (Some(part), Some(keys)) = (planned.shard(), document.as_object_mut()) {
         keys.insert("shard".to_owned(), json!(part.shard));
