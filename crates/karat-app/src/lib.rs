@@ -54,6 +54,7 @@ pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelReques
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::export::{ExportedFiles, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
+pub use crate::exchange::merge::{Completeness, MergeRequest};
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
 pub use crate::exchange::snapshot_check::SnapshotCheck;
 pub use crate::exchange::span_snapshot::ImportedSnapshot;
@@ -76,9 +77,9 @@ pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::batches::cancel::CancelledBatches;
 pub use crate::run::calibrate::Rounds;
 pub use crate::run::capture::recording::CallRecording;
+pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::options::estimate_document::estimate_document;
 pub use crate::run::options::plan_options::{PlanOption, PlanOptions};
-pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::rescore::Rescoring;
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
@@ -116,7 +117,8 @@ pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use error::{
     AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError,
-    ImportError, LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
+    ImportError, LabelError, Lines, MergeError, Names, RunError, ServiceError, StoredError, SuiteError, TokenError,
+    Usd,
 };
 pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;
@@ -130,7 +132,8 @@ pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{
-    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, QueuedRun, Queueing, ReusableResult, StoreUrl,
+    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, NetworkFiles, QueuedRun, Queueing, ReusableResult,
+    StoreUrl,
 };
 pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,

@@ -10,7 +10,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::layers::{admission, answer, entity, limits, repeats};
+use crate::layers::{admission, answer, entity, limits, repeats, sharing};
 use crate::pages::assets;
 use crate::problem::Problem;
 use crate::state::State;
@@ -28,6 +28,10 @@ pub(crate) fn router(state: State) -> Router {
         .merge(assets::router())
         .fallback(async || Problem::of_status(StatusCode::NOT_FOUND, ""))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
+        .layer(CompressionLayer::new())
+        .layer(from_fn(entity::tag))
+        // Compressed and tagged answers are shared, and only with callers that were admitted.
+        .layer(from_fn_with_state(state.clone(), sharing::share))
         .layer(from_fn_with_state(state.clone(), repeats::answer))
         // Bodies of traces are larger than those of other requests, and are not kept.
         .merge(api::traces::router())
@@ -35,8 +39,7 @@ pub(crate) fn router(state: State) -> Router {
         .layer(from_fn_with_state(state.clone(), admission::check))
         .layer(from_fn_with_state(state.clone(), limits::at_work))
         .layer(CatchPanicLayer::custom(|_| panic_answer()))
-        .layer(CompressionLayer::new())
-        .layer(from_fn(entity::tag))
+        .layer(from_fn(entity::compare_tag))
         .layer(from_fn_with_state(state.clone(), answer::finish))
         .with_state(state)
 }

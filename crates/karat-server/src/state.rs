@@ -14,6 +14,7 @@ use crate::guard::Guard;
 use crate::guard::keys::KeysUnderWay;
 use crate::guard::limits::RequestLimits;
 use crate::guard::streams::SharedStreams;
+use crate::layers::sharing::SharedAnswers;
 use crate::runs::active_runs::ActiveRuns;
 use crate::runs::background::BackgroundParts;
 use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
@@ -46,6 +47,7 @@ struct Shared {
     suites: FollowedSuites,
     wake: Wake,
     keys: KeysUnderWay,
+    answers: SharedAnswers,
     limits: RequestLimits,
     telemetry: Telemetry,
     pulse: OnceLock<Pulse>,
@@ -86,6 +88,7 @@ impl State {
             suites,
             wake,
             keys,
+            answers: SharedAnswers::default(),
             limits,
             telemetry,
             pulse,
@@ -175,6 +178,11 @@ impl State {
     /// The keys of requests under way.
     pub fn keys(&self) -> &KeysUnderWay {
         &self.0.keys
+    }
+
+    /// The answers that callers share.
+    pub fn answers(&self) -> &SharedAnswers {
+        &self.0.answers
     }
 
     /// A place for a stream of events.

@@ -10,12 +10,39 @@ use crate::StoreError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreUrl {
     path: PathBuf,
+    network_files: NetworkFiles,
+}
+
+/// The rule for stores on network file systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NetworkFiles {
+    /// They are not opened for writing: SQLite's log needs a local disk.
+    #[default]
+    Refused,
+    /// The user insists.
+    Allowed,
 }
 
 impl StoreUrl {
     /// Returns the address of the store in a state folder such as `.karat`.
     pub fn in_folder(folder: impl AsRef<Path>) -> Self {
-        Self { path: folder.as_ref().join("karat.db") }
+        Self::of_file(folder.as_ref().join("karat.db"))
+    }
+
+    /// Returns the address of the store in a file.
+    pub fn of_file(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), network_files: NetworkFiles::default() }
+    }
+
+    /// Returns the address with another rule for network file systems.
+    #[must_use]
+    pub fn with_network_files(self, network_files: NetworkFiles) -> Self {
+        Self { network_files, ..self }
+    }
+
+    /// Returns the rule for network file systems.
+    pub fn network_files(&self) -> NetworkFiles {
+        self.network_files
     }
 
     /// Returns the path of the database file.
@@ -69,7 +96,7 @@ impl FromStr for StoreUrl {
         if path.is_empty() {
             return Err(StoreError::Url(format!("cannot use the store {text:?}: it has no path. Use sqlite:PATH")));
         }
-        Ok(Self { path: PathBuf::from(path) })
+        Ok(Self::of_file(path))
     }
 }
 

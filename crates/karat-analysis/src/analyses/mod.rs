@@ -32,11 +32,11 @@ pub use diagnostics::{
     Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, SectionRange, SpanFigures, TextCount,
 };
 pub use judging::agreement::{Agreement, AgreementOptions};
-pub use judging::cascade::{Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades};
 pub use judging::calibration::{
     CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
     ThresholdDecision,
 };
+pub use judging::cascade::{Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades};
 pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use judging::grading::{FailingJudge, FlaggedCell, Grading};
 pub use judging::human_anchor::outcome::{

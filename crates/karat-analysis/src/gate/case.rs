@@ -139,7 +139,7 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
 }
 
 /// Returns true if a gate compares the other systems with this one.
-fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
+pub(super) fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
     match &gate.against {
         Some(GateReference::Variant(id)) => plan.system_variant(system) == id,
         Some(GateReference::Model(id)) => plan.system_model(system).is_some_and(|model| model.is_called(id)),

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
-use karat_types::{GateBasis, GateReference, Policy};
+use karat_types::{Gate, GateBasis, GateReference, PlanHeader, Policy};
 
 use super::References;
 use super::case::{BoundKind, GateCase, Target};
@@ -158,7 +158,8 @@ fn welch_difference(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> 
 }
 
 /// The reference that a system is compared with.
-enum Partner<'a> {
+#[derive(Clone, Copy)]
+pub(super) enum Partner<'a> {
     Pinned(&'a Pinned, usize),
     System(usize),
 }
@@ -277,7 +278,7 @@ impl GateContext<'_> {
         let Some(now) = figure else { return missing(self.missing_score_reason(case), evidence) };
         let mut partners = Vec::new();
         for &system in &case.unit.systems {
-            match self.reference_for(case, system) {
+            match find_partner(&self.findings.plan, self.references, case.gate, system) {
                 Ok(partner) => partners.push((system, partner)),
                 Err(why) if case.unit.systems.len() == 1 => return missing(why, evidence),
                 Err(_) => {}
@@ -304,7 +305,7 @@ impl GateContext<'_> {
         };
         match reference {
             Some(before) if before.has_values() && pairs.len() == 0 => {
-                let what = self.reference_name(case);
+                let what = reference_name(case.gate);
                 missing(format!("{what} has no sample with a score here, so there is nothing to compare"), evidence)
             }
             Some(before) if before.value.is_some() => {
@@ -313,7 +314,7 @@ impl GateContext<'_> {
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Unpaired(now, before), remark, ..evidence }
             }
-            _ => missing(format!("{} has no result for this metric", self.reference_name(case)), evidence),
+            _ => missing(format!("{} has no result for this metric", reference_name(case.gate)), evidence),
         }
     }
 
@@ -381,65 +382,6 @@ impl GateContext<'_> {
         SampleCells::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
     }
 
-    fn reference_name(&self, case: &GateCase<'_>) -> String {
-        match &case.gate.against {
-            None | Some(GateReference::Baseline) => "the baseline".to_owned(),
-            Some(GateReference::Previous) => "the previous run".to_owned(),
-            Some(GateReference::Run(id)) => format!("run {id}"),
-            Some(GateReference::Variant(id)) => format!("variant {id}"),
-            Some(GateReference::Model(id)) => format!("model {id}"),
-        }
-    }
-
-    /// The reference of a system, or the reason why there is none.
-    fn reference_for(&self, case: &GateCase<'_>, system: usize) -> Result<Partner<'_>, String> {
-        let plan = &self.findings.plan;
-        let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
-            None => Err(none.to_owned()),
-            Some(_) => Ok(()),
-        };
-        let found = match &case.gate.against {
-            None | Some(GateReference::Baseline) => {
-                pinned(
-                    self.references.baseline.as_ref(),
-                    "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
-                )?;
-                self.references.baseline.as_ref()
-            }
-            Some(GateReference::Previous) => {
-                pinned(self.references.previous.as_ref(), "there is no earlier finished run of this suite")?;
-                self.references.previous.as_ref()
-            }
-            Some(GateReference::Run(id)) => self.references.runs.get(id),
-            Some(GateReference::Variant(id)) => {
-                let model = plan.systems.get(system).and_then(|it| it.model);
-                if plan.variants.iter().all(|variant| variant.id != *id) {
-                    return Err(format!("the variant {id} is not part of this run"));
-                }
-                let other = plan.systems.iter().position(|it| {
-                    it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
-                });
-                return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
-            }
-            Some(GateReference::Model(id)) => {
-                let variant = plan.systems.get(system).map(|it| it.variant);
-                if !plan.models.iter().any(|model| model.is_called(id)) {
-                    return Err(format!("the model {id} is not part of this run"));
-                }
-                let other = plan.systems.iter().position(|it| {
-                    Some(it.variant) == variant
-                        && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
-                });
-                return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
-            }
-        };
-        let pinned = found.ok_or_else(|| format!("{} could not be read", self.reference_name(case)))?;
-        let id = crate::system_id(plan, system);
-        let at =
-            pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", self.reference_name(case)))?;
-        Ok(Partner::Pinned(pinned, at))
-    }
-
     fn finding_evidence(&self, case: &GateCase<'_>, name: &str) -> Evidence {
         let found = match path::finding(self.findings, name) {
             Ok(found) => found,
@@ -471,6 +413,68 @@ impl GateContext<'_> {
             ),
         }
     }
+}
+
+fn reference_name(gate: &Gate) -> String {
+    match &gate.against {
+        None | Some(GateReference::Baseline) => "the baseline".to_owned(),
+        Some(GateReference::Previous) => "the previous run".to_owned(),
+        Some(GateReference::Run(id)) => format!("run {id}"),
+        Some(GateReference::Variant(id)) => format!("variant {id}"),
+        Some(GateReference::Model(id)) => format!("model {id}"),
+    }
+}
+
+/// The reference of a system, or the reason why there is none.
+pub(super) fn find_partner<'a>(
+    plan: &PlanHeader,
+    references: &'a References,
+    gate: &Gate,
+    system: usize,
+) -> Result<Partner<'a>, String> {
+    let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
+        None => Err(none.to_owned()),
+        Some(_) => Ok(()),
+    };
+    let found = match &gate.against {
+        None | Some(GateReference::Baseline) => {
+            pinned(
+                references.baseline.as_ref(),
+                "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
+            )?;
+            references.baseline.as_ref()
+        }
+        Some(GateReference::Previous) => {
+            pinned(references.previous.as_ref(), "there is no earlier finished run of this suite")?;
+            references.previous.as_ref()
+        }
+        Some(GateReference::Run(id)) => references.runs.get(id),
+        Some(GateReference::Variant(id)) => {
+            let model = plan.systems.get(system).and_then(|it| it.model);
+            if plan.variants.iter().all(|variant| variant.id != *id) {
+                return Err(format!("the variant {id} is not part of this run"));
+            }
+            let other = plan.systems.iter().position(|it| {
+                it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
+            });
+            return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
+        }
+        Some(GateReference::Model(id)) => {
+            let variant = plan.systems.get(system).map(|it| it.variant);
+            if !plan.models.iter().any(|model| model.is_called(id)) {
+                return Err(format!("the model {id} is not part of this run"));
+            }
+            let other = plan.systems.iter().position(|it| {
+                Some(it.variant) == variant
+                    && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
+            });
+            return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
+        }
+    };
+    let pinned = found.ok_or_else(|| format!("{} could not be read", reference_name(gate)))?;
+    let id = crate::system_id(plan, system);
+    let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", reference_name(gate)))?;
+    Ok(Partner::Pinned(pinned, at))
 }
 
 /// A value with its labels, if its scorer names some.

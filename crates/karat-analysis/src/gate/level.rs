@@ -27,7 +27,10 @@ pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<L
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();
     let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
-    for (same, alpha) in questions.iter().zip(alphas(&p, alpha, context.policy.correction)) {
+    // Half of the error of a run that may stop early is spent on looking at it.
+    let is_followed = context.findings.stop.as_deref().is_some_and(|stop| !stop.to_end);
+    let left = if is_followed { 0.5 * alpha } else { alpha };
+    for (same, alpha) in questions.iter().zip(alphas(&p, left, context.policy.correction)) {
         for test in *same {
             if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha)) {
                 *slot = level;

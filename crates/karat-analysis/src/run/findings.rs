@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use karat_types::{CellRow, JudgmentRow, Money, PlanHeader};
+use karat_types::{CellRow, JudgmentRow, Money, PlanHeader, StoredStop};
 use serde::Serialize;
 
 use crate::analyses::{
@@ -113,6 +113,8 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
+    /// The early stop of the run: its figures are those of the cells before it, unless the run was continued to its end.
+    pub stop: Option<Arc<StoredStop>>,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,
@@ -158,6 +160,12 @@ impl Findings {
     /// The plan and judges that measured the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, judges: &self.judges }
+    }
+
+    /// The part of the plan that the figures are of, such as `61 of 200 samples`, if the run stopped early.
+    pub fn stopped_after(&self) -> Option<String> {
+        let stop = self.stop.as_deref().filter(|stop| !stop.to_end && stop.record.is_stopped())?;
+        Some(stop.record.course())
     }
 
     /// Samples with at least one cell.

@@ -36,7 +36,7 @@ pub fn resolve_checks(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
 }
 
 /// Returns true if the plan alone determines which metrics are checks, or no metric depends on it.
-fn has_known_checks(plan: &PlanHeader) -> bool {
+pub(crate) fn has_known_checks(plan: &PlanHeader) -> bool {
     plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
 }
 

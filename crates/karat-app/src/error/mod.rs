@@ -10,7 +10,7 @@
 //! | `analyse` | comparing, gating, planning, drift |
 //! | `labels` | labels, agreement, calibration, tasks for people |
 //! | `golden` | golden sets |
-//! | `exchange` | imports |
+//! | `exchange` | imports, merges |
 //! | `file` | reading and writing files |
 //! | `bug` | what only a bug can cause |
 //! | `kind` | sorts all of them, for callers that answer by kind |
@@ -41,7 +41,7 @@ use karat_types::{Exit, RowError};
 pub use analyse::AnalyseError;
 pub use budget::BudgetError;
 pub use bug::Bug;
-pub use exchange::ImportError;
+pub use exchange::{ImportError, MergeError};
 pub use file::{FileError, OTHER_FOLDER};
 pub use golden::GoldenError;
 pub use kind::{ErrorKind, ErrorPlace};
@@ -85,6 +85,9 @@ pub enum AppError {
     /// Results of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// A file of another tool cannot be read.
     #[error(transparent)]
     ForeignFile(#[from] karat_import::ImportError),
@@ -136,6 +139,7 @@ impl AppError {
             Self::Annotate(error) => error.hint(),
             Self::Golden(error) => error.hint(),
             Self::Import(error) => error.hint(),
+            Self::Merge(error) => error.hint(),
             Self::ForeignFile(error) => error.hint().map(str::to_owned),
             Self::Token(error) => error.hint(),
             Self::Service(error) => error.hint(),

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use karat_analysis::gate::StopSummary;
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
 use karat_report::{Cells, Context, Outputs, RenderError, Report};
 use karat_store::StoredRun;
 use karat_suite::Files;
-use karat_types::{Exit, Layout, RunHeader, RunRows};
+use karat_types::{Exit, Layout, RunHeader, RunRows, ShardRows};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::{exit, failures, no_verdict_note};
@@ -200,6 +201,11 @@ impl App {
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
 
+    /// The note on a run that is one part of another; `None` for a whole run.
+    pub fn shard_note(&self, run: &str) -> Result<Option<String>, AppError> {
+        Ok(self.stored_run(run)?.header().shard.map(shard_note))
+    }
+
     /// The context of the findings, and the exit code of both.
     pub(crate) fn context(
         &self,
@@ -217,6 +223,8 @@ impl App {
         if verdicts.exit() != Exit::Pass && rules.policy.on_request && flags.binds.is_none() {
             verdicts.notes.insert(0, NOT_ENFORCED.to_owned());
         }
+        let stop = StopSummary::of(stored, &verdicts).map_err(RenderError::from)?;
+        let stop = if canonical { stop.map(StopSummary::canonical) } else { stop };
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
@@ -225,7 +233,7 @@ impl App {
         let paid = spending.map(|spending| spending.spent);
         let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
-        let warnings = warnings.into_iter().collect();
+        let warnings = header.shard.map(shard_note).into_iter().chain(warnings).collect();
         Ok((
             Context {
                 estimate,
@@ -233,6 +241,7 @@ impl App {
                 unpriced_calls,
                 canonical,
                 verdicts,
+                stop,
                 verdict_note,
                 failures,
                 warnings,
@@ -247,6 +256,15 @@ impl App {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
+}
+
+/// The note on a run that is a part of another.
+fn shard_note(ShardRows { shard, rows }: ShardRows) -> String {
+    format!(
+        "This run is shard {shard}, one part of a run: its {} only. Gates are not decided; `karat merge` makes the whole \
+         run of all shards.",
+        karat_report::count_noun(rows, "sample")
+    )
 }
 
 fn file_lines(files: &[PathBuf]) -> String {

@@ -3,7 +3,7 @@
 //! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to.
 //! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run.
 //! - `stored_invocation` is what a run remembers of its start.
-//! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
+//! - `rescore` re-runs failed cells, continues stopped runs to their end, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
 //! - `batches` submits the calls that a pass collects for batch APIs, and waits for them.
 //! - `capture` holds the files that get calls: recordings and the call log.

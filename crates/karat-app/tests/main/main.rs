@@ -20,4 +20,5 @@ mod ready_rubrics;
 mod schema;
 mod series;
 mod service;
+mod shards;
 mod stored;

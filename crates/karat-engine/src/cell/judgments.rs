@@ -54,6 +54,9 @@ impl RunContext {
         pending: &mut PendingWrites,
     ) -> JudgingSummary {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return JudgingSummary::default() };
+        if !self.is_needed(record.ordinal) {
+            return JudgingSummary::default();
+        }
         let (at, system, _) = self.plan.place(record.ordinal);
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(at, system));
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));

@@ -36,7 +36,7 @@ pub(super) struct RowQueue<'a> {
 impl<'a> RowQueue<'a> {
     /// All rows of a plan.
     pub fn of(plan: &Plan) -> Self {
-        Self { left: Mutex::new(plan.rows()), count: plan.header.dataset.rows }
+        Self { left: Mutex::new(plan.rows()), count: plan.row_count() }
     }
 
     /// A sample of the rows.
@@ -244,6 +244,6 @@ impl<'a> EstimateWalk<'a> {
         let header = &self.context.plan.header;
         let known = || self.context.uncached.clone().unwrap_or_default();
         let uncached = self.uncached.as_ref().map_or_else(known, |sums| sums.total(header));
-        Estimate { cells: header.cells(), models: self.now.models(header), uncached, ..self.counts.clone() }
+        Estimate { cells: self.context.plan.cells(), models: self.now.models(header), uncached, ..self.counts.clone() }
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer;
 use karat_text::template::Context;
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, ScorerKind, UserSpec};
+use karat_types::{
+    Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, Sample, SampleRecord, ScorerKind, UserSpec,
+};
 use serde_json::{Value, json};
 
 use crate::EngineError;
@@ -81,6 +83,19 @@ impl Systems {
             privacy: Privacy::of(plan)?,
         };
         Ok(systems.with_service_urls(&placeholder_services(plan)))
+    }
+
+    /// The parts of a row that gates read, as the store has them.
+    pub fn sample_record(&self, sample: &Sample) -> SampleRecord {
+        let redacted = self.privacy.row(sample);
+        SampleRecord {
+            row: sample.row,
+            id: sample.id.to_string(),
+            cluster: sample.cluster.clone(),
+            date: sample.date.clone(),
+            metadata: redacted.as_ref().unwrap_or(sample).metadata.clone(),
+            ..SampleRecord::default()
+        }
     }
 
     /// The same systems with services at these addresses: `{ID: {url}}`.

@@ -3,8 +3,8 @@
 //! (`reliability_curve`). `scales` brings metrics and findings into the form of pages.
 
 pub(crate) mod anchored;
-pub(crate) mod cascade;
 pub(crate) mod calibration_round;
+pub(crate) mod cascade;
 pub(crate) mod figures;
 pub(crate) mod history_row;
 pub(crate) mod moment;

@@ -79,6 +79,7 @@ pub fn render(report: Report<'_>) -> String {
         count(tally.skipped),
         count(tally.reused)
     ));
+    report.context.stop.iter().for_each(|stop| line(excerpt(&stop.sentence(), 3 * WIDTH)));
     gates::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
     if let Some(note) = &report.context.verdict_note {
         line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));

@@ -118,7 +118,7 @@ pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Val
         let plan = load(app, &invocation)?.plan;
         let (estimate, reasons) = (app.estimate(&plan)?, app.reasons(&plan)?);
         let options = app.plan_options(&plan)?;
-        Ok::<_, Problem>(estimate_document(&plan.header, &estimate, &reasons, &options))
+        Ok::<_, Problem>(estimate_document(&plan, &estimate, &reasons, &options))
     });
     planned.await.map(Json)
 }

@@ -13,7 +13,6 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// Adds the tag. It is of the bytes as they are sent, so answers with another encoding have another tag.
 pub(crate) async fn tag(request: Request, next: Next) -> Response {
-    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
     let is_get = request.method() == Method::GET;
     let mut response = next.run(request).await;
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(PRIVATE);
@@ -23,19 +22,26 @@ pub(crate) async fn tag(request: Request, next: Next) -> Response {
     let (mut head, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else { return Problem::internal().into_response() };
     let tag = format!("\"{}\"", blake3::hash(&bytes).to_hex());
-    let is_known = known.as_ref().and_then(|known| known.to_str().ok()).is_some_and(|known| lists(known, &tag));
-    if let Ok(value) = HeaderValue::try_from(tag) {
-        head.headers.insert(header::ETAG, value);
-    }
-    if is_known {
-        head.status = StatusCode::NOT_MODIFIED;
-        head.headers.remove(header::CONTENT_LENGTH);
-        head.headers.remove(header::CONTENT_ENCODING);
-        head.headers.remove(header::CONTENT_TYPE);
-        return Response::from_parts(head, Body::empty());
-    }
+    head.headers.extend(HeaderValue::try_from(tag).ok().map(|tag| (header::ETAG, tag)));
     head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
     Response::from_parts(head, Body::from(bytes))
+}
+
+/// Answers 304 if the caller has the answer already.
+pub(crate) async fn compare_tag(request: Request, next: Next) -> Response {
+    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
+    let response = next.run(request).await;
+    let Some(known) = known.as_ref().and_then(|known| known.to_str().ok()) else { return response };
+    let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
+    if response.status() != StatusCode::OK || !tag.is_some_and(|tag| lists(known, tag)) {
+        return response;
+    }
+    let (mut head, _) = response.into_parts();
+    head.status = StatusCode::NOT_MODIFIED;
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.remove(header::CONTENT_ENCODING);
+    head.headers.remove(header::CONTENT_TYPE);
+    Response::from_parts(head, Body::empty())
 }
 
 /// Returns whether a list of tags, as `If-None-Match` has it, contains a tag. Weak tags compare like strong ones here.
@@ -44,7 +50,7 @@ fn lists(known: &str, tag: &str) -> bool {
 }
 
 /// Returns whether the response is a stream of events, which has no end to wait for.
-fn is_stream(response: &Response) -> bool {
+pub(super) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }

@@ -26,9 +26,7 @@ mod rogan_gladen;
 #[cfg(test)]
 mod tests;
 
-pub use cascade::{
-    Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeLine, CascadeMean, MIN_DRAWN, cascade_mean,
-};
+pub use cascade::{Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeLine, CascadeMean, MIN_DRAWN, cascade_mean};
 pub use isotonic::{Direction, Isotonic};
 pub use label_budget::{LabelBudget, LabelPlan, label_budget};
 pub use ppi::{AnchoredMean, PpiMean, ppi_mean};

@@ -2,9 +2,10 @@
 //!
 //! `schema` opens SQLite, creates the tables and migrates old files. `state_folder` creates the private folder. `run_lock`
 //! gives each run a single writer; `store_lease` lets runs of several processes share the work on equal results. `space`
-//! looks for room on the disk, `backup` copies the file while it is used. `mutex` locks without poisoning.
+//! looks for room on the disk, `file_system` for the network, `backup` copies the file while it is used. `mutex` locks without poisoning.
 
 pub(crate) mod backup;
+pub(crate) mod file_system;
 pub(crate) mod mutex;
 pub(crate) mod run_lock;
 pub(crate) mod schema;

@@ -9,6 +9,7 @@
 //! judgments  one row a judgment: its ordinal, the place of its facts in the block
 //! reuse      content key of a step's output or of a sound judgment → its place; shared by all runs. Lags behind the
 //!            lists in blocks: see [`crate::reuse::known_keys`]
+//! shards     of a run that was merged of shards: the blocks that came from each
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
@@ -26,6 +27,7 @@
 //!            work for people, and what they did, which is only ever added: see [`crate::server::annotation`]
 //! annotation_leases, annotation_drafts
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
+//! stops      early stops of runs: see [`crate::write::stops`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -321,6 +323,22 @@ const MIGRATIONS: &[&str] = &[
         at integer not null,
         primary key (task, item, person)
     ) strict, without rowid;
+",
+    "
+    create table shards (
+        run integer not null,
+        shard integer not null,
+        first integer not null,
+        last integer not null,
+        primary key (run, shard, first)
+    ) strict, without rowid;
+",
+    "
+    create table stops (
+        run integer primary key,
+        to_end integer not null,
+        body text not null
+    ) strict;
 ",
 ];
 

@@ -55,6 +55,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {
+            stop_early: None,
             max_concurrency: 8,
             timeout_ms: 60_000,
             cell_timeout_ms: None,
@@ -86,6 +87,7 @@ pub fn header(id: &str, rows: u64) -> RunHeader {
         completed_at: None,
         status: RunStatus::Running,
         version: "0.1.0".to_owned(),
+        shard: None,
         git_commit: None,
         invocation: json!({"suite": "karat.yaml"}),
     }

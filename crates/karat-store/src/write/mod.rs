@@ -1,9 +1,12 @@
 //! The write path: records become durable here.
 //!
 //! Read in this order: `ledger` is what a run calls; `encode` turns its records into rows and section entries in the caller's
-//! thread; `writer` is the single thread that commits them in groups. `journal` writes facts about suites.
+//! thread; `writer` is the single thread that commits them in groups. `journal` writes facts about suites, `stops`
+//! the early stops of runs, and `merge/` copies the shards of a run from other stores.
 
 pub(crate) mod encode;
 pub(crate) mod journal;
 pub(crate) mod ledger;
+pub(crate) mod merge;
+pub(crate) mod stops;
 pub(crate) mod writer;

@@ -48,6 +48,8 @@ pub(crate) enum Shape {
     File,
     /// True or false.
     Boolean,
+    /// True or false, or something else.
+    BooleanOr(&'static Shape),
     /// A whole number of at least this.
     Integer(i64),
     /// A number within these bounds.

@@ -4,6 +4,7 @@
 //! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
 //! - `traces.rs`: the share of the traces that a server keeps
 //! - `hash.rs`: identities of suite, dataset and plan
+//! - `shard.rs`: a part of a plan, with its share of the limits
 //! - `safe.rs`, `versions.rs`, `prompt_limits.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
 
 pub(crate) mod hash;
@@ -14,6 +15,7 @@ pub(crate) mod plan;
 pub(crate) mod prompt_limits;
 pub(crate) mod safe;
 mod selection;
+pub(crate) mod shard;
 pub(crate) mod traces;
 pub(crate) mod versions;
 
@@ -60,6 +62,8 @@ pub struct Suite {
     pub(crate) services: BTreeMap<String, ServiceSpec>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) run: RunSpec,
+    /// True if `run.max_concurrency` is written in the suite.
+    pub(crate) states_concurrency: bool,
     pub(crate) trials: u32,
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,

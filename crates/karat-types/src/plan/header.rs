@@ -394,6 +394,9 @@ pub struct RunSpec {
     pub cell_line: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
+    /// The rule by which the run stops once its gates are decided; `None` if it goes to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_early: Option<StopEarlySpec>,
     /// Which results of earlier runs are reused.
     #[serde(default)]
     pub cache: CachePolicy,
@@ -404,6 +407,33 @@ pub struct RunSpec {
     /// The default layout of the report's files.
     #[serde(default, skip_serializing_if = "Layout::is_folder")]
     pub layout: Layout,
+}
+
+/// The rule by which a run stops before its end.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopEarlySpec {
+    /// The rule that decides a claim.
+    pub rule: EarlyRule,
+    /// Units before a bound may decide; 30 samples or 20 clusters without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<u64>,
+    /// A metric: systems that cannot be the best in it are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<String>,
+}
+
+/// A rule that decides claims early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyRule {
+    /// A mixture of eight fixed bets.
+    #[default]
+    Betting,
+    /// One bet by the variance so far.
+    EValue,
+    /// The asymptotic confidence sequence: shown, decides nothing.
+    Asymptotic,
 }
 
 /// The layout of a report's files in their folder.

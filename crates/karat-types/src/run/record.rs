@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Usage};
+use crate::{
+    CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Shard, ShardRows, Usage,
+};
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +38,9 @@ pub struct RunHeader {
     pub completed_at: Option<Moment>,
     /// Its state.
     pub status: RunStatus,
+    /// The part of the plan that it is of; `None` = all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardRows>,
     /// Karat's version.
     pub version: String,
     /// Commit of the suite's repository, where there is one.
@@ -44,6 +49,23 @@ pub struct RunHeader {
     /// The arguments that the run was started with, in the application's own form; `resume` uses them.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub invocation: Value,
+}
+
+impl RunHeader {
+    /// The shard that the run is; `None` for a run of the whole plan.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard.map(|part| part.shard)
+    }
+
+    /// Returns true if it is a finished run of the whole plan: gates, baselines and comparisons over time take no other.
+    pub fn is_whole(&self) -> bool {
+        self.status == RunStatus::Finished && self.shard.is_none()
+    }
+
+    /// Cells of the run before conditions that only a row can decide.
+    pub fn planned_cells(&self) -> u64 {
+        self.shard.map_or_else(|| self.plan.cells(), |part| part.rows * self.plan.cells_per_row())
+    }
 }
 
 /// One durable row. A `Record` is on disk before anything that follows from it is shown or used.

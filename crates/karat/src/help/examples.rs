@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("karat run", "Run karat.yaml in this folder"),
             ("karat run --limit 10 --budget-usd 2", "Try the first ten samples, for at most 2 dollars"),
             ("karat run claims", "Run a preset with its own data, offline and free"),
+            ("karat run --shard 1/4 --run-id nightly --store sqlite:s1/karat.db", "Run the first of four parts"),
             ("karat run --baseline baseline.json --max-drop 5%", "Fail if a metric drops by more than 5 %"),
         ],
     ),
@@ -293,6 +294,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat resume", "Continue the latest run"),
             ("karat resume main --budget-usd 20", "Continue the run main with a larger budget"),
+            ("karat resume main --to-end", "Make the rest of the run main, which stopped early"),
         ],
     ),
     (
@@ -314,6 +316,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat score latest", "Score stored outputs with the suite's present scorers"),
             ("karat score latest --judges gpt-4o --run-id second-judge", "Score them with another judge"),
+        ],
+    ),
+    (
+        "merge",
+        &[
+            ("karat merge s1 s2 s3 s4 --run-id nightly -o out", "Make one run of four shards, and write its report"),
+            ("karat merge out/*.db --partial", "Merge the shards that are there; `karat resume` makes the rest"),
         ],
     ),
     (

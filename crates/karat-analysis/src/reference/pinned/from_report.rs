@@ -74,8 +74,19 @@ fn run(report: &Value) -> PinnedRun {
         dataset_hash: of("dataset_hash"),
         judges: list(config, "judges").iter().filter_map(|judge| text(judge, "id")).map(str::to_owned).collect(),
         rubrics: list(config, "scorers").iter().filter_map(rubric).collect(),
+        stopped_after: stopped_after(report),
         instruments: BTreeMap::new(),
     }
+}
+
+/// The course of a run that stopped early and was not continued.
+fn stopped_after(report: &Value) -> Option<String> {
+    let stop = report.get("stop_early")?;
+    let number = |key: &str| stop.get(key).and_then(Value::as_u64);
+    let (after, units) = (number("stopped_after")?, number("units")?);
+    let is_continued = stop.get("after_end").is_some_and(Value::is_object);
+    let unit = text(stop, "unit").unwrap_or("sample");
+    (after < units && !is_continued).then(|| format!("{after} of {units} {unit}s"))
 }
 
 /// The figures of a list of metrics, each extended by `more`.

@@ -66,6 +66,9 @@ pub struct PinnedRun {
     pub judges: Vec<String>,
     /// Version of each rubric, by scorer.
     pub rubrics: BTreeMap<String, String>,
+    /// The part of its samples that were run before it stopped early, such as `61 of 200 samples`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_after: Option<String>,
     /// Instrument of each scorer; empty if the file does not state it.
     #[serde(rename = "rulers", skip_serializing_if = "BTreeMap::is_empty")]
     pub instruments: BTreeMap<String, Instrument>,
@@ -212,6 +215,11 @@ impl Pinned {
                 "{name} uses another dataset: samples are matched by id, and their content may have changed"
             ));
         }
+        if let Some(course) = &self.run.stopped_after {
+            differences.push(format!(
+                "{name} stopped early, after {course}: it has no others, and its means lean away from the bounds of its gates"
+            ));
+        }
         if !self.run.instruments.is_empty() {
             differences.extend(changes(&self.run.instruments, &instruments(run)));
             return differences;
@@ -264,6 +272,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
+            stopped_after: None,
             instruments: instruments(MeasuredRun { plan, judges }),
         }
     }

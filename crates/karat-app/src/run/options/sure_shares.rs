@@ -67,7 +67,8 @@ fn last_shares(rows: &dyn RunRows, plan: &PlanHeader) -> Vec<(String, Vec<f64>)>
     if read.is_err() {
         return Vec::new();
     }
-    let systems: Vec<Option<usize>> = (0..plan.systems.len()).map(|system| same_system(&before, plan, system)).collect();
+    let systems: Vec<Option<usize>> =
+        (0..plan.systems.len()).map(|system| same_system(&before, plan, system)).collect();
     let share = |counts: &[SureCells], system: &Option<usize>| {
         let (sure, all) = *counts.get((*system)?)?;
         (all > 0).then(|| sure as f64 / all as f64)

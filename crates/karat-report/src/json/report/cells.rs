@@ -1,8 +1,8 @@
 //! The cells of the report, one at a time.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use karat_analysis::gate::Counted;
 use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
 use karat_types::{
     CascadeDraw, CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
@@ -56,6 +56,9 @@ pub(super) struct Cell<'a> {
     variant: &'a str,
     trial: u32,
     status: CellStatus,
+    /// True if it was under way when the run stopped early, so that it enters no figure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    after_stop: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cached: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +124,11 @@ struct Judgment<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn of(cells: Cells<'a>, keys: &'a CellKeys<'a>, row: &CellRow<'a>) -> Result<Self, RowError> {
+    pub(super) fn of(
+        cells: Cells<'a>,
+        keys: &'a CellKeys<'a>,
+        (row, counted): (&CellRow<'a>, Counted),
+    ) -> Result<Self, RowError> {
         let plan = cells.plan;
         let cell = row.cell;
         let volatile = !cells.canonical;
@@ -135,6 +142,7 @@ impl<'a> Cell<'a> {
             variant: plan.system_variant(row.system),
             trial: row.trial,
             status: cell.status,
+            after_stop: counted == Counted::AfterStop,
             cached: volatile.then_some(cell.reused),
             output,
             output_ref,
@@ -218,18 +226,19 @@ impl Serialize for CellList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = CellKeys::of(self.0);
         let mut list = serializer.serialize_seq(None)?;
+        // The serializer's own error, which the caller tells apart from that of the rows.
         let mut failed = None;
-        let read = self.0.rows.for_each(&mut |row| {
-            let cell = Cell::of(self.0, &keys, &row).map_err(S::Error::custom);
-            match cell.and_then(|cell| list.serialize_element(&cell)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failed = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+        let read = self.0.each_marked_row(0..u64::MAX, |row, counted| {
+            let cell = Cell::of(self.0, &keys, (&row, counted)).map_err(S::Error::custom);
+            cell.and_then(|cell| list.serialize_element(&cell)).map_err(|error| {
+                let stopped = RowError(error.to_string());
+                failed = Some(error);
+                stopped.into()
+            })
         });
-        read.map_err(S::Error::custom)?;
-        failed.map_or_else(|| list.end(), Err)
+        match (failed, read) {
+            (Some(error), _) => Err(error),
+            (None, read) => read.map_err(S::Error::custom).and_then(|()| list.end()),
+        }
     }
 }

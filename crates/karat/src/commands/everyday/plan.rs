@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, PlanOption, PlanOptions, ReuseReasons, count_noun, estimate_document};
-use karat_types::{Exit, PlanHeader};
+use karat_app::{Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count_noun, estimate_document};
+use karat_types::{Exit, PlanHeader, Shard};
 use serde_json::json;
 
 use super::power;
@@ -15,12 +15,12 @@ use crate::failure::Failure;
 
 pub fn plan(
     context: &CommandContext<'_>,
-    selection: &SelectionArgs,
-    execution: &ExecutionArgs,
+    (selection, execution, shard): (&SelectionArgs, &ExecutionArgs, Option<Shard>),
     differences: &[String],
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let invocation = invocation::from_selection(selection, execution)?;
+    let mut invocation = invocation::from_selection(selection, execution)?;
+    invocation.overrides.shard = shard;
     let mut loaded = context.app.load(&invocation)?;
     if invocation.batch || loaded.plan.header.run.batch {
         let split = context.app.price_batches(&mut loaded.plan)?;
@@ -38,13 +38,13 @@ pub fn plan(
     let options = context.app.plan_options(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
     if as_json {
-        let mut value = estimate_document(&loaded.plan.header, &estimate, &reasons, &options);
+        let mut value = estimate_document(&loaded.plan, &estimate, &reasons, &options);
         if let Some(power) = &power {
             value["power"] = json!({ "run": power.run, "metrics": power.metrics });
         }
         context.print_json(&value)?;
     } else {
-        let plan = plan_text(context, &loaded.plan.header, &estimate, &reasons);
+        let plan = plan_text(context, &loaded.plan, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
         let options = options_text(context, &options);
         context.printer.text(&format!("{plan}{options}{power}"))?;
@@ -52,8 +52,8 @@ pub fn plan(
     Ok(Exit::Pass)
 }
 
-fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> String {
-    let mut text = format!("{}\n{}", dimensions(plan), work(estimate, reasons));
+fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, reasons: &ReuseReasons) -> String {
+    let mut text = format!("{}\n{}{}", dimensions(&plan.header), shard_line(plan), work(estimate, reasons));
     // Writing to a String cannot fail.
     if let Some(oldest) = reasons.oldest_reused {
         let _ = writeln!(text, "oldest cached result: {}", karat_app::rfc3339(oldest));
@@ -121,6 +121,18 @@ fn dimensions(plan: &PlanHeader) -> String {
         count_noun(plan.cells(), "cell"),
         count_noun(plan.judges.len() as u64, "judge")
     )
+}
+
+/// Returns what a shard is of its plan; nothing for a whole plan.
+fn shard_line(plan: &Plan) -> String {
+    plan.shard().map_or_else(String::new, |part| {
+        let (samples, cells) = (count_noun(part.rows, "sample"), count_noun(plan.cells(), "cell"));
+        let paid = match part.shard.count() {
+            1 => "",
+            _ => "; calls that samples of several shards share are paid once a shard",
+        };
+        format!("shard {}: {samples}, {cells}{paid}\n", part.shard)
+    })
 }
 
 /// Returns the lines of cells and judgments.

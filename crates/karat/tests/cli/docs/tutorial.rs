@@ -38,6 +38,14 @@ fn the_guide_to_reports_works() {
     session::run(&Page::read("docs/guides/reports.md"), &place);
 }
 
+/// SC-02, PE-36: the guide's shards are merged.
+#[test]
+fn the_guide_to_several_machines_works() {
+    let place = Place::new();
+    session::run(&Page::read("docs/guides/scale-out.md"), &place);
+    assert!(place.text("out/report.md").contains("4 of 4 planned cells"));
+}
+
 /// IO-07, PE-36: the guide's commands work on a log that Inspect wrote, and its figures come out the same.
 #[test]
 fn the_guide_from_inspect_works() {

@@ -9,10 +9,10 @@ use karat_stats::sequential::{
 };
 use karat_types::{Correction, Gate, GateBasis, GateRules, PlanHeader, RunRows, Subject};
 
-use super::References;
-use super::case::{BoundKind, GateCase, Target, gate_cases};
-use super::evidence::GateContext;
-use super::scope::Scope;
+use crate::gate::References;
+use crate::gate::case::{BoundKind, GateCase, Target, gate_cases};
+use crate::gate::evidence::GateContext;
+use crate::gate::scope::Scope;
 use crate::run::metric_names::names_metric;
 use crate::score::observations::Aggregate;
 use crate::{AnalysisError, Findings};
