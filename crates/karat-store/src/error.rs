@@ -163,6 +163,12 @@ pub enum StoreError {
         /// Id of the process that last opened it, if known.
         pid: Option<u32>,
     },
+    /// A process has created the file and was stopped before it wrote the tables.
+    #[error("the store {path} is empty: its process was stopped before it wrote anything. Run it again")]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+    },
     /// A run of this name exists and is not made of shards.
     #[error(
         "cannot merge into the run {run:?} of the store {path}: it is not made of shards. Merge into another store with --store sqlite:PATH"

@@ -156,7 +156,8 @@ impl Store {
     /// Opens a store to copy from it. Nothing is created, changed or migrated.
     ///
     /// # Errors
-    /// There is none, or it cannot be read; [`StoreError::NetworkFileSystem`] if a process may have it open there.
+    /// There is none, or it cannot be read; [`StoreError::Unwritten`] if nothing was written to it;
+    /// [`StoreError::NetworkFileSystem`] if a process may have it open there.
     pub fn open_source(url: &StoreUrl) -> Result<Self, StoreError> {
         Self::source_on(url, file_system::network_kind)
     }
@@ -166,10 +167,14 @@ impl Store {
         kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
     ) -> Result<Self, StoreError> {
         url.check_orphans()?;
-        if schema::is_open(url.path()) {
+        let is_open = schema::is_open(url.path());
+        if is_open {
             file_system::check(url, kind)?;
         }
-        Self::as_it_is(url, false)
+        Self::as_it_is(url, false).map_err(|error| match schema::is_unwritten(url.path(), is_open) {
+            true => StoreError::Unwritten { path: url.path().to_owned() },
+            false => error,
+        })
     }
 
     /// Opens a store without a writer. On a full disk, SQLite cannot create the files that its processes share.

@@ -24,7 +24,7 @@ errors! {
 errors! {
     /// Shards that cannot be merged.
     enum MergeError {
-        NoStores {} => "`karat merge` needs stores of shards" hint "name them, such as `karat merge s1/karat.db s2/karat.db`";
+        NoStores {} => "none of the stores has a run, so there is nothing to merge" hint "name them, such as `karat merge s1/karat.db s2/karat.db`";
         NoStore { path: String } => "there is no store at {path}"
             hint "name the store of a shard, or its folder; each shard of `karat run --shard M/N` writes one";
         NoStoreIn { path: String, files: Names } => "there is not one store in the folder {path}: its files `*.db`: {files}"

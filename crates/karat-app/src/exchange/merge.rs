@@ -101,7 +101,14 @@ fn open_parts(request: &MergeRequest) -> Result<Vec<Part>, AppError> {
     let mut wanted = request.run_id.as_deref().map(check_id).transpose()?;
     for given in &request.paths {
         let (path, url) = find_store(given)?;
-        let store = Store::open_source(&url)?;
+        let store = match Store::open_source(&url) {
+            // Its process was killed as it started: the shard is missing.
+            Err(StoreError::Unwritten { .. }) => continue,
+            store => store?,
+        };
+        if store.runs(1)?.is_empty() {
+            continue;
+        }
         let header = find_shard(&store, &path, wanted.as_deref())?;
         let shard =
             header.shard().ok_or_else(|| MergeError::NotShard { run: header.id.clone(), path: path.clone() })?;

@@ -57,14 +57,16 @@ pub struct ReportTo {
 }
 
 impl ReportTo {
-    fn place(&self, app: &App, run: &str, own: Layout) -> (PathBuf, Layout) {
-        let layout = self.layout.unwrap_or(own);
+    fn place(&self, app: &App, header: &RunHeader) -> (PathBuf, Layout) {
+        let layout = self.layout.unwrap_or(header.plan.run.layout);
         let folder = match (&self.folder, layout) {
-            (Some(folder), _) => folder.clone(),
+            (Some(folder), _) => return (folder.clone(), layout),
             (None, Layout::Flat) => app.home.clone(),
-            (None, Layout::Folder) => app.home.join("runs").join(run),
+            (None, Layout::Folder) => app.home.join("runs").join(&header.id),
         };
-        (folder, layout)
+        // Shards have one id, and may be run side by side.
+        let part = header.shard().map(|shard| format!("shard-{}-of-{}", shard.number(), shard.count()));
+        (folder.join(part.unwrap_or_default()), layout)
     }
 }
 
@@ -107,7 +109,7 @@ impl App {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
-        let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
+        let (folder, layout) = to.place(self, stored.header());
         let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
         if held.is_some() {
@@ -261,8 +263,8 @@ impl App {
 /// The note on a run that is a part of another.
 fn shard_note(ShardRows { shard, rows }: ShardRows) -> String {
     format!(
-        "This run is shard {shard}, one part of a run: its {} only. Gates are not decided; `karat merge` makes the whole \
-         run of all shards.",
+        "This run is shard {shard}, one part of a run: its {} only. The estimated cost is that of all shards. Gates are not decided; \
+         `karat merge` makes the whole run of all shards.",
         karat_report::count_noun(rows, "sample")
     )
 }

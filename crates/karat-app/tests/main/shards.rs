@@ -262,6 +262,14 @@ fn what_does_not_fit_is_refused() {
     says(&[world.path("nowhere")], &["there is no store at"]);
     std::fs::create_dir(world.0.path().join("bare")).unwrap();
     says(&[world.path("bare")], &["there is not one store in the folder"]);
+    // Killed as they started: before their tables, and before their run.
+    std::fs::create_dir(world.0.path().join("unwritten")).unwrap();
+    std::fs::write(world.0.path().join("unwritten/karat.db"), "").unwrap();
+    drop(karat_store::Store::open(&world.app("unbegun").store).unwrap());
+    for killed in ["unwritten", "unbegun"] {
+        says(&[paths[0].clone(), world.path(killed), paths[1].clone()], &["shard 3 of 3 is missing"]);
+        says(&[world.path(killed)], &["none of the stores has a run"]);
+    }
     says(&["sqlite:".to_owned()], &["it has no path"]);
     let two = world.app("renamed");
     let invocation = world.sharded(shard(1, 3));

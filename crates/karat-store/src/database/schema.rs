@@ -454,6 +454,13 @@ pub(crate) fn readable(connection: &Connection, path: &Path) -> Result<(), Store
     }
 }
 
+/// Returns `true` if a process has created the file and was stopped before it wrote the tables.
+pub(crate) fn is_unwritten(path: &Path, is_open: bool) -> bool {
+    let access = if is_open { Access::Read } else { Access::Frozen };
+    let found = open_reader(path, access).and_then(|reader| version(&reader, path));
+    matches!(found, Ok(0)) && path.is_file()
+}
+
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let attempt = Attempt { path, doing: "opening it" };
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)

@@ -329,6 +329,12 @@ fn damage_is_not_copied() {
         change("flipped", "update cells set facts = cast(substr(facts, 1, 20) || x'07' as blob) where ordinal = 6");
     assert!(flipped.contains("cell 6") && flipped.contains("checksum"), "{flipped}");
     assert!(matches!(target.run("r"), Err(StoreError::NoSuchRun { .. })));
+    for content in [&b""[..], b"SQLite format 3"] {
+        let path = folder.path().join("unwritten.db");
+        fs::write(&path, content).unwrap();
+        let error = Store::open_source(&path.to_str().unwrap().parse().unwrap()).unwrap_err();
+        assert_eq!(matches!(error, StoreError::Unwritten { .. }), content.is_empty(), "{error}");
+    }
     let path = folder.path().join("text.db");
     fs::write(&path, "no store, but long enough to be one if it were one").unwrap();
     assert!(Store::open_source(&path.to_str().unwrap().parse().unwrap()).is_err());

@@ -90,7 +90,9 @@ fn a_killed_shard_is_resumed_and_merged() {
         std::thread::sleep(Duration::from_millis(1));
     }
     shards[2].kill().unwrap();
-    shards.iter_mut().for_each(|shard| drop(shard.wait().unwrap()));
+    for shard in &mut shards {
+        shard.wait().unwrap();
+    }
     let refused = merge(&place, &[]);
     assert_eq!(refused.code, 1, "{}", refused.all());
     assert!(refused.stderr.contains("shard 3 of 4 is not finished"), "{}", refused.all());
@@ -145,7 +147,9 @@ fn sources_are_only_read() {
     use std::os::unix::fs::PermissionsExt;
     let provider = provider(0);
     let place = place(&provider);
-    (1..=4).for_each(|number| drop(start(&place, number).wait().unwrap()));
+    for number in 1..=4 {
+        assert_eq!(start(&place, number).wait().unwrap().code(), Some(0));
+    }
     let mode = |path: &str, mode| {
         let path = place.path().join(path);
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
