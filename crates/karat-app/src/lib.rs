@@ -7,6 +7,7 @@
 mod analyse;
 mod annotate;
 mod atomic_file;
+mod dataset;
 mod demo;
 mod error;
 mod exchange;
@@ -51,6 +52,7 @@ pub use crate::annotate::queue::NextRequest;
 pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSource};
 pub use crate::annotate::results::golden::LabelPinRequest;
 pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
+pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::export::{ExportedFiles, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
@@ -114,7 +116,7 @@ pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs,
 pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use error::{
-    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError,
+    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, DatasetError, ErrorKind, ErrorPlace, FileError, GoldenError,
     ImportError, LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use jiff::civil::Date;

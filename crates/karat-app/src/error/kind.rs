@@ -65,9 +65,12 @@ impl AppError {
             Self::Stored(error) => stored_kind(error),
             Self::Analyse(super::AnalyseError::NotFinished { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
-            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::ForeignFile(_) | Self::Compare(_) => {
-                ErrorKind::BadRequest
-            }
+            Self::Analyse(_)
+            | Self::Labels(_)
+            | Self::Dataset(_)
+            | Self::Import(_)
+            | Self::ForeignFile(_)
+            | Self::Compare(_) => ErrorKind::BadRequest,
             Self::Annotate(error) => annotate_kind(error),
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
