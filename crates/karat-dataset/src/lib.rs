@@ -1,3 +1,15 @@
 //! Makes test sets that can be trusted (BC-01 to BC-07).
 //!
 //! Nothing here reads a suite, a store or a clock: every function takes rows and texts, and returns what it found.
+//!
+//! - `row_text.rs` says what the text of a row is, `words.rs` cuts it into words, `hash.rs` hashes them
+//! - `duplicates/` finds rows that are equal or nearly so; read it first
+//! - `leaks/` finds test rows in prompts, examples and other corpora
+//! - `sample/` draws rows, `split/` puts whole groups of rows into parts
+
+pub mod duplicates;
+mod hash;
+mod row_text;
+mod words;
+
+pub use row_text::{row_text, value_text};
