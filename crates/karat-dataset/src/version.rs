@@ -15,15 +15,15 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// The columns of a row that are no part of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApartColumns {
-    /// The column with the row's id.
-    pub id: Option<String>,
+    /// Columns that may hold the row's id.
+    pub ids: Vec<String>,
     /// Columns that describe the row to readers.
     pub metadata: Vec<String>,
 }
 
 impl ApartColumns {
     fn has(&self, name: &str) -> bool {
-        self.id.as_deref() == Some(name) || self.metadata.iter().any(|column| column == name)
+        self.ids.iter().chain(&self.metadata).any(|column| column == name)
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn apart() -> ApartColumns {
-        ApartColumns { id: Some("id".to_owned()), metadata: vec!["topic".to_owned()] }
+        ApartColumns { ids: vec!["id".to_owned()], metadata: vec!["topic".to_owned()] }
     }
 
     fn version<'a>(rows: impl IntoIterator<Item = &'a Value>) -> RowsVersion {

@@ -184,6 +184,15 @@ impl DatasetRows {
         }
     }
 
+    /// The columns that may hold a row's id.
+    pub fn id_columns(&self) -> Vec<String> {
+        match &self.reader {
+            Reader::Rows(rows) => rows.id_columns(),
+            Reader::Suite(plan) => plan.id_columns(),
+            Reader::Run(..) => vec!["id".to_owned()],
+        }
+    }
+
     /// The names of the metrics, where the source is a run.
     pub fn metrics(&self) -> Option<Vec<String>> {
         match &self.reader {

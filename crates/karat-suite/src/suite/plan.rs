@@ -50,6 +50,11 @@ impl Plan {
         self.dataset.rows()
     }
 
+    /// The columns that may hold a row's id.
+    pub fn id_columns(&self) -> Vec<String> {
+        self.dataset.roles.id.columns()
+    }
+
     /// A representative sample of the rows, if there are too many to read all before a run starts.
     pub fn representative_rows(&self) -> Option<&RepresentativeRows> {
         self.representative_rows.as_deref()

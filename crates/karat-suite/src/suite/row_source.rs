@@ -99,6 +99,11 @@ impl RowSource {
     pub fn rows(&self) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         self.dataset.rows()
     }
+
+    /// The columns that may hold a row's id.
+    pub fn id_columns(&self) -> Vec<String> {
+        self.dataset.roles.id.columns()
+    }
 }
 
 /// A problem without its place, which would be in a text that no file holds.
