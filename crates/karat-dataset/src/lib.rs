@@ -12,6 +12,7 @@ pub mod duplicates;
 mod hash;
 pub mod manifest;
 mod row_text;
+pub mod sample;
 pub mod version;
 mod words;
 

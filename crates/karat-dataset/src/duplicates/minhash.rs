@@ -42,14 +42,13 @@ impl MinHash {
     }
 }
 
-/// The share of equal places: an estimate of the Jaccard index.
-pub(crate) fn estimate(a: &Signature, b: &Signature) -> f64 {
-    a.iter().zip(b).filter(|(one, other)| one == other).count() as f64 / PERMUTATIONS as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn estimate(a: &Signature, b: &Signature) -> f64 {
+        a.iter().zip(b).filter(|(one, other)| one == other).count() as f64 / PERMUTATIONS as f64
+    }
 
     /// BC-03: over many sets, the share of equal places is the Jaccard index, within its binomial error.
     #[test]

@@ -37,6 +37,11 @@ impl Shingled {
     }
 }
 
+/// The character shingles of a text of any length, sorted.
+pub(crate) fn character_set(text: &str) -> Box<[u64]> {
+    set(character_shingles(&fold(text)))
+}
+
 fn set(mut hashes: Vec<u64>) -> Box<[u64]> {
     hashes.sort_unstable();
     hashes.dedup();

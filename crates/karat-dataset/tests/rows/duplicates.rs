@@ -1,6 +1,6 @@
 //! BC-03: recall and precision of near duplicates, frames, chains, and the bounds of time and memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use karat_dataset::duplicates::{DuplicateFinder, Likeness, Preference, find_duplicates, verifier_of};
 use proptest::prelude::*;
@@ -9,21 +9,63 @@ use crate::texts::Numbers;
 
 const CUT: f64 = 0.8;
 
-/// The Jaccard index by its definition, on texts of at least 20 words or of fewer.
-fn jaccard(one: &str, other: &str) -> f64 {
-    let is_long = |text: &str| text.split(' ').count() >= 20;
-    let shingles = |text: &str| -> HashSet<String> {
-        match is_long(one) && is_long(other) {
-            true => text.split(' ').collect::<Vec<_>>().windows(3).map(|it| it.join(" ")).collect(),
-            false => {
-                let characters: Vec<char> = text.chars().collect();
-                characters.windows(4.min(characters.len()).max(1)).map(|it| it.iter().collect()).collect()
-            }
+/// A text as its shingles by definition: sorted numbers, each of a string that was given one.
+struct Shingles {
+    is_long: bool,
+    words: Vec<u32>,
+    characters: Vec<u32>,
+}
+
+/// Numbers of strings.
+#[derive(Default)]
+struct Numbering(HashMap<String, u32>);
+
+impl Numbering {
+    fn shingles(&mut self, text: &str) -> Shingles {
+        let words: Vec<&str> = text.split(' ').collect();
+        let characters: Vec<char> = text.chars().collect();
+        let size = 4.min(characters.len()).max(1);
+        Shingles {
+            is_long: words.len() >= 20,
+            words: self.set(words.windows(3).map(|shingle| shingle.join(" "))),
+            characters: self.set(characters.windows(size).map(|shingle| shingle.iter().collect())),
         }
-    };
-    let (one, other) = (shingles(one), shingles(other));
-    let common = one.intersection(&other).count();
-    common as f64 / (one.len() + other.len() - common) as f64
+    }
+
+    fn set(&mut self, strings: impl Iterator<Item = String>) -> Vec<u32> {
+        let numbers = strings.map(|string| {
+            let next = self.0.len() as u32;
+            *self.0.entry(string).or_insert(next)
+        });
+        numbers.collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+}
+
+impl Shingles {
+    /// The Jaccard index: by words if both texts have 20, else by characters.
+    fn jaccard(&self, other: &Self) -> f64 {
+        let (one, other) = match self.is_long && other.is_long {
+            true => (&self.words, &other.words),
+            false => (&self.characters, &other.characters),
+        };
+        // Sizes that differ by more than this rule the cut out.
+        if (one.len().min(other.len()) as f64) < 0.7 * one.len().max(other.len()) as f64 {
+            return 0.0;
+        }
+        let (mut right, mut common) = (0, 0_usize);
+        for it in one {
+            while other.get(right).is_some_and(|other| other < it) {
+                right += 1;
+            }
+            common += usize::from(other.get(right) == Some(it));
+        }
+        common as f64 / (one.len() + other.len() - common) as f64
+    }
+}
+
+fn jaccard(one: &str, other: &str) -> f64 {
+    let mut numbering = Numbering::default();
+    numbering.shingles(one).jaccard(&numbering.shingles(other))
 }
 
 /// 2,000 texts: 400 of 8 to 150 words, each with copies of which 1, 2, 5 and 10 % of the words are changed.
@@ -46,10 +88,12 @@ fn pairs_are_found_with_recall_098_and_precision_1() {
     let texts = edited_texts();
     // Equal texts are found by their hash.
     let distinct: Vec<&String> = texts.iter().collect::<BTreeSet<_>>().into_iter().collect();
+    let mut numbering = Numbering::default();
+    let shingles: Vec<Shingles> = distinct.iter().map(|text| numbering.shingles(text)).collect();
     let mut wanted = BTreeSet::new();
-    for (right, text) in distinct.iter().enumerate() {
-        for (left, other) in distinct[..right].iter().enumerate() {
-            if jaccard(text, other) >= CUT {
+    for (right, text) in shingles.iter().enumerate() {
+        for (left, other) in shingles[..right].iter().enumerate() {
+            if text.jaccard(other) >= CUT {
                 wanted.insert((left as u32, right as u32));
             }
         }
@@ -110,8 +154,7 @@ fn a_frame_with_other_numbers_is_no_duplicate() {
     let frame = numbers.words(50);
     let filled = |number: u32| {
         let mut words = frame.clone();
-        words.insert(20, number.to_string());
-        words.insert(40, format!("{}.50", number * 7));
+        words.insert(20, format!("{}.50", number * 7));
         words.join(" ")
     };
     let mut texts: Vec<String> = (100..140).map(filled).collect();
@@ -195,7 +238,7 @@ fn small_and_uniform_sets_are_handled() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
     /// BC-03: each row is kept or dropped once; what is dropped resembles a row that is kept; the order of lines of the same
     /// texts changes no group.

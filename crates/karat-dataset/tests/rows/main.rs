@@ -6,4 +6,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod duplicates;
+mod sample;
 mod texts;
