@@ -11,6 +11,7 @@ pub mod drift;
 mod error;
 mod figures;
 pub mod gate;
+pub mod items;
 pub mod planning;
 mod reference;
 mod run;
