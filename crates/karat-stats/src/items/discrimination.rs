@@ -89,7 +89,7 @@ mod tests {
     use crate::numeric::seed::Seed;
 
     fn how() -> Resampling {
-        Resampling { resamples: 500, ..Resampling::new(Seed(3)) }
+        Resampling { resamples: 300, ..Resampling::new(Seed(3)) }
     }
 
     /// BC-08: better systems solve a good item; the value is Pearson's, computed by hand.
@@ -129,7 +129,7 @@ mod tests {
         for systems in [8, 12, 20] {
             let mut random = Seed(systems as u64).stream(1);
             let mut uniform = || f64::from(random.next_u32()) / 4_294_967_296.0;
-            let items = 400;
+            let items = 200;
             let negative = (0..items).filter(|_| {
                 let rest: Vec<f64> = (0..systems).map(|_| uniform()).collect();
                 let item: Vec<f64> = (0..systems).map(|_| f64::from(u8::from(uniform() < 0.5))).collect();
