@@ -22,7 +22,8 @@ pub struct ApartColumns {
 }
 
 impl ApartColumns {
-    fn has(&self, name: &str) -> bool {
+    /// Returns true if a column is one of them.
+    pub fn contains(&self, name: &str) -> bool {
         self.ids.iter().chain(&self.metadata).any(|column| column == name)
     }
 }
@@ -30,7 +31,7 @@ impl ApartColumns {
 /// The hash of a row's content: its columns without its id and its metadata, in any order. An absent column and one with
 /// null are the same, as are 1 and 1.0.
 pub fn row_key(columns: &Map<String, Value>, apart: &ApartColumns) -> Key {
-    columns_key("karat/dataset/row/1", columns, |name| !apart.has(name))
+    columns_key("karat/dataset/row/1", columns, |name| !apart.contains(name))
 }
 
 /// The hash of a row's metadata.

@@ -118,6 +118,7 @@ pub fn analyse_items(runs: &[&dyn RunRows], options: &ItemOptions) -> Result<Ite
         })
         .collect();
     let headroom = headroom::headroom(&collected, &items, options);
+    flags::remove_chance(&collected, &mut items, &mut notes);
     // A stable sort: items of one rank stay in the order of the set.
     items.sort_by(|a, b| a.rank().total_cmp(&b.rank()));
     Ok(ItemAnalysis {

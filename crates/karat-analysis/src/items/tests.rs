@@ -84,13 +84,9 @@ fn planted_wrong_labels_are_flagged() {
 /// BC-08: of answers without any order, at most one in twenty is flagged; reliability says that the set shows nothing.
 #[test]
 fn pure_noise_is_rarely_flagged() {
-    for (seed, systems, choices) in [(21, 12, 2), (22, 8, 4), (23, 20, 3)] {
+    for (seed, systems, choices) in [(21, 12, 2), (22, 8, 4), (23, 20, 3), (24, 3, 2)] {
         let mut random = Uniform(seed);
         let mut run = binary(systems, 200).fill(0.0).run();
-        for cell in &mut run.cells {
-            let (expected, found) = (random.below(choices), random.below(choices));
-            cell.cell.scores = vec![(0, Score::label_match(&expected.to_string(), &found.to_string()))];
-        }
         // A reference belongs to an item, not to a cell.
         for item in 0..200 {
             let reference = random.below(choices).to_string();
@@ -102,14 +98,9 @@ fn pure_noise_is_rarely_flagged() {
         let analysis = analyse(&[&run]);
         let of = |kind: FlagKind| (kind, analysis.count(kind));
         let kinds: Vec<_> = FlagKind::ALL.into_iter().map(of).filter(|(_, n)| *n > 0).collect();
-        // With four choices of eight systems, items that all miss are common, and are what they are said to be.
-        let by_chance = 200.0 * (1.0 - 1.0 / choices as f64).powi(systems as i32);
         let flagged = analysis.items.iter().filter(|item| !item.flags.is_empty()).count();
-        println!("{systems} systems, {choices} choices: {flagged} of 200 flagged, {kinds:?}, never solved {by_chance:.1}");
-        let questioned =
-            analysis.count(FlagKind::LabelSuspect) + analysis.count(FlagKind::NegativeDiscrimination);
-        assert!(questioned <= 10, "{kinds:?}");
-        assert!(flagged as f64 <= 10.0 + 1.5 * by_chance, "{kinds:?}");
+        println!("{systems} systems, {choices} choices: {flagged} of 200 flagged, {kinds:?}");
+        assert!(flagged <= 10, "{kinds:?}");
         assert!(analysis.headroom.reliability.as_ref().is_none_or(|found| found.value() < 0.7));
     }
 }
