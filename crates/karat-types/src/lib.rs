@@ -43,7 +43,7 @@ pub use plan::{
     ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
     Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
 };
-pub use reads::{Reads, read_label};
+pub use reads::{Reads, read_label, scored_part};
 pub use run::{
     CallRecord, CallSummary, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound,
     JudgmentRecord, JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::items::{Answer, AnsweringSystem, LabelModel, wrong_label};
+use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
 use karat_text::similar::fold;
 use karat_types::RunRows;
@@ -169,7 +170,18 @@ fn answer_of(
     let output = rows.output(ordinal);
     let output = output.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })?;
     let path = collected.output_paths.get(run).and_then(|path| Path::parse(path).ok());
-    Ok(output.as_ref().and_then(|output| path?.first(output).and_then(short_text)))
+    Ok(output.zip(path).and_then(|(output, path)| scored_text(&output, &path)))
+}
+
+/// The short answer at the path that is scored. A path into a text reads the text as JSON, as scorers do.
+fn scored_text(output: &Value, path: &Path) -> Option<String> {
+    match output {
+        Value::String(text) if !path.is_root() => {
+            let (document, _) = ladder::read(text, Expectation::Any).ok()?;
+            path.first(&document).and_then(short_text)
+        }
+        document => path.first(document).and_then(short_text),
+    }
 }
 
 /// A short answer with case, white space and punctuation at its end folded.

@@ -7,6 +7,7 @@ use karat_types::{Better, CellRow, Key, KeyBuilder, MetricSpec, PlanHeader, RunR
 
 use super::ItemSystem;
 use crate::AnalysisError;
+use crate::compare::content::part;
 use crate::figures::groups::system_id;
 use crate::run::metric_names::primary_metric;
 use crate::score::consensus::CellScores;
@@ -317,7 +318,7 @@ impl Collected {
         };
         let item = self.items.get_mut(at)?;
         let is_other = |(name, digest): &(String, Key)| {
-            item.reads.iter().any(|(known, earlier)| known == name && earlier != digest)
+            item.reads.iter().any(|(known, earlier)| part(known) == part(name) && earlier != digest)
         };
         if sample.reads.iter().any(is_other) {
             self.changed_items.insert(at);
