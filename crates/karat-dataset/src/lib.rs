@@ -6,8 +6,10 @@
 //! - `duplicates/` finds rows that are equal or nearly so; read it first
 //! - `leaks/` finds test rows in prompts, examples and other corpora
 //! - `sample/` draws rows, `split/` puts whole groups of rows into parts
-//! - `version.rs` hashes rows and sets of them, `rows_diff.rs` compares two sets, `manifest.rs` is the file beside a set
+//! - `version.rs` hashes rows and sets of them, `rows_diff.rs` compares two sets, `manifest.rs` is the file beside a set,
+//!   `datasheet.rs` describes it to readers
 
+pub mod datasheet;
 pub mod duplicates;
 mod hash;
 pub mod manifest;

@@ -176,7 +176,7 @@ impl DatasetRows {
             Some((flag, column)) if count > 0 => Err(DatasetError::NoColumn {
                 flag: (*flag).to_owned(),
                 column: column.clone(),
-                source: self.source.clone(),
+                rows: self.source.clone(),
                 known: Names::of(known),
             }
             .into()),
@@ -193,6 +193,14 @@ impl DatasetRows {
         }
     }
 
+    /// The columns that describe a row to readers.
+    pub fn metadata_columns(&self) -> Vec<String> {
+        match &self.reader {
+            Reader::Suite(plan) => plan.metadata_columns(),
+            Reader::Rows(_) | Reader::Run(..) => Vec::new(),
+        }
+    }
+
     /// The names of the metrics, where the source is a run.
     pub fn metrics(&self) -> Option<Vec<String>> {
         match &self.reader {
@@ -204,7 +212,7 @@ impl DatasetRows {
     /// The error for a source of which no row was read.
     pub(crate) fn empty(&self) -> AppError {
         let filter = self.condition.as_ref().map(|(text, _)| format!(" that meet `{text}`")).unwrap_or_default();
-        DatasetError::NoRows { source: self.source.clone(), filter }.into()
+        DatasetError::NoRows { rows: self.source.clone(), filter }.into()
     }
 
     fn counts(&self, sample: &Sample) -> Result<bool, AppError> {

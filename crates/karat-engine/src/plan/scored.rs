@@ -27,7 +27,9 @@ fn add_names(
 ) {
     let options = with.values().filter_map(Value::as_str);
     let computed = scorer.value.iter().filter_map(Value::as_str).chain(options).filter(|text| text.contains("{{"));
-    names.extend(computed.filter_map(|text| Template::compile(text).ok()).flat_map(|it| it.reads().iter().cloned().collect::<Vec<_>>()));
+    for template in computed.filter_map(|text| Template::compile(text).ok()) {
+        names.extend(template.reads().iter().cloned());
+    }
     if scorer.value.is_some() {
         return;
     }
@@ -39,5 +41,32 @@ fn add_names(
     let instead = metric.and_then(|metric| metric.reference_unless);
     if instead.is_some_and(|options| !options.iter().any(|option| with.contains_key(*option))) {
         names.insert("reference".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// BC-06: what metrics compare with is read of a row: its reference, a column, or columns in their options.
+    #[test]
+    fn metrics_read_what_they_compare_with() {
+        let metrics = catalog();
+        let of = |metric: &str, scorer: &dyn Fn(&mut ScorerSpec), with: Value| {
+            let with = with.as_object().unwrap().clone();
+            let kind = ScorerKind::Metric { metric: metric.to_owned(), with: with.clone() };
+            let mut spec = ScorerSpec::new("s", kind);
+            scorer(&mut spec);
+            let mut names = BTreeSet::new();
+            add_names(&spec, &with, metrics.get(metric), &mut names);
+            names.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(of("exact", &|_| {}, json!({})), ["reference"]);
+        assert_eq!(of("exact", &|it| it.reference = Some("$.gold.text".to_owned()), json!({})), ["sample.gold.text"]);
+        assert_eq!(of("exact", &|it| it.value = Some(json!("yes")), json!({})), Vec::<String>::new());
+        assert_eq!(of("exact", &|it| it.value = Some(json!("{{ sample.answer }}")), json!({})), ["sample.answer"]);
+        assert_eq!(of("latency", &|_| {}, json!({})), Vec::<String>::new());
     }
 }

@@ -15,6 +15,7 @@ use crate::estimate::tokens;
 use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::scored::scored_reads;
 use crate::plan::services::placeholder_services;
 use crate::reuse::identity::{instrument_identity, run_only_identity};
 use crate::reuse::identity_parts;

@@ -1,18 +1,8 @@
-//! Flags of the commands for data: datasets, import and export.
+//! Flags of the commands for data of other tools: import and export.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-
-use super::SelectionArgs;
-
-#[derive(Debug, Subcommand)]
-pub enum DatasetCommand {
-    /// Create the missing files of columns that have a `fetch` step
-    Fetch(SelectionArgs),
-    /// Check the rows and the dataset's rules, and show the counts of each rule
-    Check(SelectionArgs),
-}
+use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -217,6 +217,40 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat dataset check", "Check the dataset of karat.yaml"),
             ("karat dataset fetch", "Create the missing files of its columns"),
+            ("karat dataset diff tickets-1.jsonl tickets.jsonl", "Show what changed between two files"),
+            ("karat dataset items", "Show which test items say nothing, or may be wrong"),
+        ],
+    ),
+    (
+        "dataset version",
+        &[
+            ("karat dataset version tickets.jsonl", "Print the hash of a file's rows, and their version"),
+            (
+                "karat dataset version tickets.jsonl --set 2 --note 'Corrected the reference of q7'",
+                "Record a version with its changelog line",
+            ),
+        ],
+    ),
+    (
+        "dataset diff",
+        &[
+            ("karat dataset diff tickets-1.jsonl tickets.jsonl", "Show added, removed and changed rows"),
+            ("karat dataset diff run:main run:latest --fail-on changed", "Exit with 2 if inputs or references differ"),
+        ],
+    ),
+    (
+        "dataset items",
+        &[
+            ("karat dataset items", "Show the items of karat.yaml that need attention"),
+            ("karat dataset items --ids suspects.txt", "Write the ids of suspects, for `annotate create --select ids:FILE`"),
+            ("karat dataset items --metric hit --format csv", "Print difficulty and discrimination of each item"),
+        ],
+    ),
+    (
+        "dataset describe",
+        &[
+            ("karat dataset describe tickets.jsonl --by topic", "Write datasheet.md beside a file of rows"),
+            ("karat dataset describe -o -", "Print the datasheet of the dataset of karat.yaml"),
         ],
     ),
     (

@@ -1,9 +1,17 @@
-//! `karat dataset`.
+//! `karat dataset`: a file for each command.
+//!
+//! - here: `fetch` and `check`, which read a suite's dataset
+//! - `version`, `diff`: what changed; `items`: what runs know of each item; `describe`: the datasheet
 
-use karat_app::count_noun;
+mod describe;
+mod diff;
+mod items;
+mod version;
+
+use karat_app::{DatasetRequest, count_noun};
 use karat_types::Exit;
 
-use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
+use crate::args::{ColumnArgs, DatasetCommand, ExecutionArgs, SelectionArgs};
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
@@ -11,7 +19,17 @@ pub fn dataset(context: &CommandContext<'_>, command: &DatasetCommand) -> Result
     match command {
         DatasetCommand::Fetch(selection) => fetch(context, selection),
         DatasetCommand::Check(selection) => check(context, selection),
+        DatasetCommand::Version(args) => version::version(context, args),
+        DatasetCommand::Diff(args) => diff::diff(context, args),
+        DatasetCommand::Items(args) => items::items(context, args),
+        DatasetCommand::Describe(args) => describe::describe(context, args),
     }
+}
+
+/// The request for the rows of a source with columns of these names.
+fn rows_of(source: &str, columns: &ColumnArgs) -> DatasetRequest {
+    let ColumnArgs { id, input, reference } = columns.clone();
+    DatasetRequest { id, input, reference, ..DatasetRequest::of(source) }
 }
 
 /// Checks a suite's dataset, and prints the counts of each rule.
