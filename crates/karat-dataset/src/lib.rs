@@ -16,6 +16,7 @@ pub mod manifest;
 mod row_text;
 pub mod rows_diff;
 pub mod sample;
+pub mod split;
 pub mod version;
 mod words;
 

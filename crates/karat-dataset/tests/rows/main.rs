@@ -7,4 +7,5 @@
 
 mod duplicates;
 mod sample;
+mod split;
 mod texts;
