@@ -12,6 +12,7 @@
 pub mod datasheet;
 pub mod duplicates;
 mod hash;
+pub mod leaks;
 pub mod manifest;
 mod row_text;
 pub mod rows_diff;

@@ -15,7 +15,7 @@
 //! Candidates are verified by exact Jaccard index, so what is reported is never an estimate. A text joins a cluster only
 //! if it resembles the text that stands for it: chains of likeness join nothing (marin #6854).
 
-mod bands;
+pub(crate) mod bands;
 mod clusters;
 mod finder;
 mod frames;
@@ -29,11 +29,17 @@ pub use clusters::{Cluster, Duplicates, Frame, Likeness, Member};
 pub use finder::{DuplicateFinder, Preference};
 pub use groups::TextGroups;
 pub use verifier::DuplicateVerifier;
+use verifier::KnownText;
 pub use word_diff::{DiffPart, diff_text, word_diff};
 
 /// The duplicates among texts that are all in memory.
 pub fn find_duplicates<T: AsRef<str>>(texts: &[T], cut: f64) -> Duplicates {
     verifier_of(texts, cut).clusters()
+}
+
+/// The Jaccard index of two texts; 0 where their sizes rule the cut out.
+pub fn likeness_of(one: &str, other: &str, cut: f64) -> f64 {
+    KnownText::new(one, cut).likeness(&KnownText::new(other, cut), cut)
 }
 
 /// A verifier over texts that are all in memory.

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod duplicates;
+mod leaks;
 mod sample;
 mod split;
 mod texts;
