@@ -146,6 +146,18 @@ impl Reader {
 }
 
 impl DatasetRows {
+    /// The rows of a suite that was loaded.
+    pub fn of_plan(source: &str, plan: &Plan) -> Self {
+        Self {
+            source: source.to_owned(),
+            name: plan.header.suite.clone(),
+            plan: Some(plan.clone()),
+            named: Vec::new(),
+            reader: Reader::Suite(plan.clone()),
+            condition: None,
+        }
+    }
+
     /// Calls `row` for each row that the condition lets through, in order. Every pass gives the same rows unless the source
     /// changes. Memory does not grow with their number.
     ///
