@@ -100,7 +100,7 @@ impl App {
         let named = asked.named();
         let source = asked.source.clone();
         let condition = asked.condition.as_deref().map(compile).transpose()?;
-        let (name, reader) = match (source.strip_prefix(RUN), is_suite(&source)) {
+        let (name, reader) = match (source.strip_prefix(RUN), is_suite_source(&source)) {
             (Some(run), _) => {
                 let run = self.stored_run(run)?;
                 (run.header().id.clone(), Reader::of_run(run)?)
@@ -245,7 +245,7 @@ fn compile(text: &str) -> Result<(String, Expression), AppError> {
 }
 
 /// Returns whether a source is a suite: a YAML file, a preset, or a folder with a `karat.yaml`.
-fn is_suite(source: &str) -> bool {
+pub fn is_suite_source(source: &str) -> bool {
     let is_yaml = [".yaml", ".yml"].iter().any(|ending| source.ends_with(ending));
     let path = Path::new(source);
     if source.starts_with(TRACES) || (path.exists() && !path.is_dir() && !is_yaml) {
@@ -362,7 +362,7 @@ mod tests {
     /// BC-01: YAML files and presets are suites; files of rows are not, even where a preset has their name.
     #[test]
     fn suites_are_told_from_files() {
-        assert!(is_suite("evals/karat.yaml") && is_suite("rag"));
-        assert!(!is_suite("rows.jsonl") && !is_suite("traces:rag") && !is_suite("nowhere"));
+        assert!(is_suite_source("evals/karat.yaml") && is_suite_source("rag"));
+        assert!(!is_suite_source("rows.jsonl") && !is_suite_source("traces:rag") && !is_suite_source("nowhere"));
     }
 }

@@ -3,13 +3,12 @@
 //! - `suite`: flags that choose a suite, its samples and its settings; shared by most commands
 //! - `parse`: parsers of numbers, whose errors name the range
 //! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
-//! - `run`, `ci`, `people`, `dataset`, `data`, `history`, `server`, `service`, `housekeeping`: the flags of one group of commands each
+//! - `run`, `ci`, `people`, `data`, `history`, `server`, `service`, `housekeeping`: the flags of one group of commands each
 //!
 //! `command` adds what derive cannot express: examples, command groups, and the help flag. Read `suite` first, then `run`.
 
 mod ci;
 mod data;
-mod dataset;
 mod gate_flags;
 mod history;
 mod housekeeping;
@@ -27,10 +26,11 @@ pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
     GoldenPinArgs, MethodArg,
 };
-pub use data::{ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg, TraceRowsArg};
-pub use dataset::{
-    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs, ItemFlagArg,
-    ItemsFormatArg, RowDifferenceArg,
+pub use data::{
+    ColumnArgs, DatasetCheckArgs, DatasetCommand, DatasetDedupArgs, DatasetDescribeArgs, DatasetDiffArgs,
+    DatasetItemsArgs, DatasetSampleArgs, DatasetSplitArgs, DatasetVersionArgs, ExportArgs, ExportFormatArg, ImportArgs,
+    ImportKindArg, ItemFlagArg, ItemsFormatArg, KeptRowArg, RowDifferenceArg, SampleMethodArg, SourceRowsArgs,
+    TraceRowsArg,
 };
 pub use gate_flags::{EnforceArgs, GateArgs};
 pub use history::{

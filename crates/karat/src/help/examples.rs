@@ -261,10 +261,47 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "dataset sample",
+        &[
+            ("karat dataset sample --from logs.jsonl -n 200 -o draft.jsonl", "Draw 200 rows at random"),
+            (
+                "karat dataset sample --from traces:faq -n 200 --how stratified --by topic --alloc equal -o draft.jsonl",
+                "Draw as many calls of each topic",
+            ),
+            ("karat dataset sample --from logs.jsonl -n 50 --how diverse -o pilot.jsonl", "Draw rows that differ most"),
+        ],
+    ),
+    (
+        "dataset dedup",
+        &[
+            ("karat dataset dedup draft.jsonl --report", "Show clusters of duplicates, and change nothing"),
+            ("karat dataset dedup draft.jsonl -o items.jsonl --keep labelled", "Keep the labelled row of each cluster"),
+        ],
+    ),
+    (
+        "dataset split",
+        &[
+            (
+                "karat dataset split items.jsonl --parts train=0.8,test=0.2 -o parts",
+                "Split rows so that no near duplicate crosses parts",
+            ),
+            (
+                "karat dataset split items.jsonl --parts train=0.8,test=0.2 --by user --time date -o parts",
+                "Keep the rows of a user together, and test on the latest",
+            ),
+            (
+                "karat dataset split more.jsonl --parts train=0.8,test=0.2 --keep parts/items.dataset.json -o parts-2",
+                "Add new rows, and move none of the old ones",
+            ),
+        ],
+    ),
+    (
         "dataset check",
         &[
             ("karat dataset check", "Check the dataset of karat.yaml"),
             ("karat dataset check claims -p corpus=corpus.json", "Check your own corpus with a preset's rules"),
+            ("karat dataset check --leaks", "Look for test rows in the suite's own prompts and examples"),
+            ("karat dataset check test.jsonl --against train.jsonl", "Look for test rows in a training set"),
         ],
     ),
     (

@@ -1,8 +1,21 @@
-//! Flags of the commands for data of other tools: import and export.
+//! Flags of the commands for data: datasets, import and export.
+//!
+//! - `dataset`: the commands of `karat dataset`, and what is known of sets; `curate`: sets made from sets, and leaks
+
+mod curate;
+mod dataset;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+
+pub use curate::{
+    DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs, KeptRowArg, SampleMethodArg, SourceRowsArgs,
+};
+pub use dataset::{
+    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs, ItemFlagArg,
+    ItemsFormatArg, RowDifferenceArg,
+};
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{SelectionArgs, parse};
+use super::curate::{DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs};
+use crate::args::{SelectionArgs, parse};
 
 #[derive(Debug, Subcommand)]
 pub enum DatasetCommand {
     /// Create the missing files of columns that have a `fetch` step
     Fetch(SelectionArgs),
-    /// Check the rows and the dataset's rules, and show the counts of each rule
-    Check(SelectionArgs),
+    /// Check the rows and the dataset's rules, or look for leaked rows
+    Check(Box<DatasetCheckArgs>),
+    /// Draw rows at random, over strata, or far apart
+    Sample(DatasetSampleArgs),
+    /// Leave one row of each text, and show the duplicates
+    Dedup(DatasetDedupArgs),
+    /// Split rows into parts that share no near duplicate
+    Split(DatasetSplitArgs),
     /// Show the version of rows, or record one with a changelog line
     Version(DatasetVersionArgs),
     /// Show which rows of two sets differ, word by word
