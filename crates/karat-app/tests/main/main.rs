@@ -20,3 +20,4 @@ mod schema;
 mod series;
 mod service;
 mod stored;
+mod test_sets;
