@@ -238,7 +238,7 @@ impl Strata {
         let missing = |flag: &str, column: &str| {
             let known = Names::of(&seen.names);
             let (flag, column, source) = (flag.to_owned(), column.to_owned(), rows.source.clone());
-            Err(DatasetError::NoColumn { flag, column, source, known }.into())
+            Err(DatasetError::NoColumn { flag, column, rows: source, known }.into())
         };
         match (&self.by, &self.metric) {
             (Some((by, _)), _) if !seen.by => missing("--by", by),
