@@ -44,7 +44,7 @@ pub use plan::{
     ShowItem, SourceDigest, StatisticsSpec, StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier,
     ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus, first_metric,
 };
-pub use reads::{Reads, read_label};
+pub use reads::{Reads, read_label, scored_part};
 pub use run::{
     AskedJudge, CallRecord, CallSummary, CascadeDraw, CellCost, CellError, CellProgress, CellRecord, CellRow,
     CellStatus, DecidedBy, DroppedSystem, EarlyVerdict, Event, JudgeRound, JudgmentRecord, JudgmentRow, Note, NoteKind,

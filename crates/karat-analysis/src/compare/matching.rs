@@ -344,10 +344,7 @@ impl<'a> Matching<'a> {
             ));
         }
         if baseline_plan.dataset.hash != candidate_plan.dataset.hash {
-            warnings.push(
-                "The datasets differ: samples are matched by id, and columns that no step or judge reads may have changed."
-                    .to_owned(),
-            );
+            warnings.push(self.dataset_warning());
         }
         let changes: BTreeSet<&String> = tested.iter().filter_map(|it| it.instrument_change.as_ref()).collect();
         warnings.extend(changes.into_iter().map(|change| to_sentence(change)));
@@ -380,6 +377,21 @@ impl<'a> Matching<'a> {
             ));
         }
         warnings
+    }
+
+    /// The warning about another dataset: the versions of both sides, and the samples that are not compared.
+    fn dataset_warning(&self) -> String {
+        let name = |side: &Side<'_>| dataset_name(&side.findings.plan);
+        let left_out = match self.samples.changed.len() {
+            0 => "samples are matched by id".to_owned(),
+            n => format!("samples are matched by id, and {n} with other content left out"),
+        };
+        format!(
+            "The datasets differ: {} in the baseline, {} in the candidate; {left_out}. Columns that nothing reads may have \
+             changed.",
+            name(self.baseline),
+            name(self.candidate)
+        )
     }
 
     /// Warnings about models under test whose reported names differ between the sides.
@@ -420,6 +432,15 @@ impl<'a> Matching<'a> {
             lacks.push(format!("The {role} ({}) has {errors} errors in {planned} cells{all}.", side.label));
         }
         lacks
+    }
+}
+
+/// The version of a plan's dataset, with the first digits of its hash.
+pub(super) fn dataset_name(plan: &PlanHeader) -> String {
+    let hash: String = plan.dataset.hash.chars().take(8).collect();
+    match &plan.dataset.version {
+        Some(version) => format!("version {version} ({hash})"),
+        None => format!("version {hash}"),
     }
 }
 

@@ -9,7 +9,7 @@
 //! `scores` and `paired_figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
 //! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed).
 
-mod content;
+pub(crate) mod content;
 mod diagnostics;
 mod evaluations;
 mod matching;

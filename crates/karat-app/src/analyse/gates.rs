@@ -94,7 +94,7 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
     if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
         return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
     }
-    serde_json::to_string(&Pinned::of(header, &findings))
+    serde_json::to_string(&Pinned::of(header, &findings).with_contents(stored)?)
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
@@ -217,7 +217,7 @@ impl App {
                         ));
                     } else {
                         notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
-                        references.baseline = Some(baseline);
+                        references.baseline = Some(baseline.without_changed(stored)?);
                     }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
@@ -233,7 +233,7 @@ impl App {
                 GateReference::Run(id) if !references.runs.contains_key(id) => {
                     let run = self.stored_run(id)?;
                     require_finished(run.header(), "gates compare with whole runs")?;
-                    references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
+                    references.runs.insert(id.clone(), reference(&run, stored)?);
                 }
                 _ => {}
             }
@@ -251,10 +251,19 @@ impl App {
             let earlier = is_other && run.started_at <= header.started_at;
             if earlier && run.is_whole() {
                 let rows = store.rows(&id)?;
-                return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));
+                return reference(&rows, stored).map(Some);
             }
         }
         Ok(None)
+    }
+}
+
+/// The results of a run that another one is compared with, on samples with the same content.
+fn reference(run: &StoredRun, compared: &StoredRun) -> Result<Pinned, AppError> {
+    let pinned = Pinned::of(run.header(), &findings(run)?);
+    match run.header().plan.dataset.hash == compared.header().plan.dataset.hash {
+        true => Ok(pinned),
+        false => Ok(pinned.with_contents(run)?.without_changed(compared)?),
     }
 }
 

@@ -67,6 +67,7 @@ impl AppError {
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
             Self::Analyse(_)
             | Self::Labels(_)
+            | Self::Dataset(_)
             | Self::Import(_)
             | Self::Merge(_)
             | Self::ForeignFile(_)

@@ -22,3 +22,4 @@ mod series;
 mod service;
 mod shards;
 mod stored;
+mod test_sets;

@@ -18,6 +18,7 @@ use crate::plan::cascade::ReadyCascade;
 use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::scored::scored_reads;
 use crate::plan::services::placeholder_services;
 use crate::reuse::identity::{instrument_identity, run_only_identity};
 use crate::reuse::identity_parts;
@@ -38,6 +39,8 @@ pub(crate) struct Systems {
     pub reads: Vec<Reads>,
     /// The union of all read sets.
     pub all_reads: Reads,
+    /// What metrics read of a row. No part of the identity of a cell: they are applied anew each time.
+    pub scored_reads: Reads,
     /// Every name that a step or a join reads.
     pub names: Arc<[String]>,
     /// The start of every chain of keys.
@@ -67,6 +70,7 @@ impl Systems {
         let judges = ready_judges(plan, run, &mut reads)?;
         share_partners(&mut systems, &judges);
         let all_reads = Reads::union(&reads);
+        let scored_reads = scored_reads(plan);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
         let mut names = joins.reads();
         names.extend(steps.flat_map(|step| step.reads.iter().chain(&step.media_reads)));
@@ -78,6 +82,7 @@ impl Systems {
             judges,
             reads,
             all_reads,
+            scored_reads,
             names,
             root: KeyBuilder::new("karat/chain/1").finish(),
             privacy: Privacy::of(plan)?,

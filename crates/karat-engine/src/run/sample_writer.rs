@@ -93,7 +93,7 @@ impl<'a> SampleWriter<'a> {
                 cluster: sample.cluster.clone(),
                 date: sample.date.clone(),
                 metadata: row.metadata.clone(),
-                reads: systems.all_reads.digests(sample),
+                reads: systems.all_reads.digests_with_scored(&systems.scored_reads, sample),
                 texts: if keeps_texts { systems.all_reads.texts(row) } else { Vec::new() },
             })
         });

@@ -18,6 +18,7 @@ pub(crate) mod unimplemented;
 
 use serde_json::Value;
 
+pub(crate) use dataset::DATASET;
 pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
 pub(crate) use rubric::RUBRIC;
 pub(crate) use scorer::RUBRIC_ONLY;

@@ -58,6 +58,16 @@ impl Plan {
         }
     }
 
+    /// The columns that may hold a row's id.
+    pub fn id_columns(&self) -> Vec<String> {
+        self.dataset.roles.id.columns()
+    }
+
+    /// The columns that describe a row to readers.
+    pub fn metadata_columns(&self) -> Vec<String> {
+        self.dataset.metadata.iter().map(|(name, _)| name.clone()).collect()
+    }
+
     /// A representative sample of the rows, if there are too many to read all before a run starts.
     pub fn representative_rows(&self) -> Option<&RepresentativeRows> {
         self.representative_rows.as_deref().filter(|_| self.shard.is_none())

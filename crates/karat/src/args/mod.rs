@@ -26,7 +26,12 @@ pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
     GoldenPinArgs, MethodArg,
 };
-pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg, TraceRowsArg};
+pub use data::{
+    ColumnArgs, DatasetCheckArgs, DatasetCommand, DatasetDedupArgs, DatasetDescribeArgs, DatasetDiffArgs,
+    DatasetItemsArgs, DatasetSampleArgs, DatasetSplitArgs, DatasetVersionArgs, ExportArgs, ExportFormatArg, ImportArgs,
+    ImportKindArg, ItemFlagArg, ItemsFormatArg, KeptRowArg, RowDifferenceArg, SampleMethodArg, SourceRowsArgs,
+    TraceRowsArg,
+};
 pub use gate_flags::{EnforceArgs, GateArgs};
 pub use history::{
     CompareArgs, CorrectionArg, DateRangeArgs, DigestArgs, FailOnArg, JudgedByArgs, LsArgs, ReportArgs, ShowArgs,

@@ -293,7 +293,8 @@ fn grade_cell(
 
 /// Digests of the judged content of a cell.
 pub(crate) fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
-    let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
+    let judged = row.sample.reads.iter().filter(|(name, _)| karat_types::scored_part(name).is_none());
+    let read = judged.map(|(name, digest)| (name.clone(), *digest));
     // A column may have the same name; the output takes precedence.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
 }

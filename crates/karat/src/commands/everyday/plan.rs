@@ -33,6 +33,9 @@ pub fn plan(
     }
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
+    if !context.quiet {
+        context.print_warnings(context.app.dataset_warnings(&loaded.plan)?);
+    }
     let estimate = context.app.estimate(&loaded.plan)?;
     let reasons = context.app.reasons(&loaded.plan)?;
     let options = context.app.plan_options(&loaded.plan)?;

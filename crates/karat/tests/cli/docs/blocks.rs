@@ -94,6 +94,7 @@ pub const EXECUTED: [&str; 8] = [
     "README.md",
     "docs/start/tutorial.md",
     "docs/guides/coming-from-promptfoo.md",
+    "docs/guides/benchmarks.md",
     "docs/guides/daily-documents.md",
     "docs/guides/reports.md",
     "docs/guides/scale-out.md",
