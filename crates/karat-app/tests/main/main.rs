@@ -10,6 +10,7 @@
 
 mod annotate;
 mod clock;
+mod datasets;
 mod exports;
 mod journal;
 mod opened;

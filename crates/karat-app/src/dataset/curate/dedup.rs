@@ -216,7 +216,7 @@ fn find(
     })?;
     match (count, has_text) {
         (0, _) => return Err(rows.empty()),
-        (_, false) => return Err(DatasetError::NoText { source: rows.source.clone() }.into()),
+        (_, false) => return Err(DatasetError::NoText { rows: rows.source.clone() }.into()),
         _ => {}
     }
     let mut verifier = finder.into_verifier();

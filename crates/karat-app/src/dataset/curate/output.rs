@@ -153,7 +153,7 @@ impl DatasetRows {
     pub(crate) fn check_unchanged(&self, first: &RowsVersion, second: &RowsVersion) -> Result<(), AppError> {
         match first.order == second.order {
             true => Ok(()),
-            false => Err(DatasetError::Changed { source: self.source.clone() }.into()),
+            false => Err(DatasetError::Changed { rows: self.source.clone() }.into()),
         }
     }
 

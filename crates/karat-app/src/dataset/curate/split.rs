@@ -278,7 +278,7 @@ fn collect(rows: &DatasetRows, columns: &Columns, earlier: Option<&EarlierSplit>
     let missing = |flag: &str, column: &str| DatasetError::NoColumn {
         flag: flag.to_owned(),
         column: column.to_owned(),
-        source: rows.source.clone(),
+        rows: rows.source.clone(),
         known: Names::of(&known),
     };
     let named = columns.by.iter().map(|(column, _)| column.as_str()).chain(columns.with_role.then_some(CLUSTER));
@@ -336,7 +336,7 @@ fn write(
     let apart = rows.apart_columns();
     rows.for_each(&mut |row| {
         let number = row.sample.row as usize;
-        let changed = || DatasetError::Changed { source: rows.source.clone() };
+        let changed = || DatasetError::Changed { rows: rows.source.clone() };
         let part = split.part_of.get(number).ok_or_else(changed)?;
         if found.contents[number] != row_key(&row.sample.columns, &apart) {
             return Err(changed().into());
