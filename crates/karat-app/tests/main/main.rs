@@ -11,6 +11,7 @@
 mod annotate;
 mod cascade;
 mod clock;
+mod datasets;
 mod exports;
 mod journal;
 mod opened;

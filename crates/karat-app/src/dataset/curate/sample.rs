@@ -237,8 +237,8 @@ impl Strata {
     fn check_columns(&self, rows: &DatasetRows, seen: &SeenColumns) -> Result<(), AppError> {
         let missing = |flag: &str, column: &str| {
             let known = Names::of(&seen.names);
-            let (flag, column, source) = (flag.to_owned(), column.to_owned(), rows.source.clone());
-            Err(DatasetError::NoColumn { flag, column, rows: source, known }.into())
+            let (flag, column, rows) = (flag.to_owned(), column.to_owned(), rows.source.clone());
+            Err(DatasetError::NoColumn { flag, column, rows, known }.into())
         };
         match (&self.by, &self.metric) {
             (Some((by, _)), _) if !seen.by => missing("--by", by),
