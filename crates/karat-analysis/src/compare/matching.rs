@@ -272,8 +272,15 @@ impl<'a> Matching<'a> {
         for (baseline_sample, candidate_sample) in &self.samples.matched {
             let cells = self.matched_cells(metric, *baseline_sample, *candidate_sample);
             for (pair, values) in self.pairs.iter().zip(cells.iter().map(MatchedCells::values)) {
-                if let Some(values) = values {
-                    visit(*candidate_sample, *pair, values);
+                if let Some((before, after)) = values {
+                    // A single sample shows its scores, not those with which it enters the estimate of a cascade.
+                    let shown = |side: &Side<'_>, at: (usize, usize, usize), value| {
+                        let table = &side.findings.table;
+                        table.cascade(at.0).and_then(|_| table.shown(at.0, at.1, at.2)).unwrap_or(value)
+                    };
+                    let before = shown(self.baseline, (metric.baseline, *baseline_sample, pair.0), before);
+                    let after = shown(self.candidate, (metric.candidate, *candidate_sample, pair.1), after);
+                    visit(*candidate_sample, *pair, (before, after));
                 }
             }
         }

@@ -18,7 +18,7 @@ pub(crate) fn spread(
     samples: std::ops::Range<usize>,
 ) -> Spread {
     let one_sample = samples.len() == 1 && table.samples() > 1;
-    let mut observed = table.observations(metric).with_capacity(samples.len() * systems.len());
+    let mut observed = table.placed_observations(metric).with_capacity(samples.len() * systems.len());
     let mut shown = Vec::new();
     let mut failures = vec![0_u64; systems.len()];
     let (mut n_unscored, mut n_errors, mut n_na) = (0, 0, 0);

@@ -292,6 +292,27 @@ mod tests {
         assert_eq!(drop(0.4).verdict.as_str(), "fail");
     }
 
+    /// SL-21: rankings and comparisons of cascaded metrics use values with the spread of the estimate; samples that moved
+    /// show their scores.
+    #[test]
+    fn comparisons_use_the_values_of_the_estimate() {
+        let cells = cells(400);
+        let (one, mut better) = (run(&cells), cells.clone());
+        better.iter_mut().for_each(|cell| *cell = (cell.0, (cell.1 + 1.0).min(10.0), (cell.2 + 1.0).min(10.0)));
+        let other = run(&better);
+        let found = |run: &MemoryRun| analyse(run, &Options::default()).unwrap();
+        let (before, after) = (found(&one), found(&other));
+        let side = |findings| crate::compare::Side::of("run", findings, None, None).unwrap();
+        assert!(!before.leaderboards[0].places.is_empty());
+        let compared =
+            crate::compare::compare(&side(&before), &side(&after), &crate::compare::CompareOptions::default()).unwrap();
+        let movers = compared.movers.iter().find(|it| it.metric == "quality.overall").unwrap();
+        let moved = || movers.better.iter().chain(&movers.worse);
+        assert!(moved().count() > 0 && moved().all(|it| (0.0..=10.0).contains(&it.baseline)), "{movers:?}");
+        let metric = compared.metrics.iter().find(|it| it.metric == "quality.overall").unwrap();
+        assert_eq!(metric.verdict, crate::compare::ComparisonVerdict::Better);
+    }
+
     /// SL-20: patterns of gates do not mean the first judge of a cascade, its full name does.
     #[test]
     fn patterns_leave_the_first_judge_out() {

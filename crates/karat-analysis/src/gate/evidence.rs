@@ -220,7 +220,7 @@ impl GateContext<'_> {
 
     fn observations(&self, case: &GateCase<'_>, metric: usize) -> (Observations, MissingCount) {
         let table = &self.findings.table;
-        let mut observed = table.observations(metric);
+        let mut observed = table.placed_observations(metric);
         let mut unscored = MissingCount::default();
         for (sample, system) in self.cells(case) {
             unscored.add(self.sample_cells(metric, sample, system).missing());
@@ -349,7 +349,7 @@ impl GateContext<'_> {
         partners: &[(usize, Partner<'_>)],
     ) -> Pairs {
         let table = &self.findings.table;
-        let mut pairs = Pairs::of(table.observations(metric));
+        let mut pairs = Pairs::of(table.placed_observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
             let own = self.own_cells(metric, sample, system);
@@ -489,7 +489,9 @@ struct Pairs {
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty, lost: MissingCount::default() }
+        // The cells of a cascade are those of this run.
+        let before = Observations { cascade: None, ..empty.clone() };
+        Self { now: empty, before, lost: MissingCount::default() }
     }
 
     fn push(&mut self, now: LabelledValue, before: LabelledValue, system: usize, cluster: u32) {

@@ -232,9 +232,13 @@ impl ScoreTable {
         Observations {
             clustered: self.clustered,
             declared: labels.map_or(0, |labels| labels.declared),
-            cascade: self.cascade(metric).and_then(ObservedCascade::of),
             ..Observations::default()
         }
+    }
+
+    /// Empty observations of a metric whose places are pushed, too: the figure of a cascade needs them.
+    pub(crate) fn placed_observations(&self, metric: usize) -> Observations {
+        Observations { cascade: self.cascade(metric).and_then(ObservedCascade::of), ..self.observations(metric) }
     }
 
     /// Takes the values of a metric away: they measure nothing.

@@ -108,6 +108,12 @@ fn a_cascade_asks_part_and_estimates_all() {
     assert!(lo <= truth && truth <= hi && hi - lo < 0.8, "{truth} {figure}");
     assert!((figure["value"].as_f64().unwrap() - truth).abs() < 0.25, "{truth} {figure}");
     assert_eq!((&figure["n"], &figure["method"]), (&json!(ROWS), &json!("cascade (regression, t)")));
+    for cell in found["cells"].as_array().unwrap() {
+        let (draw, ..) = &one[cell["sample"].as_str().unwrap()];
+        let shown = cell["estimated"]["quality"].as_f64();
+        assert_eq!(shown.is_some(), draw.asked == AskedJudge::No, "{cell}");
+        assert_eq!(cell["scores"]["quality"]["value"].is_number(), draw.asked != AskedJudge::No);
+    }
     run(&app, &suite, "two");
     assert_eq!(cells(&app, "two", 0), one, "a rerun asks the same cells");
     let again = report(&app, "two");
@@ -219,4 +225,42 @@ fn a_plan_prices_its_options() {
     assert!(least.abs_diff(ROWS as u64 + asked) <= 40 && most >= least, "{least} {most} {asked}");
     assert!(calls(&after["early_at_last_effect"]).0 < calls(&after["early_at_threshold"]).0, "{after:?}");
     assert!(after["full"].half_width.is_some_and(|width| width > 0.0));
+}
+
+/// SL-30: the median that a plan forecasts is within 15 % of that of 50 runs that stop early, which differ by their seed.
+#[test]
+fn forecasts_of_early_stops_come_true() {
+    const SAMPLES: usize = 150;
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row =
+        |at: usize| format!("{}\n", json!({ "id": format!("s{at}"), "q": if at % 5 == 0 { "no" } else { "yes" } }));
+    fs::write(folder.path().join("data.jsonl"), (0..SAMPLES).map(row).collect::<String>()).unwrap();
+    let suite = folder.path().join("karat.yaml").display().to_string();
+    let write = |seed: u64, stop: bool| {
+        let text = format!(
+            "name: early\ndataset: {{ source: data.jsonl, id: id, input: q }}\n\
+             models: [ {{ id: echo, provider: scripted, with: {{ reply: '{{{{ user }}}}' }} }} ]\n\
+             variants: {{ plain: [ {{ prompt: {{ text: '{{{{ sample.q }}}}' }} }} ] }}\n\
+             scorers: {{ hit: {{ metric: contains, value: 'yes' }} }}\ngates: [ {{ metric: hit, min: 0.65 }} ]\n\
+             run: {{ seed: {seed}, stop_early: {stop} }}\n"
+        );
+        fs::write(&suite, text).unwrap();
+    };
+    write(1, false);
+    run(&app, &suite, "last");
+    let plan = app.load(&Invocation::of(suite.clone())).unwrap().plan;
+    let options = app.plan_options(&plan).unwrap().options;
+    let early = options.iter().find(|it| it.option == "early_at_last_effect").unwrap();
+    let (expected, _) = early.share.unwrap();
+    let used = (0..50).map(|seed| {
+        write(100 + seed, true);
+        run(&app, &suite, &format!("run{seed}"));
+        let stopped = report(&app, &format!("run{seed}"));
+        stopped["stop_early"]["stopped_after"].as_u64().unwrap_or(SAMPLES as u64) as f64 / SAMPLES as f64
+    });
+    let mut used: Vec<f64> = used.collect();
+    used.sort_by(f64::total_cmp);
+    let seen = 0.5 * (used[24] + used[25]);
+    assert!(seen < 0.9 && (expected / seen - 1.0).abs() <= 0.15, "forecast {expected}, runs {seen}");
 }

@@ -113,6 +113,8 @@ pub struct Cells<'a> {
     pub canonical: bool,
     /// True if long outputs are written whole, in place of a reference.
     pub whole_outputs: bool,
+    /// The findings, if they are known: they estimate what a cascade's judges did not grade.
+    pub findings: Option<&'a Findings>,
 }
 
 impl<'a> Cells<'a> {
@@ -181,6 +183,7 @@ impl<'a> Report<'a> {
             estimate: estimate.as_ref(),
             canonical: *canonical,
             whole_outputs: false,
+            findings: Some(self.findings),
         }
     }
 

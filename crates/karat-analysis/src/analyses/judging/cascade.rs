@@ -210,7 +210,7 @@ fn of_system(plan: &PlanHeader, scorer: usize, system: usize, context: &FinishCo
 fn of_metric(plan: &PlanHeader, metric: usize, system: usize, context: &FinishContext<'_>) -> Option<CascadeMetric> {
     let (spec, measure) = (plan.metrics.get(metric)?, context.measures.get(metric)?);
     let own = context.table.cascade(metric)?.systems.get(system)?;
-    let mut observed = context.table.observations(metric);
+    let mut observed = context.table.placed_observations(metric);
     for sample in 0..context.table.samples() {
         if let Some(value) = context.table.value(metric, sample, system) {
             observed.push(value, system, context.table.cluster(sample));

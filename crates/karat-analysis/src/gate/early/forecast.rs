@@ -39,7 +39,7 @@ const ASSUMED_UNITS: usize = 1_000;
 /// The units of a claim: for each its sum of scaled scores and their number.
 type UnitSums = BTreeMap<u32, (f64, u64)>;
 
-/// Forecasts the early stop of a plan of so many samples by an earlier run of the suite.
+/// Forecasts the early stop of a plan by an earlier run of the suite.
 ///
 /// # Errors
 /// Gates that do not fit the run, or unreadable rows.
@@ -47,7 +47,7 @@ pub fn forecast_early_stop(
     findings: &Findings,
     rows: &dyn RunRows,
     rules: &GateRules,
-    samples: u64,
+    plan: &PlanHeader,
 ) -> Result<EarlyForecast, AnalysisError> {
     let open = open_gates(&findings.plan, rules);
     let followed: Vec<&Gate> = rules.gates.iter().filter(|gate| reason(&findings.plan, gate).is_none()).collect();
@@ -77,19 +77,20 @@ pub fn forecast_early_stop(
         units.dedup();
         units
     };
-    let planned = planned_units(units.len() as u64, table.samples() as u64, samples);
+    let planned = planned_units(units.len() as u64, table.samples() as u64, plan.dataset.rows);
     let claims: Vec<ClaimSpec> = seen
         .iter()
         .map(|(spec, sums)| ClaimSpec {
             units: planned_units(sums.len() as u64, units.len() as u64, planned),
             largest: sums.values().map(|(_, n)| *n).max().unwrap_or(1).max(1),
+            rule: early_rule(plan),
             ..*spec
         })
         .collect();
     let by_unit: Vec<Vec<Option<(f64, u64)>>> =
         units.iter().map(|unit| seen.iter().map(|(_, sums)| sums.get(unit).copied()).collect()).collect();
-    let min_units = if table.is_clustered() { MIN_CLUSTERS } else { MIN_UNITS };
-    Ok(forecast(&claims, &by_unit, planned, rules, min_units))
+    let usual = if table.is_clustered() { MIN_CLUSTERS } else { MIN_UNITS };
+    Ok(forecast(&claims, &by_unit, planned, rules, min_units(plan, usual)))
 }
 
 /// Forecasts the early stop of a plan without an earlier run: pass/fail scores a tenth of the range above each threshold,
@@ -111,7 +112,7 @@ pub fn assume_early_stop(plan: &PlanHeader, rules: &GateRules) -> EarlyForecast 
         }
     }
     let units = plan.dataset.rows;
-    claims.iter_mut().for_each(|claim| claim.units = units);
+    claims.iter_mut().for_each(|claim| (claim.units, claim.rule) = (units, early_rule(plan)));
     let rate = |claim: &ClaimSpec| match claim.bound {
         Bound::AtLeast => (claim.threshold + ASSUMED_GAIN).min(1.0),
         Bound::AtMost => (claim.threshold - ASSUMED_GAIN).max(0.0),
@@ -124,7 +125,21 @@ pub fn assume_early_stop(plan: &PlanHeader, rules: &GateRules) -> EarlyForecast 
         claims.iter().map(score).collect()
     };
     let seen: Vec<Vec<Option<(f64, u64)>>> = (0..ASSUMED_UNITS).map(unit).collect();
-    forecast(&claims, &seen, units, rules, MIN_UNITS)
+    forecast(&claims, &seen, units, rules, min_units(plan, MIN_UNITS))
+}
+
+/// Units before a bound may decide: those that the suite asks for, or the usual number.
+fn min_units(plan: &PlanHeader, usual: u64) -> u64 {
+    plan.run.stop_early.as_ref().and_then(|spec| spec.min).unwrap_or(usual)
+}
+
+/// The rule that the suite asks for.
+fn early_rule(plan: &PlanHeader) -> EarlyRule {
+    match plan.run.stop_early.as_ref().map(|spec| spec.rule).unwrap_or_default() {
+        karat_types::EarlyRule::Betting => EarlyRule::Betting,
+        karat_types::EarlyRule::EValue => EarlyRule::SingleBet,
+        karat_types::EarlyRule::Asymptotic => EarlyRule::Asymptotic,
+    }
 }
 
 fn forecast(
@@ -246,7 +261,7 @@ mod tests {
         let (last, _) = run(samples, 0.8, 1);
         let rules = rules(7.0);
         let findings = analyse(&last, &Options::default()).unwrap();
-        let found = forecast_early_stop(&findings, &last, &rules, samples as u64).unwrap();
+        let found = forecast_early_stop(&findings, &last, &rules, &findings.plan).unwrap();
         assert_eq!((found.claims, found.open.len()), (1, 0));
         let rate = findings.systems[0].metrics[0].value().unwrap() / 10.0;
         let used: Vec<f64> = (100..150)
@@ -281,11 +296,11 @@ mod tests {
         let findings = analyse(&last, &Options::default()).unwrap();
         let mut per_sample = rules(7.0);
         per_sample.gates[0].per = "sample".to_owned();
-        let found = forecast_early_stop(&findings, &last, &per_sample, 60).unwrap();
+        let found = forecast_early_stop(&findings, &last, &per_sample, &findings.plan).unwrap();
         assert!(found.as_seen.is_none() && found.open[0].contains("it is decided at the end"), "{found:?}");
         let mut drop = rules(7.0);
         drop.gates[0].max_drop = drop.gates[0].min.take();
-        assert!(!forecast_early_stop(&findings, &last, &drop, 60).unwrap().open.is_empty());
+        assert!(!forecast_early_stop(&findings, &last, &drop, &findings.plan).unwrap().open.is_empty());
         let assumed = assume_early_stop(&findings.plan, &rules(7.0));
         assert!(assumed.claims == 1 && assumed.as_seen.is_some() && assumed.open.is_empty());
     }

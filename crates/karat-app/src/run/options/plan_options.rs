@@ -37,6 +37,9 @@ pub struct PlanOption {
     pub hours: Option<f64>,
     /// Half of the width of the primary metric's interval; `None` if its spread is not known.
     pub half_width: Option<f64>,
+    /// Share of the samples before an early stop: the median, and what nine of ten runs do not exceed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<(f64, f64)>,
     /// The reason why it is not there, or what its figures rest on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -88,6 +91,7 @@ impl App {
             usd: Some((estimate.cost().0.usd(), estimate.cost().1.usd())),
             hours: hours(header, estimate, &times),
             half_width,
+            share: None,
             note: None,
         };
         let whole = option("full", &full, width.full);
@@ -121,7 +125,7 @@ struct LastRun<'a> {
 }
 
 fn absent(option: &'static str, why: impl Into<String>) -> PlanOption {
-    PlanOption { option, calls: None, usd: None, hours: None, half_width: None, note: Some(why.into()) }
+    PlanOption { option, calls: None, usd: None, hours: None, half_width: None, share: None, note: Some(why.into()) }
 }
 
 fn has_cascade(plan: &PlanHeader) -> bool {
@@ -150,8 +154,7 @@ fn early_options(plan: &Plan, last: Option<&LastRun<'_>>, whole: &PlanOption) ->
     if plan.rules.gates.is_empty() {
         return NAMES.map(|name| absent(name, "the suite has no gates")).into();
     }
-    let of_last =
-        last.and_then(|last| forecast_early_stop(&last.findings, last.rows, &plan.rules, header.dataset.rows).ok());
+    let of_last = last.and_then(|last| forecast_early_stop(&last.findings, last.rows, &plan.rules, header).ok());
     let basis = match &of_last {
         Some(_) => "by the last run",
         None => {
@@ -180,6 +183,7 @@ fn of_share(option: &'static str, whole: &PlanOption, forecast: StopForecast, ba
         usd: whole.usd.map(|(_, most)| (forecast.median * most, forecast.p90 * most)),
         hours: whole.hours.map(|hours| hours * forecast.median),
         half_width: whole.half_width.map(|width| width / forecast.median.sqrt()),
+        share: Some((forecast.median, forecast.p90)),
         note: Some(format!("median and 90 % of 200 simulated runs, {basis}")),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karat_app::{App, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party};
+use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party};
 use karat_types::{Event, Observer, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
@@ -391,4 +391,57 @@ fn a_budget_that_ends_first_is_no_early_stop() {
     assert_eq!(end.status, RunStatus::Finished);
     let of = |run: &str| report(&app, run)["stop_early"]["claims"].clone();
     assert_eq!(of("short"), of("whole"));
+}
+
+/// SL-07: a replay of a recorded run stops after the same units; what the recording lacks was under way and counts nowhere.
+#[test]
+fn a_replay_stops_at_the_same_unit() {
+    let provider = provider(93, 20);
+    let scratch = testkit::scratch().unwrap();
+    let app = app(scratch.path());
+    let mut invocation = Suite::default().write(scratch.path(), &provider);
+    invocation.overrides.no_cache = true;
+    let tape = scratch.path().join("tape");
+    run(&app, &invocation, Execution { tape: CallRecording::Record(tape.clone()), ..execution("a") });
+    let requests = provider.requests();
+    run(&app, &invocation, Execution { tape: CallRecording::Replay(tape), ..execution("b") });
+    assert_eq!(provider.requests(), requests);
+    assert_eq!(text(&app, "b", true), text(&app, "a", true));
+}
+
+/// SL-07: after the stop no further step of a system is made, also of outputs that were under way.
+#[test]
+fn no_step_is_made_after_the_stop() {
+    let script = Script::by(|received| {
+        let is_second = String::from_utf8_lossy(&received.body).contains("Second");
+        let wait = if is_second { 1 } else { 5 + draw(&received.body) };
+        Behaviour::Slow(Duration::from_millis(wait), Box::new(Behaviour::ok("yes")))
+    });
+    let provider = FakeProvider::start(script).unwrap();
+    let suite = format!(
+        "{}{}",
+        MODELS.replace("registry: [ registry.yaml ]\n", ""),
+        r#"
+variants:
+  chain:
+    - { id: first, prompt: { text: "First {{ sample.question }}" } }
+    - { id: second, prompt: { text: "Second {{ sample.id }} {{ output }}" } }
+scorers: { hit: { metric: contains } }
+gates: [ { metric: hit, min: 0.5 } ]
+run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
+"#
+    );
+    let (_scratch, app, invocation) = place(&suite, &provider);
+    assert_eq!(run(&app, &invocation, execution("a")), RunStatus::Finished);
+    let found = report(&app, "a");
+    let after = found["stop_early"]["stopped_after"].as_u64().unwrap() as usize;
+    let asked = |step: &str| {
+        provider.bodies().iter().filter(|body| String::from_utf8_lossy(body).contains(step)).count()
+    };
+    let cells = found["cells"].as_array().unwrap().len();
+    assert_eq!(asked("Second"), cells);
+    assert!(asked("First") > cells && cells >= after && asked("First") <= after + 8, "{} {cells} {after}", asked("First"));
+    // Continued to its end, no paid step is made again.
+    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    assert_eq!((asked("First"), asked("Second"), provider.duplicates()), (SAMPLES, SAMPLES, 0));
 }

@@ -66,6 +66,9 @@ pub(super) struct Cell<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_ref: Option<OutputRef>,
     scores: Members<'a, Score>,
+    /// By metric: what a cascade lets expect of the judges that were not asked.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    estimated: BTreeMap<&'a str, f64>,
     judgments: Vec<Judgment<'a>>,
     consensus: Members<'a, Consensus>,
     /// United over several judges.
@@ -147,6 +150,7 @@ impl<'a> Cell<'a> {
             output,
             output_ref,
             scores: Members { keys: &keys.names, values: scores.scores },
+            estimated: estimated(cells, row),
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: Members { keys: &keys.together, values: scores.consensus },
             diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
@@ -187,6 +191,16 @@ impl<'a> Judgment<'a> {
             cascade: judgment.cascade,
         }
     }
+}
+
+/// Returns the expected scores of a cell that a cascade's judges were not asked about.
+fn estimated<'a>(cells: Cells<'a>, row: &CellRow<'_>) -> BTreeMap<&'a str, f64> {
+    let Some(findings) = cells.findings.filter(|_| row.judgments.iter().any(|it| !it.is_asked())) else {
+        return BTreeMap::new();
+    };
+    let expected =
+        |(at, metric): (usize, &'a MetricSpec)| Some((metric.name.as_str(), findings.expected_score(row, at)?));
+    cells.metrics().filter_map(expected).collect()
 }
 
 /// Returns a metric's dimension: its name without the scorer's.
