@@ -21,3 +21,4 @@ mod schema;
 mod series;
 mod service;
 mod stored;
+mod test_sets;
