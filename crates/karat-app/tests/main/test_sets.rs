@@ -30,10 +30,10 @@ fn rows(n: usize, wrong: &[usize]) -> Vec<Value> {
     let row = |at: usize| {
         let right = CATEGORIES[at % 4];
         let reference = if wrong.contains(&at) { CATEGORIES[(at + 1) % 4] } else { right };
-        let answer = |fails: bool| if fails { CATEGORIES[(at + 2) % 4] } else { right };
+        let answer = |fails: bool, other: usize| if fails { CATEGORIES[(at + other) % 4] } else { right };
         json!({
             "id": format!("t{at}"), "ticket": format!("ticket {at}"), "category": reference, "topic": at % 2,
-            "small": answer(at % 5 == 3), "large": answer(at % 7 == 3), "other": answer(at % 9 == 4),
+            "small": answer(at % 5 == 3, 2), "large": answer(at % 7 == 3, 1), "other": answer(at % 9 == 4, 3),
         })
     };
     (0..n).map(row).collect()
