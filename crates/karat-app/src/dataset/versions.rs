@@ -89,14 +89,21 @@ impl App {
         let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.strip_suffix(karat_dataset::manifest::ENDING).unwrap_or(&name).to_owned();
         let mut manifest = found.manifest.unwrap_or_else(|| Manifest::new(name, &found.rows));
-        let now = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+        let today = self.day();
         manifest.record(version, &found.rows, line, &today).map_err(|error| DatasetError::BadVersion {
             rows: asked.source.clone(),
             problem: error.to_string(),
         })?;
         write_manifest(&path, &manifest)?;
         Ok(path)
+    }
+}
+
+impl App {
+    /// Today in UTC.
+    pub(crate) fn day(&self) -> String {
+        let now = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
     }
 }
 

@@ -21,4 +21,3 @@ mod schema;
 mod series;
 mod service;
 mod stored;
-mod test_sets;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use karat_app::{
-    App, CompareRequest, Correction, DatasetRequest, DatasheetRequest, FlagKind, GateRequest, Invocation, ItemsFrom,
-    ItemsRequest, LabelRequest, NextRequest, Party, PowerRequest, RowDifference, TaskRequest, TextFrom, Threshold,
+    App, CompareRequest, Correction, DatasetOutput, DatasetRequest, DatasheetRequest, FlagKind, GateRequest, Invocation, ItemsFrom,
+    ItemsRequest, LabelRequest, NextRequest, Party, PowerRequest, RemovalRequest, RowDifference, TaskRequest, TextFrom, Threshold,
 };
 use serde_json::{Map, Value, json};
 
@@ -267,4 +267,53 @@ fn a_datasheet_is_kept_up_to_date() {
     fs::write(&written.path, "# Something else").unwrap();
     assert!(app.write_datasheet(&asked).is_err());
     assert_eq!(fs::read_to_string(&written.path).unwrap(), "# Something else");
+}
+
+/// BC-08: leaving items out makes a new version with a line that says which; the suite's rows are not touched.
+#[test]
+fn removed_items_make_a_new_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(folder.path());
+    fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
+    write(&folder.path().join("tickets.jsonl"), &rows(60, &[8, 21]));
+    run(&app, folder.path(), "first");
+    let found = app.dataset_items(&items(folder.path())).unwrap();
+    let asked = |flags: &[FlagKind], name: &str, version: &str| RemovalRequest {
+        suite: items(folder.path()).suite,
+        flags: flags.to_vec(),
+        output: DatasetOutput { path: folder.path().join(name), ..DatasetOutput::default() },
+        version: version.to_owned(),
+    };
+    let removed = app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "less.jsonl", "2")).unwrap();
+    assert_eq!((removed.rows, removed.absent), (58, 0));
+    assert_eq!(removed.line, "2 of 60 rows left out: label-suspect 2.");
+    let version = app.dataset_version(&request(folder.path(), "less.jsonl")).unwrap();
+    assert!(version.check().is_ok() && version.text().contains("2 of 2023-11-14"), "{}", version.text());
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("less.dataset.json")).unwrap()).unwrap();
+    assert_eq!((&manifest["parents"][0]["rows"], &manifest["counts"]["label-suspect"]), (&json!(60), &json!(2)));
+    assert_eq!(fs::read_to_string(folder.path().join("tickets.jsonl")).unwrap().lines().count(), 60);
+    assert!(app.remove_items(&found, &asked(&[FlagKind::Noisy], "none.jsonl", "2")).is_err(), "no item is noisy");
+    assert!(app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "bad.jsonl", "\n")).is_err());
+    assert!(app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "tickets.jsonl", "2")).is_err(), "own input");
+    assert!(!folder.path().join("bad.jsonl").exists() && !folder.path().join("none.jsonl").exists());
+}
+
+/// BC-06: a plan whose rows changed under the same version says so.
+#[test]
+fn rows_that_changed_under_one_version_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(folder.path());
+    fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
+    write(&folder.path().join("tickets.jsonl"), &rows(20, &[]));
+    run(&app, folder.path(), "first");
+    let changes = || {
+        let invocation = Invocation::of(folder.path().join("karat.yaml").display().to_string());
+        app.changes(&app.load(&invocation).unwrap().plan.header).unwrap()
+    };
+    assert_eq!(changes(), Vec::<String>::new());
+    write(&folder.path().join("tickets.jsonl"), &rows(21, &[]));
+    assert!(changes().iter().any(|change| change.contains("under the same version `1`")), "{:?}", changes());
+    fs::write(folder.path().join("karat.yaml"), SUITE.replace("\"1\"", "\"2\"")).unwrap();
+    assert_eq!(changes(), Vec::<String>::new());
 }
