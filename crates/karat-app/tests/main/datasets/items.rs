@@ -105,6 +105,25 @@ fn a_change_needs_a_changelog_line() {
     assert_eq!(all.len(), 12, "the rows are not touched");
 }
 
+/// BC-06: a file and the suite that reads it have one version, whatever the suite calls metadata.
+#[test]
+fn a_file_and_its_suite_have_one_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(folder.path());
+    fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
+    let suite = DatasetRequest::of(folder.path().join("karat.yaml").display().to_string());
+    let file = request(folder.path(), "tickets.jsonl");
+    for recorded in [&suite, &file] {
+        write(&folder.path().join("tickets.jsonl"), &rows(6, &[]));
+        app.record_dataset_version(recorded, "1", "First version.").unwrap();
+        for asked in [&suite, &file] {
+            let found = app.dataset_version(asked).unwrap();
+            assert!(found.check().is_ok() && found.text().contains("1 of"), "{}", found.text());
+        }
+        fs::remove_file(folder.path().join("tickets.dataset.json")).unwrap();
+    }
+}
+
 /// BC-06: sets are compared by id and word, across forms of files; order and ids are apart.
 #[test]
 fn sets_are_compared_by_id_and_word() {
