@@ -60,6 +60,7 @@ pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
 pub use crate::dataset::datasheet::{DatasheetRequest, WrittenDatasheet};
 pub use crate::dataset::difference::{DatasetDiff, RowDifference};
 pub use crate::dataset::items::{DatasetItems, ItemsRequest, suspects_task};
+pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
 pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::dataset::versions::DatasetVersion;
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};

@@ -28,6 +28,12 @@ pub struct Manifest {
     pub hash: Key,
     /// Number of rows.
     pub rows: u64,
+    /// Columns that may hold a row's id: they are no part of the content that is hashed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// Columns that describe a row to readers: no part of that content either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<String>,
     /// The command that made it; absent where a person did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_by: Option<MadeBy>,
@@ -153,6 +159,8 @@ impl Manifest {
             version: None,
             hash: rows.hash,
             rows: rows.rows,
+            ids: Vec::new(),
+            metadata: Vec::new(),
             made_by: None,
             parents: Vec::new(),
             counts: BTreeMap::new(),

@@ -50,9 +50,12 @@ impl App {
     /// Rows or a manifest that cannot be read.
     pub fn datasheet_text(&self, asked: &DatasheetRequest, earlier: Option<&str>) -> Result<Option<String>, AppError> {
         let rows = self.dataset_rows(&asked.rows)?;
-        let apart = rows.apart_columns();
-        let mut counted = apart.metadata.clone();
-        counted.extend(asked.by.iter().filter(|column| !apart.metadata.contains(column)).cloned());
+        let path = rows.manifest_path();
+        let manifest = path.as_deref().map(read_manifest).transpose()?.flatten();
+        let apart = rows.recorded_columns(manifest.as_ref());
+        let mut counted = rows.metadata_columns();
+        let more = asked.by.iter().filter(|column| !counted.contains(column)).cloned();
+        counted.extend(more.collect::<Vec<String>>());
         let mut counts = SheetCounts::new(counted);
         let (mut hasher, mut finder) = (RowsHasher::new(), DuplicateFinder::new(NEAR));
         rows.for_each(&mut |row| {
@@ -71,8 +74,6 @@ impl App {
             Ok(())
         })?;
         let duplicates = verifier.clusters();
-        let path = rows.manifest_path();
-        let manifest = path.as_deref().map(read_manifest).transpose()?.flatten();
         let labels = self.label_lines(&rows.source, rows.plan.as_ref())?;
         let facts = SheetFacts {
             name: &rows.name,

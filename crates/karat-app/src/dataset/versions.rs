@@ -26,6 +26,7 @@ pub struct DatasetVersion {
     pub rows: RowsVersion,
     /// The version that the suite declares, where the rows are those of a suite.
     pub declared: Option<String>,
+    apart: ApartColumns,
     /// The place of the manifest; `None` for rows that are in no file of their own.
     path: Option<PathBuf>,
     manifest: Option<Manifest>,
@@ -37,15 +38,27 @@ impl DatasetRows {
         ApartColumns { ids: self.id_columns(), metadata: self.metadata_columns() }
     }
 
+    /// The columns that were no part of the content when a version was recorded, so that a file and its suite have one
+    /// version; those of the source where nothing is recorded.
+    pub(crate) fn recorded_columns(&self, manifest: Option<&Manifest>) -> ApartColumns {
+        match manifest.filter(|manifest| !manifest.ids.is_empty()) {
+            Some(manifest) => ApartColumns { ids: manifest.ids.clone(), metadata: manifest.metadata.clone() },
+            None => self.apart_columns(),
+        }
+    }
+
     /// The version of the rows.
     ///
     /// # Errors
     /// A row that cannot be read.
     pub fn version(&self) -> Result<RowsVersion, AppError> {
-        let apart = self.apart_columns();
+        self.version_without(&self.apart_columns())
+    }
+
+    fn version_without(&self, apart: &ApartColumns) -> Result<RowsVersion, AppError> {
         let mut hasher = RowsHasher::new();
         self.for_each(&mut |row| {
-            hasher.add(&row.sample.id, &row.sample.columns, &apart);
+            hasher.add(&row.sample.id, &row.sample.columns, apart);
             Ok(())
         })?;
         Ok(hasher.finish())
@@ -74,7 +87,9 @@ impl App {
         let path = rows.manifest_path();
         let manifest = path.as_deref().map(read_manifest).transpose()?.flatten();
         let declared = rows.plan.as_ref().and_then(|plan| plan.header.dataset.version.clone());
-        Ok(DatasetVersion { source: asked.source.clone(), rows: rows.version()?, declared, path, manifest })
+        let apart = rows.recorded_columns(manifest.as_ref());
+        let version = rows.version_without(&apart)?;
+        Ok(DatasetVersion { source: asked.source.clone(), rows: version, declared, apart, path, manifest })
     }
 
     /// Records the rows as a version with a line of what is new in it. Returns the manifest's path.
@@ -88,15 +103,24 @@ impl App {
         };
         let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.strip_suffix(karat_dataset::manifest::ENDING).unwrap_or(&name).to_owned();
-        let mut manifest = found.manifest.unwrap_or_else(|| Manifest::new(name, &found.rows));
-        let now = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+        let ApartColumns { ids, metadata } = found.apart;
+        let new = || Manifest { ids, metadata, ..Manifest::new(name, &found.rows) };
+        let mut manifest = found.manifest.unwrap_or_else(new);
+        let today = self.day();
         manifest.record(version, &found.rows, line, &today).map_err(|error| DatasetError::BadVersion {
             rows: asked.source.clone(),
             problem: error.to_string(),
         })?;
         write_manifest(&path, &manifest)?;
         Ok(path)
+    }
+}
+
+impl App {
+    /// Today in UTC.
+    pub(crate) fn day(&self) -> String {
+        let now = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
     }
 }
 

@@ -61,16 +61,32 @@ pub fn discrimination(
         return Ok(Err(NoDiscrimination::SameScores));
     }
     let Some(whole) = pearson(item, rest, level)? else { return Ok(Err(NoDiscrimination::SameRest)) };
-    let of = |indices: &[usize]| {
-        let pick = |values: &[f64]| indices.iter().filter_map(|at| values.get(*at).copied()).collect::<Vec<f64>>();
-        Some(pearson(&pick(item), &pick(rest), level).ok()??.correlation.value)
-    };
-    let drawn = bootstrap_indices(item.len(), of, how);
+    let drawn = bootstrap_indices(item.len(), |indices| correlation(item, rest, indices), how);
     let interval = drawn.and_then(|drawn| drawn.percentile(level));
     Ok(match (interval, whole.correlation.p_value) {
         (Some(interval), Some(p_value)) => Ok(Discrimination { value: whole.correlation.value, interval, p_value }),
         _ => Err(NoDiscrimination::SameScores),
     })
+}
+
+/// Pearson's correlation of the values at these indices, without a copy of them: a set has thousands of items, and each of
+/// them a thousand resamples. `None` if one side is constant.
+fn correlation(item: &[f64], rest: &[f64], indices: &[usize]) -> Option<f64> {
+    let pairs = || indices.iter().filter_map(|at| Some((*item.get(*at)?, *rest.get(*at)?)));
+    let n = indices.len() as f64;
+    let (sum_x, sum_y) = pairs().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b));
+    let (mean_x, mean_y) = (sum_x / n, sum_y / n);
+    let (first_x, first_y) = pairs().next()?;
+    let (mut is_constant_x, mut is_constant_y) = (true, true);
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs() {
+        is_constant_x &= x.total_cmp(&first_x).is_eq();
+        is_constant_y &= y.total_cmp(&first_y).is_eq();
+        let (dx, dy) = (x - mean_x, y - mean_y);
+        (xx, yy, xy) = (xx + dx * dx, yy + dy * dy, xy + dx * dy);
+    }
+    let r = xy / (xx * yy).sqrt();
+    (!is_constant_x && !is_constant_y && r.is_finite()).then(|| r.clamp(-1.0, 1.0))
 }
 
 /// The number of the most frequent value.
@@ -121,6 +137,19 @@ mod tests {
         let same = discrimination(&item, &[0.5; 8], Level::P99, &how()).unwrap();
         assert_eq!(same, Err(NoDiscrimination::SameRest));
         assert!(discrimination(&item, &[0.5; 7], Level::P99, &how()).is_err());
+    }
+
+    /// BC-08: the resampled correlation is Pearson's.
+    #[test]
+    fn the_resampled_correlation_is_pearsons() {
+        let (item, rest) = ([0.0, 1.0, 0.3, 1.0, 0.0, 0.7], [0.2, 0.9, 0.4, 0.8, 0.3, 0.1]);
+        for indices in [vec![0, 1, 2, 3, 4, 5], vec![0, 0, 1, 3, 5, 5], vec![2, 2, 2, 4, 4, 1]] {
+            let pick = |values: &[f64]| indices.iter().map(|at| values[*at]).collect::<Vec<f64>>();
+            let whole = pearson(&pick(&item), &pick(&rest), Level::P95).unwrap().unwrap().correlation.value;
+            assert!((correlation(&item, &rest, &indices).unwrap() - whole).abs() < 1e-12);
+        }
+        assert_eq!(correlation(&item, &rest, &[3, 3, 1]), None);
+        assert_eq!(correlation(&item, &rest, &[]), None);
     }
 
     /// BC-08: scores without any order are rarely negative, however few the systems.

@@ -77,6 +77,8 @@ impl DatasetOutput {
             made_by: Some(MadeBy { command: command.to_owned(), arguments, seed }),
             parents: vec![parent],
             counts: made.counts.clone(),
+            ids: made.parent.id_columns(),
+            metadata: made.parent.metadata_columns(),
             ..Manifest::new(made.name, &made.written)
         }
     }

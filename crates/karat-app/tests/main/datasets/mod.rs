@@ -1,9 +1,11 @@
 //! Sets that are made from other sets, and leaks (BC-01 to BC-05).
 //!
+//! - `items.rs`: versions, differences, items and datasheets (BC-06 to BC-09)
 //! - here: files and requests; `made_sets.rs`: sample, dedup, split; `leaks.rs`: leaks and warnings; `bad_input.rs`: what is
 //!   refused
 
 mod bad_input;
+mod items;
 mod leaks;
 mod made_sets;
 

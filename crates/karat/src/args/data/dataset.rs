@@ -109,6 +109,18 @@ pub struct DatasetItemsArgs {
     /// Flags of the items whose ids are written [default: those that question an item]
     #[arg(long, value_name = "FLAG,…", value_delimiter = ',', requires = "ids")]
     pub flags: Vec<ItemFlagArg>,
+    /// Write the suite's rows without items that have these flags to `-o`, as the version of `--set`
+    #[arg(long, value_name = "FLAG,…", value_delimiter = ',', requires = "output", requires = "set")]
+    pub remove: Vec<ItemFlagArg>,
+    /// File of JSON lines for `--remove`; NAME.dataset.json is written beside it
+    #[arg(short, long, value_name = "FILE", requires = "remove")]
+    pub output: Option<PathBuf>,
+    /// Version of the rows that `--remove` leaves
+    #[arg(long, value_name = "VERSION", requires = "remove")]
+    pub set: Option<String>,
+    /// Replace files that are there already
+    #[arg(long, requires = "remove")]
+    pub force: bool,
     /// Seed of resamples
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse::whole::<u64>)]
     pub seed: u64,

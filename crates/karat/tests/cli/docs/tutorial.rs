@@ -117,9 +117,10 @@ fn logs(n: usize) -> String {
         let mut answer = |percent: usize| {
             if next(100) < percent { CATEGORIES[right] } else { CATEGORIES[(right + 1 + next(4)) % 5] }
         };
+        let topics = ["shop", "app", "letters"];
         let (small, medium, large, other) = (answer(78), answer(85), answer(93), answer(85));
         let row = serde_json::json!({
-            "id": format!("log-{at}"), "user": format!("u{}", at % 900), "topic": ["shop", "app", "letters"][at % 3],
+            "id": format!("log-{at}"), "user": format!("u{}", at % 900), "topic": topics[at % 3],
             "ticket": text, "category": category, "small": small, "medium": medium, "large": large, "other": other,
         });
         format!("{row}\n")

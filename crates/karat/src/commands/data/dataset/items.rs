@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use karat_app::{AtomicFile, DatasetItems, FlagKind, ItemsRequest, count_noun};
+use karat_app::{AtomicFile, DatasetItems, Existing, FlagKind, ItemsRequest, RemovalRequest, count_noun};
 use karat_types::Exit;
 
+use super::output;
 use crate::args::{DatasetItemsArgs, ItemFlagArg, ItemsFormatArg};
 use crate::commands::CommandContext;
 use crate::failure::Failure;
@@ -24,6 +25,18 @@ pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Ex
     }
     if let Some(path) = &args.ids {
         write_ids(context, &found, path, &args.flags)?;
+    }
+    if let (Some(path), Some(version)) = (&args.output, &args.set) {
+        let existing = if args.force { Existing::Replaced } else { Existing::Refused };
+        let asked = RemovalRequest {
+            suite: args.suite.clone(),
+            flags: args.remove.iter().map(|flag| kind(*flag)).collect(),
+            output: output(path, existing),
+            version: version.clone(),
+        };
+        let removed = context.app.remove_items(&found, &asked)?;
+        let rows = count_noun(removed.rows, "row");
+        context.printer.say(&format!("{}: {rows}, version {}. {}", removed.path.display(), removed.version, removed.line));
     }
     Ok(Exit::Pass)
 }
