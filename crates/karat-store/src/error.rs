@@ -169,15 +169,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A run of this name exists and is not made of shards.
-    #[error(
-        "cannot merge into the run {run:?} of the store {path}: it is not made of shards. Merge into another store with --store sqlite:PATH"
-    )]
+    /// A run of this name exists and is not a merge of these shards.
+    #[error("cannot merge into the run {run:?} of the store {path}: {why}. Merge into another store with --store sqlite:PATH")]
     NotMerged {
         /// The run.
         run: String,
         /// The file.
         path: PathBuf,
+        /// The reason.
+        why: &'static str,
     },
     /// Two copies of a shard have different rows.
     #[error(

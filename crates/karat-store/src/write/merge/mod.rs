@@ -91,14 +91,13 @@ fn open_run<'m>(
     attempt: Attempt<'_>,
 ) -> Result<(MergedRun<'m>, Option<RunStatus>), StoreError> {
     let failed = |error| attempt.error(error);
-    let known: Option<(i64, i64, i64)> = transaction
-        .query_row("select id, status, started_at from runs where name = ?1", params![header.id], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
+    let find = "select id, status, started_at, plan_hash from runs where name = ?1";
+    let known: Option<(i64, i64, i64, [u8; 16])> = transaction
+        .query_row(find, params![header.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()
         .map_err(failed)?;
     let facts = pack_header(header)?;
-    let Some((id, status, started_at)) = known else {
+    let Some((id, status, started_at, plan)) = known else {
         let planned = to_sql_integer("a plan", header.planned_cells())?;
         let status = run_status_code(RunStatus::Running);
         let (plan, pid) = (&header.plan, i64::from(std::process::id()));
@@ -109,8 +108,12 @@ fn open_run<'m>(
     let is_merged = transaction
         .query_row("select exists (select 1 from shards where run = ?1)", params![id], |row| row.get::<_, bool>(0))
         .map_err(failed)?;
-    if !is_merged {
-        return Err(StoreError::NotMerged { run: header.id.clone(), path: attempt.path.to_owned() });
+    let why = match is_merged {
+        false => Some("it is not made of shards"),
+        true => (plan != header.plan.plan_hash.0).then_some("it is of another plan"),
+    };
+    if let Some(why) = why {
+        return Err(StoreError::NotMerged { run: header.id.clone(), path: attempt.path.to_owned(), why });
     }
     let started_at = Moment(started_at).min(header.started_at);
     transaction.execute("update runs set started_at = ?2 where id = ?1", params![id, started_at.0]).map_err(failed)?;
