@@ -338,6 +338,18 @@ fn a_shard_is_planned_by_itself() {
     assert!(refused.to_string().contains("50"), "{refused}");
 }
 
+/// SC-01: a run that stops early looks at its samples in one order, which no shard sees.
+#[test]
+fn a_shard_does_not_stop_early() {
+    let world = World::new(6);
+    world.0.write("karat.yaml", &SUITE.replace("seed: 7", "seed: 7, stop_early: true")).unwrap();
+    let app = world.app("one");
+    let invocation = world.sharded(shard(1, 2));
+    let refused = app.run(app.load(&invocation).unwrap().plan, &invocation, execution("r")).err().unwrap();
+    let said = format!("{refused}: {}", refused.hint().unwrap_or_default());
+    assert!(said.contains("run.stop_early") && said.contains("shard"), "{said}");
+}
+
 /// SC-01: a shard without samples is finished at once.
 #[test]
 fn an_empty_shard_is_finished() {
