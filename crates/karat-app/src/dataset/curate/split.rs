@@ -422,7 +422,11 @@ impl WrittenSplit {
         let largest = self.parts.iter().map(|part| part.largest_group).max().unwrap_or_default();
         let off = format!("{} has {:.1} % instead of {:.1} %", part.name, part.share * 100.0, part.asked * 100.0);
         if largest as f64 > 0.02 * self.rows as f64 {
-            return format!("{off}: whole groups move together, and the largest has {}", count_noun(largest, "row"));
+            return format!(
+                "{off}: rows that nearly repeat each other or share a column of `--by`, directly or through others, stay \
+                 together, and the largest group has {}",
+                count_noun(largest, "row")
+            );
         }
         if self.stayed > 0 {
             return format!("{off}: rows of the earlier split stay where they are");

@@ -39,7 +39,7 @@ fn an_example_that_is_a_test_row_is_found() {
     let path = suite(folder.path(), rows(30).chain([test]), &prompt);
     let report = leaks(&app, &path);
     let found: Vec<(&str, &str)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other)).collect();
-    assert_eq!(found, [("ferry", "prompt of `v.v`"), ("ferry", "prompt of `v.v`")], "{}", report.text());
+    assert_eq!(found, [("ferry", "prompt of `v.0`"), ("ferry", "prompt of `v.0`")], "{}", report.text());
     assert_eq!((report.rows, report.leaked_rows), (31, 1));
     let text = report.text();
     assert!(text.contains(LEAKED) && text.contains("answer stated") && text.contains("cannot know what a model was trained on"), "{text}");

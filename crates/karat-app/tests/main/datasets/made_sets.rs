@@ -86,8 +86,8 @@ fn duplicates_are_left_out_and_shown() {
         json!({"id": "a", "input": long}),
         json!({"id": "b", "input": long.replacen("harbour", "haven", 1), "reference": "yes"}),
         json!({"id": "c", "input": long.to_uppercase(), "reference": "no"}),
-        json!({"id": "d", "input": "Where is order 17 of this week please?"}),
-        json!({"id": "e", "input": "Where is order 18 of this week please?"}),
+        json!({"id": "d", "input": "Where is order 17 of this week please, and who brings it to me?"}),
+        json!({"id": "e", "input": "Where is order 18 of this week please, and who brings it to me?"}),
         json!({"id": "f", "input": ""}),
         json!({"id": "g", "input": ""}),
     ];
