@@ -59,7 +59,7 @@ pub use crate::dataset::curate::sample::{DrawnSample, SampleMethod, SampleReques
 pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
 pub use crate::dataset::datasheet::{DatasheetRequest, WrittenDatasheet};
 pub use crate::dataset::difference::{DatasetDiff, RowDifference};
-pub use crate::dataset::items::{DatasetItems, ItemsRequest, suspects_task};
+pub use crate::dataset::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};
 pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
 pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::dataset::versions::DatasetVersion;
