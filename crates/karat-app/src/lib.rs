@@ -8,7 +8,6 @@ mod analyse;
 mod annotate;
 mod atomic_file;
 mod dataset;
-mod demo;
 mod error;
 mod exchange;
 mod inspect;
