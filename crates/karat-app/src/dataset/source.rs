@@ -79,7 +79,7 @@ impl DatasetRequest {
     }
 
     /// The flags that name columns, with the columns that they name.
-    fn named(&self) -> Vec<(&'static str, String)> {
+    fn column_flags(&self) -> Vec<(&'static str, String)> {
         let columns = [
             ("--id", &self.id),
             ("--input", &self.input),
@@ -97,7 +97,7 @@ impl App {
     /// # Errors
     /// A source that is not there or cannot be read, and a condition that is none.
     pub fn dataset_rows(&self, asked: &DatasetRequest) -> Result<DatasetRows, AppError> {
-        let named = asked.named();
+        let named = asked.column_flags();
         let source = asked.source.clone();
         let condition = asked.condition.as_deref().map(compile).transpose()?;
         let (name, reader) = match (source.strip_prefix(RUN), is_suite_source(&source)) {

@@ -24,7 +24,7 @@ const SHOWN: usize = 20;
 pub struct LeakReport {
     /// The test rows as they were named.
     pub source: String,
-    /// What they were compared with.
+    /// The source of the texts that they were compared with.
     pub against: String,
     /// Test rows.
     pub rows: u64,

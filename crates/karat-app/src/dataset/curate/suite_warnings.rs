@@ -23,7 +23,7 @@ const NAMED: usize = 3;
 const NEAR: f64 = 0.8;
 
 impl App {
-    /// What is wrong with the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded
+    /// Warnings of the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded
     /// in cost: of a large set, the first rows are looked at, and the warning says so.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ fn duplicate_warnings(plan: &Plan, place: &str) -> Vec<String> {
         let count = count_noun(seen.repeated.len() as u64, "row");
         warnings.push(format!(
             "{place}: {count} repeat another row, and count twice in every figure ({}). `karat dataset dedup` leaves one of each",
-            named(seen.repeated.iter().map(name))
+            name_list(seen.repeated.iter().map(name))
         ));
     }
     let near = near_duplicates(&seen);
@@ -93,7 +93,7 @@ fn duplicate_warnings(plan: &Plan, place: &str) -> Vec<String> {
         let name = |pair: &(u32, u32)| format!("{} ≈ {}", seen.ids[pair.0 as usize], seen.ids[pair.1 as usize]);
         warnings.push(format!(
             "{place}: {count} nearly repeat another row ({}){only}. `karat dataset dedup` shows them",
-            named(pairs.iter().map(name))
+            name_list(pairs.iter().map(name))
         ));
     }
     warnings
@@ -137,12 +137,12 @@ fn leak_warning(report: &LeakReport, place: &str) -> Option<String> {
         format!(
             "{place}: {} can be read in what every call shows the models or judges ({}). `karat dataset check --leaks` shows the passages",
             count_noun(report.leaked_rows, "row"),
-            named(hits.into_iter())
+            name_list(hits.into_iter())
         )
     })
 }
 
-fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+fn name_list(names: impl ExactSizeIterator<Item = String>) -> String {
     let count = names.len();
     let more = if count > NAMED { format!(", and {} more", count - NAMED) } else { String::new() };
     format!("{}{more}", names.take(NAMED).collect::<Vec<_>>().join(", "))
@@ -155,6 +155,6 @@ mod tests {
     #[test]
     fn names_are_few() {
         let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
-        assert_eq!(named(names.into_iter()), "a, b, c, and 2 more");
+        assert_eq!(name_list(names.into_iter()), "a, b, c, and 2 more");
     }
 }

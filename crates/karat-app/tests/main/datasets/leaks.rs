@@ -14,14 +14,17 @@ const LEAKED: &str = "when does the last ferry to the northern islands leave the
 fn suite(folder: &Path, rows: impl IntoIterator<Item = Value>, prompt: &str) -> String {
     write_rows(&folder.join("data.jsonl"), rows);
     let prompt = prompt.replace('\n', "\n          ");
-    let text = format!("name: s\ndataset: {{ source: data.jsonl }}\nmodels: [ {{ id: echo, provider: scripted, with: {{ reply: ok }} }} ]\nvariants:\n  v:\n    - prompt:\n        text: |\n          {prompt}\nscorers: {{ hit: {{ metric: exact }} }}\n");
+    let text = format!(
+        "name: s\ndataset: {{ source: data.jsonl }}\nmodels: [ {{ id: echo, provider: scripted, with: {{ reply: ok }} }} ]\nvariants:\n  v:\n    - prompt:\n        text: |\n          {prompt}\nscorers: {{ hit: {{ metric: exact }} }}\n"
+    );
     let path = folder.join("karat.yaml");
     fs::write(&path, text).unwrap();
     path.display().to_string()
 }
 
 fn rows(count: usize) -> impl Iterator<Item = Value> {
-    (0..count).map(|at| json!({"id": format!("r{at}"), "input": question(at), "reference": format!("answer number {at}")}))
+    (0..count)
+        .map(|at| json!({"id": format!("r{at}"), "input": question(at), "reference": format!("answer number {at}")}))
 }
 
 fn leaks(app: &App, suite: &str) -> LeakReport {
@@ -42,7 +45,12 @@ fn an_example_that_is_a_test_row_is_found() {
     assert_eq!(found, [("ferry", "prompt of `v.0`"), ("ferry", "prompt of `v.0`")], "{}", report.text());
     assert_eq!((report.rows, report.leaked_rows), (31, 1));
     let text = report.text();
-    assert!(text.contains(LEAKED) && text.contains("answer stated") && text.contains("cannot know what a model was trained on"), "{text}");
+    assert!(
+        text.contains(LEAKED)
+            && text.contains("answer stated")
+            && text.contains("cannot know what a model was trained on"),
+        "{text}"
+    );
     let warnings = app.dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan).unwrap();
     assert!(warnings.len() == 1 && warnings[0].starts_with("data.jsonl: 1 row can be read"), "{warnings:?}");
 }
