@@ -52,10 +52,11 @@ pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSourc
 pub use crate::annotate::results::golden::LabelPinRequest;
 pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
 pub use crate::dataset::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
-pub use crate::dataset::curate::leaks::{LeakReport, NamedHit};
+pub use crate::dataset::curate::leaks::{LeakReport, NamedHit, suite_leaks};
 pub use crate::dataset::curate::output::{DatasetOutput, Existing};
 pub use crate::dataset::curate::sample::{DrawnSample, SampleMethod, SampleRequest};
 pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
+pub use crate::dataset::curate::suite_warnings::dataset_warnings;
 pub use crate::dataset::datasheet::{DatasheetRequest, WrittenDatasheet};
 pub use crate::dataset::difference::{DatasetDiff, RowDifference};
 pub use crate::dataset::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};

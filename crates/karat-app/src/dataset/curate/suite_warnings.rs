@@ -8,8 +8,8 @@ use karat_suite::Plan;
 use karat_types::{Key, Sample};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::leaks::LeakReport;
-use crate::{App, AppError};
+use super::leaks::{LeakReport, leaks_of};
+use crate::dataset::source::DatasetRows;
 
 /// Rows that are looked at for leaks and exact duplicates.
 const ROWS: u64 = 100_000;
@@ -22,27 +22,22 @@ const NAMED: usize = 3;
 /// Jaccard index of near duplicates.
 const NEAR: f64 = 0.8;
 
-impl App {
-    /// Warnings of the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded
-    /// in cost: of a large set, the first rows are looked at, and the warning says so.
-    ///
-    /// # Errors
-    /// None for rows that cannot be read: a run reports them.
-    pub fn dataset_warnings(&self, plan: &Plan) -> Result<Vec<String>, AppError> {
-        let place = place_of(plan);
-        let mut warnings = duplicate_warnings(plan, &place);
-        if plan.header.dataset.rows <= ROWS {
-            let report = self.suite_leaks(&plan.header.suite, plan);
-            warnings.extend(report.ok().and_then(|report| leak_warning(&report, &place)));
-        }
-        if !warnings.is_empty() && plan.header.dataset.rows > ROWS {
-            warnings.push(format!(
-                "{place}: only the first {ROWS} of {} rows were looked at; `karat dataset check --leaks` looks at all",
-                plan.header.dataset.rows
-            ));
-        }
-        Ok(warnings)
+/// Warnings of the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded in cost: of a
+/// large set, the first rows are looked at, and a warning says so.
+pub fn dataset_warnings(plan: &Plan) -> Vec<String> {
+    let place = place_of(plan);
+    let mut warnings = duplicate_warnings(plan, &place);
+    // Rows that cannot be read are reported where the suite is loaded.
+    let report = leaks_of(&DatasetRows::of_plan(&plan.header.suite, plan).first(ROWS), plan).ok();
+    warnings.extend(report.and_then(|report| leak_warning(&report, &place)));
+    let rows = plan.header.dataset.rows;
+    if rows > ROWS {
+        warnings.push(format!(
+            "{place}: repeated and leaked rows were looked for among the first {ROWS} of {rows} rows; \
+             `karat dataset dedup` and `check --leaks` look at all"
+        ));
     }
+    warnings
 }
 
 fn place_of(plan: &Plan) -> String {

@@ -29,7 +29,7 @@ fn rows(count: usize) -> impl Iterator<Item = Value> {
 
 fn leaks(app: &App, suite: &str) -> LeakReport {
     let plan = app.load(&Invocation::of(suite)).unwrap().plan;
-    app.suite_leaks(suite, &plan).unwrap()
+    karat_app::suite_leaks(suite, &plan).unwrap()
 }
 
 /// BC-05: an example of the prompt that is a test row is found with both passages, and so is an answer that it states.
@@ -51,7 +51,7 @@ fn an_example_that_is_a_test_row_is_found() {
             && text.contains("cannot know what a model was trained on"),
         "{text}"
     );
-    let warnings = app.dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan).unwrap();
+    let warnings = karat_app::dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan);
     assert!(warnings.len() == 1 && warnings[0].starts_with("data.jsonl: 1 row can be read"), "{warnings:?}");
 }
 
@@ -63,12 +63,12 @@ fn warnings_name_repeated_rows() {
     let path = suite(folder.path(), rows(30), "Answer briefly.\n{{ input }}");
     assert!(leaks(&app, &path).is_clean());
     let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
-    assert_eq!(app.dataset_warnings(&plan).unwrap(), [""; 0]);
+    assert_eq!(karat_app::dataset_warnings(&plan), [""; 0]);
     let copy = json!({"id": "copy", "input": question(4), "reference": "answer number 4"});
     let near = json!({"id": "near", "input": format!("{}!", question(5)), "reference": "x"});
     let path = suite(folder.path(), rows(30).chain([copy, near]), "Answer briefly.\n{{ input }}");
     let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
-    let warnings = app.dataset_warnings(&plan).unwrap();
+    let warnings = karat_app::dataset_warnings(&plan);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("copy = r4") && warnings[1].contains("near ≈ r5"), "{warnings:?}");
 }
