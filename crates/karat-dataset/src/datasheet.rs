@@ -110,7 +110,7 @@ impl SheetCounts {
 /// The datasheet as Markdown. With the text of an earlier one, what people wrote there is kept; `None` if that is no
 /// datasheet. The same set gives the same bytes.
 pub fn datasheet(counts: &SheetCounts, facts: &SheetFacts<'_>, earlier: Option<&str>) -> Option<String> {
-    let counted = counted(counts, facts);
+    let counted = counted_part(counts, facts);
     match earlier {
         None => {
             let mut text = format!("# Datasheet of {}\n\n{counted}", cell(facts.name));
@@ -144,7 +144,7 @@ pub fn unwritten_sections(datasheet: &str) -> Vec<String> {
     open
 }
 
-fn counted(counts: &SheetCounts, facts: &SheetFacts<'_>) -> String {
+fn counted_part(counts: &SheetCounts, facts: &SheetFacts<'_>) -> String {
     let mut text = format!("{BEGIN}\n\n## Rows\n\n| | |\n|---|---:|\n");
     let mut row = |name: &str, value: String| {
         let _ = writeln!(text, "| {name} | {value} |");

@@ -73,7 +73,8 @@ mod tests {
         assert_eq!(row_text(&sample(row, Some(json!("x")))).as_deref(), Some("x"));
         assert_eq!(row_text(&sample(json!({"id": 7}), None)), None);
         assert_eq!(row_text(&sample(json!({"id": 7}), Some(json!(" ")))), None);
-        let messages = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Hello"}]}]);
+        let messages =
+            json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Hello"}]}]);
         assert_eq!(value_text(&messages), "Hi\nHello");
     }
 }

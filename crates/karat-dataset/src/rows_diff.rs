@@ -177,7 +177,7 @@ impl RowsDiff {
     }
 
     /// The ids of rows whose texts are needed to show `limit` changed rows.
-    pub fn shown(&self, limit: usize) -> impl Iterator<Item = &String> {
+    pub fn first_changed(&self, limit: usize) -> impl Iterator<Item = &String> {
         self.changed.iter().take(limit)
     }
 }

@@ -391,11 +391,10 @@ impl<'a> Matching<'a> {
         let name = |side: &Side<'_>| dataset_name(&side.findings.plan);
         let left_out = match self.samples.changed.len() {
             0 => "samples are matched by id".to_owned(),
-            n => format!("samples are matched by id, and {n} with other content left out"),
+            n => format!("samples are matched by id, {n} with other content are left out"),
         };
         format!(
-            "The datasets differ: {} in the baseline, {} in the candidate; {left_out}. Columns that nothing reads may have \
-             changed.",
+            "The datasets differ: {} in the baseline, {} in the candidate; {left_out}. Unread columns may differ.",
             name(self.baseline),
             name(self.candidate)
         )

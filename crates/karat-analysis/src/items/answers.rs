@@ -1,8 +1,8 @@
-//! What systems answer in place of a reference: labels that a metric compares, or short outputs that are equal.
+//! The answers of systems in place of a reference: labels that a metric compares, or short outputs that are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::items::{Answer, AnsweringSystem, LabelModel, wrong_label};
+use karat_stats::calibration::items::{Answer, AnsweringSystem, LabelModel, wrong_label};
 use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
 use karat_text::similar::fold;

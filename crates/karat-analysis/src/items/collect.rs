@@ -389,7 +389,7 @@ impl Collected {
         self.systems.iter().map(shown).collect()
     }
 
-    /// What the figures do not cover.
+    /// The results that the figures do not cover.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.without_metric.is_empty() {

@@ -2,7 +2,7 @@
 
 use karat_stats::describe::{Proportion, mean};
 use karat_stats::interval::Level;
-use karat_stats::items::{DISCRIMINATION_FROM, Discrimination, NoDiscrimination, discrimination};
+use karat_stats::calibration::items::{DISCRIMINATION_FROM, Discrimination, NoDiscrimination, discrimination};
 use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct TestItem {
     /// The suspicion that its reference is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspicion: Option<LabelSuspicion>,
-    /// What is wrong with it.
+    /// Its problems.
     pub flags: Vec<ItemFlag>,
 }
 

@@ -1,6 +1,6 @@
-//! What is wrong with an item, with its evidence and what to do.
+//! Problems of items, with their evidence and what to do.
 
-use karat_stats::items::Discrimination;
+use karat_stats::calibration::items::Discrimination;
 use karat_stats::numeric::special::FisherF;
 use serde::Serialize;
 
@@ -98,9 +98,9 @@ impl FlagKind {
 pub struct ItemFlag {
     /// Its kind.
     pub flag: FlagKind,
-    /// What was seen.
+    /// The evidence.
     pub evidence: String,
-    /// What to do.
+    /// The remedy.
     pub advice: &'static str,
 }
 
@@ -156,14 +156,14 @@ fn contradiction(found: &LabelSuspicion) -> String {
         found.systems,
         count(found.of, "system"),
         found.families,
-        quoted(&found.answer),
-        quoted(&found.reference),
+        quote(&found.answer),
+        quote(&found.reference),
         found.probability.value()
     )
 }
 
 /// Content as a JSON text: line breaks and quotes are visible.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -2,7 +2,7 @@
 
 use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
-use karat_stats::items::{RELIABILITY_FROM, split_half};
+use karat_stats::calibration::items::{RELIABILITY_FROM, split_half};
 use serde::Serialize;
 
 use super::collect::Collected;
@@ -27,7 +27,7 @@ pub struct BestSystem {
     pub share: Finding,
 }
 
-/// What a set can still show.
+/// The differences that a set can still show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Headroom {
     /// Number of items.

@@ -81,7 +81,7 @@ pub struct ItemAnalysis {
     pub runs: Vec<String>,
     /// The systems.
     pub systems: Vec<ItemSystem>,
-    /// What the figures do not cover, in words.
+    /// The results that the figures do not cover, in words.
     pub notes: Vec<String>,
     /// The set as a whole.
     pub headroom: Headroom,

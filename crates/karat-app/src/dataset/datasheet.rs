@@ -80,7 +80,7 @@ impl App {
             version: &hasher.finish(),
             declared: rows.plan.as_ref().and_then(|plan| plan.header.dataset.version.as_deref()),
             manifest: manifest.as_ref(),
-            duplicates: (duplicates.count(Likeness::Exact), duplicates.count(Likeness::Near), duplicates.framed()),
+            duplicates: (duplicates.count(Likeness::Exact), duplicates.count(Likeness::Near), duplicates.framed_rows()),
             labels: &labels,
         };
         Ok(datasheet(&counts, &facts, earlier))

@@ -31,7 +31,7 @@ pub struct DatasetDiff {
     /// The difference.
     #[serde(flatten)]
     pub rows: RowsDiff,
-    /// What was not compared.
+    /// Notes on parts that were not compared.
     pub notes: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl App {
             },
         };
         let mut diff = hashes(&before, compared, &apart)?.compare(hashes(&after, compared, &apart)?);
-        let wanted: Vec<String> = diff.shown(limit).cloned().collect();
+        let wanted: Vec<String> = diff.first_changed(limit).cloned().collect();
         let (old, new) = (texts(&before, compared, &wanted)?, texts(&after, compared, &wanted)?);
         diff.rows = (wanted.iter())
             .filter_map(|id| Some(changed_row(id, old.get(id)?, new.get(id)?, &apart)))

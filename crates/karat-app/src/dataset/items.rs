@@ -41,17 +41,35 @@ alone: an answer that many systems give can be wrong.";
 /// The newest runs that are read unless runs are named.
 const RUNS: usize = 30;
 
+/// A suite whose items are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemsSuite {
+    /// The name of stored runs. No file is looked at.
+    Stored(String),
+    /// A suite file, a preset, or the name of stored runs.
+    Named(String),
+}
+
 /// The request for the items of a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemsRequest {
-    /// A suite file, a preset, or the name of a suite with stored runs.
-    pub suite: String,
+    /// The suite.
+    pub suite: ItemsSuite,
     /// Runs; the newest of the suite if empty.
     pub runs: Vec<String>,
     /// The metric; the primary one if absent.
     pub metric: Option<String>,
     /// Seed of resamples and halves.
     pub seed: u64,
+}
+
+impl ItemsSuite {
+    /// The name or the word.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stored(name) | Self::Named(name) => name,
+        }
+    }
 }
 
 /// The items of a suite.
@@ -66,7 +84,7 @@ impl App {
     pub fn dataset_items(&self, asked: &ItemsRequest) -> Result<DatasetItems, AppError> {
         let (runs, notes) = self.item_runs(asked)?;
         let Some(newest) = runs.first() else {
-            return Err(DatasetError::NoItemRuns { suite: asked.suite.clone() }.into());
+            return Err(DatasetError::NoItemRuns { suite: asked.suite.name().to_owned() }.into());
         };
         let options = ItemOptions {
             metric: asked.metric.clone(),
@@ -87,7 +105,7 @@ impl App {
     pub fn items_page(&self, asked: &ItemsRequest) -> Result<Arc<Document>, AppError> {
         let (runs, _) = self.item_runs(asked)?;
         let Some(newest) = runs.first() else {
-            return Err(DatasetError::NoItemRuns { suite: asked.suite.clone() }.into());
+            return Err(DatasetError::NoItemRuns { suite: asked.suite.name().to_owned() }.into());
         };
         let newest = newest.header().id.clone();
         let mut key = KeyBuilder::new("karat/items-page").text(&format!("{:?}{}", asked.metric, asked.seed));
@@ -168,7 +186,10 @@ impl App {
     /// The runs that items are read from, the newest first, and what is left out.
     fn item_runs(&self, asked: &ItemsRequest) -> Result<(Vec<StoredRun>, Vec<String>), AppError> {
         let store = self.existing_store()?;
-        let suite = self.suite_name(&store, &asked.suite)?;
+        let suite = match &asked.suite {
+            ItemsSuite::Stored(name) => name.clone(),
+            ItemsSuite::Named(word) => self.suite_name(&store, word)?,
+        };
         let mut ids = Vec::new();
         for run in &asked.runs {
             ids.push(store.resolve(run)?);

@@ -53,6 +53,8 @@ pub struct DatasetRows {
     named: Vec<(&'static str, String)>,
     reader: Reader,
     condition: Option<(String, Expression)>,
+    /// Rows of a suite that are read.
+    most: u64,
 }
 
 enum Reader {
@@ -79,7 +81,7 @@ impl DatasetRequest {
     }
 
     /// The flags that name columns, with the columns that they name.
-    fn named(&self) -> Vec<(&'static str, String)> {
+    fn column_flags(&self) -> Vec<(&'static str, String)> {
         let columns = [
             ("--id", &self.id),
             ("--input", &self.input),
@@ -97,7 +99,7 @@ impl App {
     /// # Errors
     /// A source that is not there or cannot be read, and a condition that is none.
     pub fn dataset_rows(&self, asked: &DatasetRequest) -> Result<DatasetRows, AppError> {
-        let named = asked.named();
+        let named = asked.column_flags();
         let source = asked.source.clone();
         let condition = asked.condition.as_deref().map(compile).transpose()?;
         let (name, reader) = match (source.strip_prefix(RUN), is_suite_source(&source)) {
@@ -118,7 +120,7 @@ impl App {
         if let (Reader::Suite(_) | Reader::Run(..), Some((flag, _))) = (&reader, named.first()) {
             return Err(DatasetError::SuiteColumns { flag: (*flag).to_owned(), suite: source }.into());
         }
-        Ok(DatasetRows { source, name, plan, named, reader, condition })
+        Ok(DatasetRows { source, name, plan, named, reader, condition, most: u64::MAX })
     }
 
     fn row_source(&self, asked: &DatasetRequest) -> Result<RowSource, AppError> {
@@ -155,7 +157,13 @@ impl DatasetRows {
             named: Vec::new(),
             reader: Reader::Suite(plan.clone()),
             condition: None,
+            most: u64::MAX,
         }
+    }
+
+    /// The first rows of a suite.
+    pub(crate) fn first(self, most: u64) -> Self {
+        Self { most, ..self }
     }
 
     /// Calls `row` for each row that the condition lets through, in order. Every pass gives the same rows unless the source
@@ -181,7 +189,7 @@ impl DatasetRows {
         };
         match &self.reader {
             Reader::Rows(rows) => read(rows.rows(), &mut next)?,
-            Reader::Suite(plan) => read(plan.rows(), &mut next)?,
+            Reader::Suite(plan) => read(plan.rows().take(usize::try_from(self.most).unwrap_or(usize::MAX)), &mut next)?,
             Reader::Run(run, plan) => read_run(run, plan, &mut next)?,
         }
         match missing.first() {

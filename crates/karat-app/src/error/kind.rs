@@ -65,7 +65,11 @@ impl AppError {
             Self::Stored(error) => stored_kind(error),
             Self::Analyse(super::AnalyseError::NotFinished { .. } | super::AnalyseError::OnePart { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
-            Self::Analyse(_)
+            Self::Dataset(super::DatasetError::NoItemRuns { .. }) => ErrorKind::NotFound,
+            Self::Analysis(
+                karat_analysis::AnalysisError::NoItemMetric { .. } | karat_analysis::AnalysisError::NoRuns {},
+            )
+            | Self::Analyse(_)
             | Self::Labels(_)
             | Self::Dataset(_)
             | Self::Import(_)

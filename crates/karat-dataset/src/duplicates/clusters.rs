@@ -74,7 +74,7 @@ impl Duplicates {
     }
 
     /// The rows that are not kept, in order.
-    pub fn dropped(&self) -> Vec<u32> {
+    pub fn dropped_rows(&self) -> Vec<u32> {
         let members = self.clusters.iter().flat_map(|cluster| &cluster.members);
         let mut rows: Vec<u32> = members.map(|member| member.row).collect();
         rows.sort_unstable();
@@ -82,7 +82,7 @@ impl Duplicates {
     }
 
     /// The number of rows that fill a frame.
-    pub fn framed(&self) -> usize {
+    pub fn framed_rows(&self) -> usize {
         self.frames.iter().map(|frame| frame.rows.len()).sum()
     }
 }
@@ -133,9 +133,9 @@ impl DuplicateVerifier {
             }
             if self.same_frame(row, *other) {
                 frame = frame.or(Some(*other));
-            } else if best.is_none_or(|(kept, most)| {
-                (likeness, self.rank[kept as usize]) > (most, self.rank[*other as usize])
-            }) {
+            } else if best
+                .is_none_or(|(kept, most)| (likeness, self.rank[kept as usize]) > (most, self.rank[*other as usize]))
+            {
                 best = Some((*other, likeness));
             }
         }

@@ -95,9 +95,7 @@ impl DuplicateFinder {
         let Self { cut, exact, repeated, preferences, textless, mut entries, keys, .. } = self;
         drop(exact);
         let rows = preferences.len() as u32;
-        let is_before = |one: u32, other: u32| {
-            (preferences[one as usize], one) < (preferences[other as usize], other)
-        };
+        let is_before = |one: u32, other: u32| (preferences[one as usize], one) < (preferences[other as usize], other);
         // Of equal texts, the preferred row stands for all.
         let mut kept: FxHashMap<u32, u32> = FxHashMap::default();
         for (row, first) in &repeated {

@@ -113,7 +113,10 @@ mod tests {
             let cut = Shingled::new(&text(n), 0.8);
             (cut.words.is_some(), cut.characters.is_some())
         };
-        assert_eq!((forms(19), forms(20), forms(25), forms(26)), ((false, true), (true, true), (true, true), (true, false)));
+        assert_eq!(
+            (forms(19), forms(20), forms(25), forms(26)),
+            ((false, true), (true, true), (true, true), (true, false))
+        );
         assert_eq!(Shingled::new("ab", 0.8).characters.map(|set| set.len()), Some(1));
     }
 

@@ -120,7 +120,14 @@ impl LeakFinder {
         for held in self.whole.equal(&text) {
             let words = self.held[*held as usize].words.len() as u32;
             let kind = MatchKind::Equal;
-            self.matches.push(Match { held: *held, passing, kind, held_from: 0, passing_from: 0, words: words.min(all) });
+            self.matches.push(Match {
+                held: *held,
+                passing,
+                kind,
+                held_from: 0,
+                passing_from: 0,
+                words: words.min(all),
+            });
         }
         for (held, likeness) in self.whole.near(&text) {
             let words = self.held[held as usize].words.len() as u32;
@@ -143,8 +150,13 @@ impl LeakFinder {
             HeldSide::Others if may_leak_whole(text) => {
                 let words = text.words.len() as u32;
                 let places = self.whole.short(text.whole()).iter();
-                self.matches.extend(places.map(|(held, held_from)| {
-                    Match { held: *held, passing, kind, held_from: *held_from, passing_from: 0, words }
+                self.matches.extend(places.map(|(held, held_from)| Match {
+                    held: *held,
+                    passing,
+                    kind,
+                    held_from: *held_from,
+                    passing_from: 0,
+                    words,
                 }));
             }
             HeldSide::Others => {}
@@ -154,8 +166,13 @@ impl LeakFinder {
                     for (passing_from, hash) in text.phrases(count) {
                         let found = self.whole.short(hash).iter();
                         let words = count as u32;
-                        self.matches.extend(found.map(|(held, _)| {
-                            Match { held: *held, passing, kind, held_from: 0, passing_from, words }
+                        self.matches.extend(found.map(|(held, _)| Match {
+                            held: *held,
+                            passing,
+                            kind,
+                            held_from: 0,
+                            passing_from,
+                            words,
                         }));
                     }
                 }

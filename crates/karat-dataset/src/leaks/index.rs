@@ -116,6 +116,9 @@ fn identity(text: &LeakText) -> blake3::Hash {
     blake3::hash(fold(&text.text).as_bytes())
 }
 
+/// Number of texts that are compared with each other text.
+const FEW_SETS: usize = 64;
+
 /// Texts of few words by bands of their signatures. Longer ones that are nearly equal share a phrase.
 struct NearIndex {
     minhash: MinHash,
@@ -148,7 +151,11 @@ impl NearIndex {
             return Vec::new();
         }
         let set = character_set(&text.text);
-        let mut found: Vec<u32> = self.keys(&set).iter().filter_map(|key| self.buckets.get(key)).flatten().copied().collect();
+        let mut found: Vec<u32> = match self.sets.len() {
+            // A few comparisons cost less than a signature.
+            0..=FEW_SETS => self.sets.keys().copied().collect(),
+            _ => self.keys(&set).iter().filter_map(|key| self.buckets.get(key)).flatten().copied().collect(),
+        };
         found.sort_unstable();
         found.dedup();
         let likeness = |at: u32| Some((at, jaccard(self.sets.get(&at)?, &set, NEAR)));

@@ -185,7 +185,7 @@ impl LeakFinder {
             let words = end - at + PHRASE - 1;
             if is_common {
                 let rows = (at..end).map(count).min().unwrap_or_default();
-                let known = common.entry(shown(test.passage(sides.test_from + at, words))).or_default();
+                let known = common.entry(shorten(test.passage(sides.test_from + at, words))).or_default();
                 *known = rows.max(*known);
             } else if words >= least {
                 let is_whole = words == test.words.len();
@@ -217,12 +217,12 @@ fn hit(sides: &Sides<'_>, kind: LeakKind, from: usize, words: usize) -> LeakHit 
         other_field: sides.other.field,
         kind,
         words: words as u32,
-        passage: shown(sides.test.passage(sides.test_from + from, words)),
-        other_passage: shown(sides.other.passage(sides.other_from + from, words)),
+        passage: shorten(sides.test.passage(sides.test_from + from, words)),
+        other_passage: shorten(sides.other.passage(sides.other_from + from, words)),
     }
 }
 
-fn shown(passage: &str) -> String {
+fn shorten(passage: &str) -> String {
     match passage.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &passage[..end]),
         None => passage.to_owned(),

@@ -28,9 +28,10 @@ pub(super) fn shares(weights: &[f64], n: u64, least: u64) -> Vec<u64> {
     let rest = |at: &usize, asked: &[u64]| exact(weights[*at]) - asked[*at] as f64;
     // Raising small strata to the least may have asked for too many: the largest excess gives back.
     while asked.iter().sum::<u64>() > n {
-        let most = order.iter().filter(|at| asked[**at] > least).min_by(|one, other| {
-            rest(one, &asked).total_cmp(&rest(other, &asked)).then(one.cmp(other))
-        });
+        let most = order
+            .iter()
+            .filter(|at| asked[**at] > least)
+            .min_by(|one, other| rest(one, &asked).total_cmp(&rest(other, &asked)).then(one.cmp(other)));
         match most {
             Some(at) => asked[*at] -= 1,
             None => break,

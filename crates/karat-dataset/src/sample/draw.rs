@@ -17,7 +17,7 @@ pub struct RowSampler {
     n: u64,
     seed: u64,
     rows: u64,
-    /// How often each id was seen: rows of one id are drawn independently of each other.
+    /// The number of times that each id was seen: rows of one id are drawn independently of each other.
     seen: FxHashMap<u64, u32>,
     strata: BTreeMap<String, Stratum>,
 }

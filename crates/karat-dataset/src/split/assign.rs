@@ -12,7 +12,7 @@ use crate::hash::{join, mix};
 /// Name of the part that gets the latest rows.
 const TEST: &str = "test";
 
-/// What is known of a row.
+/// Facts that are known of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowFacts {
     /// Number of its stratum.

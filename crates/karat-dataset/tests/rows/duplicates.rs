@@ -120,7 +120,7 @@ fn members_resemble_the_row_that_is_kept() {
             assert_eq!(member.likeness == Likeness::Exact, texts[cluster.kept as usize] == texts[member.row as usize]);
         }
     }
-    let dropped = duplicates.dropped();
+    let dropped = duplicates.dropped_rows();
     assert_eq!(dropped.len(), dropped.iter().collect::<BTreeSet<_>>().len());
 }
 
@@ -160,11 +160,11 @@ fn a_frame_with_other_numbers_is_no_duplicate() {
     let mut texts: Vec<String> = (100..140).map(filled).collect();
     assert!(jaccard(&texts[0], &texts[1]) >= CUT);
     let duplicates = find_duplicates(&texts, CUT);
-    assert_eq!((duplicates.clusters.len(), duplicates.frames.len(), duplicates.framed()), (0, 1, 40));
+    assert_eq!((duplicates.clusters.len(), duplicates.frames.len(), duplicates.framed_rows()), (0, 1, 40));
     // A changed word beside a number of the frame is a copy again.
     texts.push(filled(120).replacen(&frame[5], "anderes", 1));
     let duplicates = find_duplicates(&texts, CUT);
-    assert_eq!(duplicates.dropped(), [40]);
+    assert_eq!(duplicates.dropped_rows(), [40]);
     assert_eq!(duplicates.clusters[0].kept, 20);
 }
 
@@ -172,16 +172,26 @@ fn a_frame_with_other_numbers_is_no_duplicate() {
 #[test]
 fn a_frame_with_other_names_is_no_duplicate() {
     let frame = Numbers(4).words(50).join(" ");
-    let texts: Vec<String> = ["Paris", "Oslo", "Bern", "Rome"].iter().map(|name| format!("{frame} {name} in the end")).collect();
+    let texts: Vec<String> =
+        ["Paris", "Oslo", "Bern", "Rome"].iter().map(|name| format!("{frame} {name} in the end")).collect();
     assert!(jaccard(&texts[0], &texts[1]) >= CUT);
     let duplicates = find_duplicates(&texts, CUT);
-    assert_eq!((duplicates.dropped().len(), duplicates.framed()), (0, 4));
+    assert_eq!((duplicates.dropped_rows().len(), duplicates.framed_rows()), (0, 4));
 }
 
 /// BC-03: case, white space, line ends and composition of accents make no other text; a row without text is no duplicate.
 #[test]
 fn equal_texts_are_found_in_every_spelling() {
-    let texts = ["J\u{d6}rg  asks\r\nwhere", "jo\u{308}rg asks where", "", " ", "東京はどこですか", "東京はどこですか ", "x", "X"];
+    let texts = [
+        "J\u{d6}rg  asks\r\nwhere",
+        "jo\u{308}rg asks where",
+        "",
+        " ",
+        "東京はどこですか",
+        "東京はどこですか ",
+        "x",
+        "X",
+    ];
     let duplicates = find_duplicates(&texts, CUT);
     let kept: Vec<(u32, Vec<u32>)> = duplicates
         .clusters
@@ -199,7 +209,7 @@ fn scripts_without_spaces_are_compared() {
     let long = "東京都は日本の首都であり世界でも最大級の都市圏を形成している。人口は約千四百万人で、政治・経済・文化の中心となっている。";
     let copy = long.replace("中心となっている", "中心になっている");
     let other = "大阪府は近畿地方に位置し、西日本の行政と商業の中心として古くから栄えてきた街で、食い倒れの街とも呼ばれている。";
-    assert_eq!(find_duplicates(&[long, &copy, other], CUT).dropped(), [1]);
+    assert_eq!(find_duplicates(&[long, &copy, other], CUT).dropped_rows(), [1]);
 }
 
 /// BC-03: the preferred row of a cluster is kept, and the first of several.
@@ -218,7 +228,7 @@ fn the_preferred_row_is_kept() {
             }
         }
         let duplicates = verifier.clusters();
-        (duplicates.clusters[0].kept, duplicates.dropped())
+        (duplicates.clusters[0].kept, duplicates.dropped_rows())
     };
     assert_eq!(kept(&|_, _| Preference::default()), (0, vec![1, 2, 3]));
     assert_eq!(kept(&|_, text| Preference::longest(text)), (2, vec![0, 1, 3]));
@@ -232,9 +242,9 @@ fn small_and_uniform_sets_are_handled() {
     assert_eq!(find_duplicates(&["one"], CUT).clusters, []);
     let equal = vec!["the same text"; 1000];
     let duplicates = find_duplicates(&equal, CUT);
-    assert_eq!((duplicates.clusters.len(), duplicates.dropped().len()), (1, 999));
+    assert_eq!((duplicates.clusters.len(), duplicates.dropped_rows().len()), (1, 999));
     let huge = "word ".repeat(200_000) + "end";
-    assert_eq!(find_duplicates(&[huge.clone(), huge], CUT).dropped(), [1]);
+    assert_eq!(find_duplicates(&[huge.clone(), huge], CUT).dropped_rows(), [1]);
 }
 
 proptest! {
@@ -245,8 +255,8 @@ proptest! {
     #[test]
     fn every_row_is_kept_or_dropped_once(texts in prop::collection::vec("[ab ]{0,12}", 0..40), cut in 0.3f64..1.0) {
         let duplicates = find_duplicates(&texts, cut);
-        let dropped: BTreeSet<u32> = duplicates.dropped().into_iter().collect();
-        prop_assert_eq!(dropped.len(), duplicates.dropped().len());
+        let dropped: BTreeSet<u32> = duplicates.dropped_rows().into_iter().collect();
+        prop_assert_eq!(dropped.len(), duplicates.dropped_rows().len());
         for cluster in &duplicates.clusters {
             prop_assert!(!dropped.contains(&cluster.kept));
             prop_assert!(cluster.members.iter().all(|member| member.similarity >= cut && member.similarity <= 1.0));
@@ -307,11 +317,11 @@ fn a_million_short_rows_stay_within_bounds() {
     let (seconds, peak) = (started.elapsed().as_secs_f64(), peak_mib());
     eprintln!(
         "{seconds:.1} s, peak {peak} MiB: {} dropped, {} in frames, {} unverified",
-        duplicates.dropped().len(),
-        duplicates.framed(),
+        duplicates.dropped_rows().len(),
+        duplicates.framed_rows(),
         duplicates.unverified
     );
-    assert!(duplicates.dropped().len() > 150_000);
+    assert!(duplicates.dropped_rows().len() > 150_000);
     assert!(seconds < 60.0 && peak < 1024, "{seconds:.1} s, {peak} MiB");
 }
 

@@ -11,7 +11,8 @@ fn input(number: u32, text: &str) -> LeakText {
 /// Test inputs against other texts, with the tests held and with the others held: both find the same.
 fn find(tests: &[String], others: &[String]) -> Leaks {
     let tests = || (0..).zip(tests).map(|(at, text)| input(at, text)).collect::<Vec<_>>();
-    let others = || (0..).zip(others).map(|(at, text)| LeakText::new(at, LeakField::Text, text.clone())).collect::<Vec<_>>();
+    let others =
+        || (0..).zip(others).map(|(at, text)| LeakText::new(at, LeakField::Text, text.clone())).collect::<Vec<_>>();
     let mut finder = LeakFinder::new(HeldSide::Tests, tests());
     others().into_iter().for_each(|text| finder.add(text));
     let held = finder.finish();
@@ -100,7 +101,11 @@ fn hits_show_both_passages() {
 #[test]
 fn short_texts_leak_as_a_whole() {
     let tests = ["Where is my order 77?", "How can I change my password", "what is the capital of Australia now"];
-    let others = ["where is  my order 77?", "How can I change my passwort", "Q: What is the capital of Australia now? A: Canberra"];
+    let others = [
+        "where is  my order 77?",
+        "How can I change my passwort",
+        "Q: What is the capital of Australia now? A: Canberra",
+    ];
     let tests: Vec<String> = tests.iter().map(|text| (*text).to_owned()).collect();
     let others: Vec<String> = others.iter().map(|text| (*text).to_owned()).collect();
     let found: Vec<_> = find(&tests, &others).hits.iter().map(|hit| (hit.row, hit.other, hit.kind)).collect();

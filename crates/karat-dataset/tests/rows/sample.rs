@@ -33,7 +33,8 @@ fn a_draw_follows_from_seed_and_ids() {
     let drawn = |order: &[usize], seed| {
         let mut sampler = RowSampler::new(20, seed);
         order.iter().for_each(|id| sampler.add("", &id.to_string(), None));
-        let mut ids: Vec<usize> = sampler.finish(Allocation::Proportional).rows.iter().map(|row| order[*row as usize]).collect();
+        let mut ids: Vec<usize> =
+            sampler.finish(Allocation::Proportional).rows.iter().map(|row| order[*row as usize]).collect();
         ids.sort_unstable();
         ids
     };

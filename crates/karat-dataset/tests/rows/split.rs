@@ -36,7 +36,8 @@ fn no_pair_of_half_the_shingles_crosses_parts() {
 /// BC-04: strata keep their shares in every part.
 #[test]
 fn strata_keep_their_shares() {
-    let facts: Vec<RowFacts> = (0..1000).map(|row| RowFacts { stratum: u32::from(row % 10 == 0), ..RowFacts::default() }).collect();
+    let facts: Vec<RowFacts> =
+        (0..1000).map(|row| RowFacts { stratum: u32::from(row % 10 == 0), ..RowFacts::default() }).collect();
     let split = assign(&facts, &mut TextGroups::of_rows(1000), &parts(), 3);
     let count = |part, stratum| {
         let rows = (0..1000).filter(|row| split.part_of[*row] == Some(part) && facts[*row].stratum == stratum);
@@ -59,8 +60,10 @@ fn the_test_is_the_latest() {
         let root = groups.of(row);
         (0..400).filter(|other| groups.of(*other) == root).filter_map(|other| facts[other as usize].day).max()
     };
-    let train = (0..400).filter(|row| split.part_of[*row as usize] == Some(1)).filter_map(|row| facts[row as usize].day).max();
-    let test = (0..400).filter(|row| split.part_of[*row as usize] == Some(0)).filter_map(|row| latest(row, &mut groups)).min();
+    let train =
+        (0..400).filter(|row| split.part_of[*row as usize] == Some(1)).filter_map(|row| facts[row as usize].day).max();
+    let test =
+        (0..400).filter(|row| split.part_of[*row as usize] == Some(0)).filter_map(|row| latest(row, &mut groups)).min();
     assert!(train <= test, "train until {train:?}, test from {test:?}");
     assert!(split.parts.iter().all(|part| !part.is_off()), "{:?}", split.parts);
 }
@@ -78,7 +81,12 @@ fn kept_rows_stay_where_they_are() {
     let mut groups = verifier_of(&texts, 0.5).groups();
     let second = assign(&facts, &mut groups, &parts(), 99);
     assert_eq!(second.part_of[..old], first.part_of[..]);
-    assert!(second.part_of[old..].iter().zip(old..).all(|(part, row)| part.is_some() || second.aside.contains(&(row as u32))));
+    assert!(
+        second.part_of[old..]
+            .iter()
+            .zip(old..)
+            .all(|(part, row)| part.is_some() || second.aside.contains(&(row as u32)))
+    );
     // A new row that belongs to a row of the first part and to one of the last.
     let one = first.part_of.iter().position(|part| *part == Some(0)).unwrap() as u32;
     let other = first.part_of.iter().position(|part| *part == Some(2)).unwrap() as u32;

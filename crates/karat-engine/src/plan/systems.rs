@@ -39,7 +39,7 @@ pub(crate) struct Systems {
     pub reads: Vec<Reads>,
     /// The union of all read sets.
     pub all_reads: Reads,
-    /// What metrics read of a row. No part of the identity of a cell: they are applied anew each time.
+    /// The parts of a row that metrics read. No part of the identity of a cell: they are applied anew each time.
     pub scored_reads: Reads,
     /// Every name that a step or a join reads.
     pub names: Arc<[String]>,

@@ -50,7 +50,7 @@ pub fn items(analysis: &ItemAnalysis, repeated: &[RepeatedRows], links: &Links) 
     let mut sections = Sections::default();
     sections.add("set", "The set", None, &set(analysis));
     sections.add("plot", "Items", None, &render(&plot(analysis)));
-    sections.add("flagged", "Items that need attention", None, &flagged(analysis, links));
+    sections.add("flagged", "Items that need attention", None, &flagged_items(analysis, links));
     sections.add("duplicates", "Rows that repeat each other", None, &duplicates(repeated, links));
     let mut notes = vec![format!(
         "{} of {}, by {}",
@@ -149,7 +149,7 @@ fn plot(analysis: &ItemAnalysis) -> Block {
     })
 }
 
-fn flagged(analysis: &ItemAnalysis, links: &Links) -> Markup {
+fn flagged_items(analysis: &ItemAnalysis, links: &Links) -> Markup {
     let items: Vec<&TestItem> = analysis.items.iter().filter(|item| !item.flags.is_empty()).collect();
     let value = |found: &Option<Finding>, why: &str, scale: Scale| match found {
         Some(found) => Cell::Value(estimate(found), scale),

@@ -1,4 +1,4 @@
-//! Calibration of stated confidences: ECE, reliability bins, Brier score, log loss.
+//! Calibration of stated confidences: ECE, reliability bins, Brier score, log loss. `items` has that of test items.
 //!
 //! ```
 //! use karat_stats::calibration::calibration;
@@ -8,6 +8,8 @@
 //! assert!(found.summary.is_some_and(|summary| (summary.ece - 0.05).abs() < 1e-12));
 //! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
+
+pub mod items;
 
 use crate::describe::mean;
 use crate::numeric::input::{InputError, in_domain, in_unit_interval, same_length};

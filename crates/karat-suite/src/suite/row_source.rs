@@ -129,10 +129,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let csv = folder.path().join("rows.csv");
         std::fs::write(&csv, "id,question,answer,kind\r\n7,Wo?,Köln,a\r\n8,Wann?,1248,b\r\n").unwrap();
-        let spec = RowSourceSpec {
-            reference: Some("answer".to_owned()),
-            ..RowSourceSpec::of(csv.display().to_string())
-        };
+        let spec =
+            RowSourceSpec { reference: Some("answer".to_owned()), ..RowSourceSpec::of(csv.display().to_string()) };
         let rows = open(&spec).unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!((&*rows[1].id, rows[1].input.clone()), ("8", Some(Value::from("Wann?"))));

@@ -243,7 +243,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "dataset items",
         &[
             ("karat dataset items", "Show the items of karat.yaml that need attention"),
-            ("karat dataset items --ids suspects.txt", "Write the ids of suspects, for `annotate create --select ids:FILE`"),
+            (
+                "karat dataset items --ids suspects.txt",
+                "Write the ids of suspects, for `annotate create --select ids:FILE`",
+            ),
             (
                 "karat dataset items --remove saturated -o tickets-3.jsonl --set 3",
                 "Write a new version of the rows without saturated items",

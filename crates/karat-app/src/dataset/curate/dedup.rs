@@ -140,9 +140,8 @@ impl App {
             hasher.add(&row.sample.id, &row.sample.columns, &apart);
         })?;
         let read = hasher.finish();
-        let dropped = duplicates.dropped();
-        let mut writer =
-            asked.output.as_ref().map(|output| RowsWriter::create(&output.path, &rows)).transpose()?;
+        let dropped = duplicates.dropped_rows();
+        let mut writer = asked.output.as_ref().map(|output| RowsWriter::create(&output.path, &rows)).transpose()?;
         let wanted = wanted_rows(&duplicates);
         let mut known: FxHashMap<u32, ClusterRow> = FxHashMap::default();
         let mut again = RowsHasher::new();
@@ -272,14 +271,14 @@ fn report(
         ClusterReport { kept: id(cluster.kept), members: members.collect() }
     });
     let clusters: Vec<ClusterReport> = clusters.collect();
-    let dropped = duplicates.dropped().len() as u64;
+    let dropped = duplicates.dropped_rows().len() as u64;
     DedupReport {
         source: rows.source.clone(),
         rows: u64::from(duplicates.rows),
         kept: u64::from(duplicates.rows) - dropped,
         exact: duplicates.count(Likeness::Exact) as u64,
         near: duplicates.count(Likeness::Near) as u64,
-        same_frame: duplicates.framed() as u64,
+        same_frame: duplicates.framed_rows() as u64,
         textless: duplicates.textless.len() as u64,
         other_reference,
         unverified: u64::from(duplicates.unverified),

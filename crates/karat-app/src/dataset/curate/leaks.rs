@@ -24,7 +24,7 @@ const SHOWN: usize = 20;
 pub struct LeakReport {
     /// The test rows as they were named.
     pub source: String,
-    /// What they were compared with.
+    /// The source of the texts that they were compared with.
     pub against: String,
     /// Test rows.
     pub rows: u64,
@@ -52,29 +52,33 @@ pub struct NamedHit {
     pub hit: LeakHit,
 }
 
-impl App {
-    /// Looks the test rows of a suite up in its own prompts and examples.
-    ///
-    /// # Errors
-    /// A row that cannot be read.
-    pub fn suite_leaks(&self, source: &str, plan: &Plan) -> Result<LeakReport, AppError> {
-        let rows = DatasetRows::of_plan(source, plan);
-        let suite = SuiteTexts::of(&plan.header);
-        let mut finder = LeakFinder::new(HeldSide::Others, suite.texts.clone());
-        rows.for_each(&mut |row| {
-            test_texts(&row.sample).into_iter().for_each(|text| finder.add(text));
-            Ok(())
-        })?;
-        let mut leaks = finder.finish();
-        let ids = ids_of(&rows, leaks.hits.iter().map(|hit| hit.row))?;
-        leaks.hits.retain(|hit| {
-            let sample = suite.samples.get(hit.other as usize).and_then(Option::as_ref);
-            sample.is_none_or(|sample| ids.get(&hit.row) != Some(sample))
-        });
-        let name = |other: u32| suite.names.get(other as usize).cloned().unwrap_or_default();
-        Ok(LeakReport::of(&rows, "its own prompts, examples and rubrics", leaks, &ids, name))
-    }
+/// Looks the test rows of a suite up in its own prompts and examples.
+///
+/// # Errors
+/// A row that cannot be read.
+pub fn suite_leaks(source: &str, plan: &Plan) -> Result<LeakReport, AppError> {
+    leaks_of(&DatasetRows::of_plan(source, plan), plan)
+}
 
+/// The leaks of some rows of a suite.
+pub(super) fn leaks_of(rows: &DatasetRows, plan: &Plan) -> Result<LeakReport, AppError> {
+    let suite = SuiteTexts::of(&plan.header);
+    let mut finder = LeakFinder::new(HeldSide::Others, suite.texts.clone());
+    rows.for_each(&mut |row| {
+        test_texts(&row.sample).into_iter().for_each(|text| finder.add(text));
+        Ok(())
+    })?;
+    let mut leaks = finder.finish();
+    let ids = ids_of(rows, leaks.hits.iter().map(|hit| hit.row))?;
+    leaks.hits.retain(|hit| {
+        let sample = suite.samples.get(hit.other as usize).and_then(Option::as_ref);
+        sample.is_none_or(|sample| ids.get(&hit.row) != Some(sample))
+    });
+    let name = |other: u32| suite.names.get(other as usize).cloned().unwrap_or_default();
+    Ok(LeakReport::of(rows, "its own prompts, examples and rubrics", leaks, &ids, name))
+}
+
+impl App {
     /// Looks test rows up in another corpus, such as a training set.
     ///
     /// # Errors

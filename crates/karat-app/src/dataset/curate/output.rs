@@ -17,7 +17,7 @@ use crate::dataset::manifest_file::{manifest_path, write_manifest};
 use crate::dataset::source::DatasetRows;
 use crate::error::{DatasetError, FileError};
 
-/// What happens with a file that is there already.
+/// The fate of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Existing {
     /// The command is refused.
@@ -32,7 +32,7 @@ pub enum Existing {
 pub struct DatasetOutput {
     /// A file of JSON lines, or a folder of them.
     pub path: PathBuf,
-    /// What happens with files that are there already.
+    /// The fate of files that are there already.
     pub existing: Existing,
     /// The arguments of the command, for the manifest.
     pub arguments: Vec<String>,

@@ -47,7 +47,7 @@ pub struct SampleRequest {
     pub rows: DatasetRequest,
     /// The number of rows to draw.
     pub n: u64,
-    /// How they are chosen.
+    /// The way in which they are chosen.
     pub method: SampleMethod,
     /// The seed of the draw.
     pub seed: u64,
@@ -72,7 +72,7 @@ pub struct DrawnSample {
     /// Mean distance of a diverse row to the nearest other one, and of as many random rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<(f64, f64)>,
-    /// What a reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The file of rows.
@@ -146,7 +146,10 @@ impl App {
         let is_stratified = strata.by.is_some();
         let mut notes = notes(&asked.method, &drawn, strata.allocation);
         if repeated > 0 {
-            notes.push(format!("{} have an id that another row has: give rows ids of their own", count_noun(repeated, "row")));
+            notes.push(format!(
+                "{} have an id that another row has: give rows ids of their own",
+                count_noun(repeated, "row")
+            ));
         }
         if cut > 0 {
             notes.push(format!("the run kept only the beginning of a text of {}", count_noun(cut, "row")));
@@ -183,7 +186,12 @@ impl Strata {
             return Ok(Self { by: None, allocation: Allocation::Proportional, metric: None });
         };
         let path = ColumnPath::parse(by).map_err(|error| {
-            bad_option("--by", by, &format!("this is no column: {error}"), "name a column, such as `topic` or `meta.topic`")
+            bad_option(
+                "--by",
+                by,
+                &format!("this is no column: {error}"),
+                "name a column, such as `topic` or `meta.topic`",
+            )
         })?;
         let (allocation, metric) = match allocation.split_once(':').unwrap_or((allocation, "")) {
             ("proportional", "") => (Allocation::Proportional, None),
@@ -227,7 +235,10 @@ impl Strata {
         let own = || {
             let columns = Value::Object(row.sample.columns.clone());
             let value = ColumnPath::parse(metric).ok()?.first(&columns)?.clone();
-            value.as_f64().or_else(|| value.as_bool().map(|value| f64::from(u8::from(value)))).or_else(|| value.as_str()?.trim().parse().ok())
+            value
+                .as_f64()
+                .or_else(|| value.as_bool().map(|value| f64::from(u8::from(value))))
+                .or_else(|| value.as_str()?.trim().parse().ok())
         };
         let value = row.metrics.get(metric).copied().or_else(own);
         seen.value |= value.is_some();
@@ -289,7 +300,9 @@ fn notes(method: &SampleMethod, drawn: &DrawnRows, allocation: Allocation) -> Ve
         notes.push(format!("{} of {by} are too small for a row of the sample", count_noun(none as u64, "value")));
     }
     if allocation != Allocation::Proportional {
-        notes.push(format!("{by} is not drawn in proportion: weight a total by the rows of each stratum, which the manifest has"));
+        notes.push(format!(
+            "{by} is not drawn in proportion: weight a total by the rows of each stratum, which the manifest has"
+        ));
     }
     let unknown = drawn.strata.iter().filter(|stratum| stratum.deviation.is_none()).count();
     if allocation == Allocation::Neyman && unknown > 0 {
@@ -302,7 +315,8 @@ fn notes(method: &SampleMethod, drawn: &DrawnRows, allocation: Allocation) -> Ve
 }
 
 fn counts(asked: &SampleRequest, drawn: &DrawnRows, distance: Option<(f64, f64)>) -> BTreeMap<String, Value> {
-    let mut counts = BTreeMap::from([("asked".to_owned(), json!(asked.n)), ("got".to_owned(), json!(drawn.rows.len()))]);
+    let mut counts =
+        BTreeMap::from([("asked".to_owned(), json!(asked.n)), ("got".to_owned(), json!(drawn.rows.len()))]);
     if let SampleMethod::Stratified { by, allocation } = &asked.method {
         counts.insert("by".to_owned(), json!(by));
         counts.insert("allocation".to_owned(), json!(allocation));
@@ -327,7 +341,8 @@ impl DrawnSample {
         let mut text = String::new();
         let less = if self.got < self.asked { format!(", {} asked for", self.asked) } else { String::new() };
         let _ = writeln!(text, "{}: {} of {}{less}", self.source, count_noun(self.got, "row"), self.rows);
-        let width = self.strata.iter().take(LISTED).map(|it| it.stratum.chars().count()).max().unwrap_or(0).clamp(7, 40);
+        let width =
+            self.strata.iter().take(LISTED).map(|it| it.stratum.chars().count()).max().unwrap_or(0).clamp(7, 40);
         if !self.strata.is_empty() {
             let _ = writeln!(text, "{:width$}  {:>8}  {:>6}  {:>6}", "stratum", "rows", "asked", "got");
         }

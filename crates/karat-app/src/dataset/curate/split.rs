@@ -91,7 +91,7 @@ struct Columns {
     time: Option<(String, ColumnPath)>,
 }
 
-/// What the first pass learns.
+/// Facts that the first pass learns.
 struct Facts {
     facts: Vec<RowFacts>,
     /// Values of the columns whose rows stay together, for each column.
@@ -112,7 +112,12 @@ impl App {
             bad_option("--parts", &asked.parts, &error.to_string(), "write parts as `train=0.8,dev=0.1,test=0.1`")
         })?;
         if parts.iter().any(|part| part.name.eq_ignore_ascii_case(ASIDE)) {
-            return Err(bad_option("--parts", &asked.parts, "`aside` is the file of rows of no part", "choose another name"));
+            return Err(bad_option(
+                "--parts",
+                &asked.parts,
+                "`aside` is the file of rows of no part",
+                "choose another name",
+            ));
         }
         let columns = Columns::of(asked)?;
         let rows = self.dataset_rows(&asked.rows)?;
@@ -174,10 +179,16 @@ impl App {
     }
 
     /// The parts of the rows of an earlier split.
-    fn earlier_split(&self, path: &Path, parts: &[PartShare], asked: &DatasetRequest) -> Result<EarlierSplit, AppError> {
+    fn earlier_split(
+        &self,
+        path: &Path,
+        parts: &[PartShare],
+        asked: &DatasetRequest,
+    ) -> Result<EarlierSplit, AppError> {
         let wrong = |problem: String| DatasetError::BadManifest { path: path.display().to_string(), problem };
         let manifest: Manifest = read_manifest(path)?.ok_or_else(|| {
-            FileError::reading(path, std::io::ErrorKind::NotFound.into()).with_hint("`karat dataset split` writes such a file beside its parts")
+            FileError::reading(path, std::io::ErrorKind::NotFound.into())
+                .with_hint("`karat dataset split` writes such a file beside its parts")
         })?;
         if manifest.parts.is_empty() {
             return Err(wrong("it has no parts".to_owned()).into());
@@ -258,7 +269,8 @@ fn collect(rows: &DatasetRows, columns: &Columns, earlier: Option<&EarlierSplit>
             values.push(text_at(path).map(|text| id_key(&text)));
         }
         if columns.with_role {
-            let cluster = row.sample.cluster.clone().or_else(|| ColumnPath::parse(CLUSTER).ok().and_then(|path| text_at(&path)));
+            let cluster =
+                row.sample.cluster.clone().or_else(|| ColumnPath::parse(CLUSTER).ok().and_then(|path| text_at(&path)));
             together.last_mut().into_iter().for_each(|values| values.push(cluster.as_deref().map(id_key)));
         }
         let stratum = columns.stratify.as_ref().and_then(|(_, path)| text_at(path));
@@ -329,8 +341,7 @@ fn write(
     aside_file: &Path,
     found: &Facts,
 ) -> Result<WrittenParts, AppError> {
-    let mut writers =
-        files.iter().map(|file| RowsWriter::create(file, rows)).collect::<Result<Vec<_>, _>>()?;
+    let mut writers = files.iter().map(|file| RowsWriter::create(file, rows)).collect::<Result<Vec<_>, _>>()?;
     let mut aside_writer = (!split.aside.is_empty()).then(|| RowsWriter::create(aside_file, rows)).transpose()?;
     let (mut aside, mut torn) = (Vec::new(), Vec::new());
     let apart = rows.apart_columns();
@@ -388,7 +399,8 @@ impl WrittenSplit {
         }
         if self.stayed > 0 || self.gone > 0 {
             let gone = if self.gone > 0 { format!(", {} no longer there", self.gone) } else { String::new() };
-            let _ = writeln!(text, "{} of the earlier split stayed where they were{gone}", count_noun(self.stayed, "row"));
+            let _ =
+                writeln!(text, "{} of the earlier split stayed where they were{gone}", count_noun(self.stayed, "row"));
         }
         let listed = |ids: &[String]| {
             let more = if ids.len() > LISTED { format!(" and {} more", ids.len() - LISTED) } else { String::new() };
@@ -396,7 +408,11 @@ impl WrittenSplit {
         };
         if !self.aside.is_empty() {
             let count = count_noun(self.aside.len() as u64, "new row");
-            let _ = writeln!(text, "note: {count} set aside, because they belong to rows of several parts: {}", listed(&self.aside));
+            let _ = writeln!(
+                text,
+                "note: {count} set aside, because they belong to rows of several parts: {}",
+                listed(&self.aside)
+            );
         }
         if !self.torn.is_empty() {
             let _ = writeln!(
@@ -422,7 +438,11 @@ impl WrittenSplit {
         let largest = self.parts.iter().map(|part| part.largest_group).max().unwrap_or_default();
         let off = format!("{} has {:.1} % instead of {:.1} %", part.name, part.share * 100.0, part.asked * 100.0);
         if largest as f64 > 0.02 * self.rows as f64 {
-            return format!("{off}: whole groups move together, and the largest has {}", count_noun(largest, "row"));
+            return format!(
+                "{off}: rows that nearly repeat each other or share a column of `--by`, directly or through others, stay \
+                 together, and the largest group has {}",
+                count_noun(largest, "row")
+            );
         }
         if self.stayed > 0 {
             return format!("{off}: rows of the earlier split stay where they are");

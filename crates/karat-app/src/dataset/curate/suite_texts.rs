@@ -96,7 +96,7 @@ fn literal_pieces(template: &str) -> Vec<String> {
         let inside = &rest[start + 2..];
         let end = inside.find(close).unwrap_or(inside.len());
         if close != "#}" {
-            pieces.extend(quoted(&inside[..end]));
+            pieces.extend(quoted_texts(&inside[..end]));
         }
         rest = inside.get(end + 2..).unwrap_or_default();
     }
@@ -105,7 +105,7 @@ fn literal_pieces(template: &str) -> Vec<String> {
     pieces
 }
 
-fn quoted(expression: &str) -> Vec<String> {
+fn quoted_texts(expression: &str) -> Vec<String> {
     let mut texts = Vec::new();
     let mut open: Option<(char, String)> = None;
     let mut characters = expression.chars();

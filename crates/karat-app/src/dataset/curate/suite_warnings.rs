@@ -8,8 +8,8 @@ use karat_suite::Plan;
 use karat_types::{Key, Sample};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::leaks::LeakReport;
-use crate::{App, AppError};
+use super::leaks::{LeakReport, leaks_of};
+use crate::dataset::source::DatasetRows;
 
 /// Rows that are looked at for leaks and exact duplicates.
 const ROWS: u64 = 100_000;
@@ -22,27 +22,22 @@ const NAMED: usize = 3;
 /// Jaccard index of near duplicates.
 const NEAR: f64 = 0.8;
 
-impl App {
-    /// What is wrong with the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded
-    /// in cost: of a large set, the first rows are looked at, and the warning says so.
-    ///
-    /// # Errors
-    /// None for rows that cannot be read: a run reports them.
-    pub fn dataset_warnings(&self, plan: &Plan) -> Result<Vec<String>, AppError> {
-        let place = place_of(plan);
-        let mut warnings = duplicate_warnings(plan, &place);
-        if plan.header.dataset.rows <= ROWS {
-            let report = self.suite_leaks(&plan.header.suite, plan);
-            warnings.extend(report.ok().and_then(|report| leak_warning(&report, &place)));
-        }
-        if !warnings.is_empty() && plan.header.dataset.rows > ROWS {
-            warnings.push(format!(
-                "{place}: only the first {ROWS} of {} rows were looked at; `karat dataset check --leaks` looks at all",
-                plan.header.dataset.rows
-            ));
-        }
-        Ok(warnings)
+/// Warnings of the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded in cost: of a
+/// large set, the first rows are looked at, and a warning says so.
+pub fn dataset_warnings(plan: &Plan) -> Vec<String> {
+    let place = place_of(plan);
+    let mut warnings = duplicate_warnings(plan, &place);
+    // Rows that cannot be read are reported where the suite is loaded.
+    let report = leaks_of(&DatasetRows::of_plan(&plan.header.suite, plan).first(ROWS), plan).ok();
+    warnings.extend(report.and_then(|report| leak_warning(&report, &place)));
+    let rows = plan.header.dataset.rows;
+    if rows > ROWS {
+        warnings.push(format!(
+            "{place}: repeated and leaked rows were looked for among the first {ROWS} of {rows} rows; \
+             `karat dataset dedup` and `check --leaks` look at all"
+        ));
     }
+    warnings
 }
 
 fn place_of(plan: &Plan) -> String {
@@ -73,7 +68,7 @@ fn duplicate_warnings(plan: &Plan, place: &str) -> Vec<String> {
         let count = count_noun(seen.repeated.len() as u64, "row");
         warnings.push(format!(
             "{place}: {count} repeat another row, and count twice in every figure ({}). `karat dataset dedup` leaves one of each",
-            named(seen.repeated.iter().map(name))
+            name_list(seen.repeated.iter().map(name))
         ));
     }
     let near = near_duplicates(&seen);
@@ -93,7 +88,7 @@ fn duplicate_warnings(plan: &Plan, place: &str) -> Vec<String> {
         let name = |pair: &(u32, u32)| format!("{} ≈ {}", seen.ids[pair.0 as usize], seen.ids[pair.1 as usize]);
         warnings.push(format!(
             "{place}: {count} nearly repeat another row ({}){only}. `karat dataset dedup` shows them",
-            named(pairs.iter().map(name))
+            name_list(pairs.iter().map(name))
         ));
     }
     warnings
@@ -137,12 +132,12 @@ fn leak_warning(report: &LeakReport, place: &str) -> Option<String> {
         format!(
             "{place}: {} can be read in what every call shows the models or judges ({}). `karat dataset check --leaks` shows the passages",
             count_noun(report.leaked_rows, "row"),
-            named(hits.into_iter())
+            name_list(hits.into_iter())
         )
     })
 }
 
-fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+fn name_list(names: impl ExactSizeIterator<Item = String>) -> String {
     let count = names.len();
     let more = if count > NAMED { format!(", and {} more", count - NAMED) } else { String::new() };
     format!("{}{more}", names.take(NAMED).collect::<Vec<_>>().join(", "))
@@ -155,6 +150,6 @@ mod tests {
     #[test]
     fn names_are_few() {
         let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
-        assert_eq!(named(names.into_iter()), "a, b, c, and 2 more");
+        assert_eq!(name_list(names.into_iter()), "a, b, c, and 2 more");
     }
 }

@@ -19,11 +19,18 @@ fn refused<T>(outcome: Result<T, AppError>, parts: &[&str]) {
 fn options_that_cannot_be_are_refused() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let rows = write_rows(&folder.path().join("rows.jsonl"), (0..9).map(|at| json!({"id": at, "input": question(at), "topic": "t"})));
+    let rows = write_rows(
+        &folder.path().join("rows.jsonl"),
+        (0..9).map(|at| json!({"id": at, "input": question(at), "topic": "t"})),
+    );
     let out = folder.path().join("out.jsonl");
-    let by = |by: &str, allocation: &str| SampleMethod::Stratified { by: by.to_owned(), allocation: allocation.to_owned() };
+    let by =
+        |by: &str, allocation: &str| SampleMethod::Stratified { by: by.to_owned(), allocation: allocation.to_owned() };
     refused(app.sample_dataset(&sample(&rows, 0, SampleMethod::Random, out.clone())), &["--n", "at least one row"]);
-    refused(app.sample_dataset(&sample(&rows, 3, by("nothing", "equal"), out.clone())), &["`nothing`", "--by", "topic"]);
+    refused(
+        app.sample_dataset(&sample(&rows, 3, by("nothing", "equal"), out.clone())),
+        &["`nothing`", "--by", "topic"],
+    );
     refused(app.sample_dataset(&sample(&rows, 3, by("topic", "fair"), out.clone())), &["fair", "proportional"]);
     refused(app.sample_dataset(&sample(&rows, 3, by("topic", "neyman:score"), out.clone())), &["`score`"]);
     refused(app.sample_dataset(&sample(&rows, 3, SampleMethod::Random, folder.path().join("out.csv"))), &[".jsonl"]);
@@ -62,10 +69,19 @@ fn odd_files_are_handled() {
         DatasetRequest::of(folder.path().join(name).display().to_string())
     };
     let out = |name: &str| folder.path().join(name);
-    refused(app.sample_dataset(&sample(&file("empty.jsonl", b""), 3, SampleMethod::Random, out("o.jsonl"))), &["no rows"]);
-    refused(app.dedup_dataset(&dedup(&file("broken.jsonl", b"{\"input\": \"a\"}\n{\"input\": "), None)), &["broken.jsonl:2"]);
+    refused(
+        app.sample_dataset(&sample(&file("empty.jsonl", b""), 3, SampleMethod::Random, out("o.jsonl"))),
+        &["no rows"],
+    );
+    refused(
+        app.dedup_dataset(&dedup(&file("broken.jsonl", b"{\"input\": \"a\"}\n{\"input\": "), None)),
+        &["broken.jsonl:2"],
+    );
     refused(app.dedup_dataset(&dedup(&file("bytes.jsonl", b"{\"input\": \"\xff\"}\n"), None)), &["bytes.jsonl:1"]);
-    refused(app.dedup_dataset(&dedup(&file("blank.jsonl", b"{\"id\": 1, \"input\": \"\"}\n"), None)), &["no row of", "--input"]);
+    refused(
+        app.dedup_dataset(&dedup(&file("blank.jsonl", b"{\"id\": 1, \"input\": \"\"}\n"), None)),
+        &["no row of", "--input"],
+    );
     refused(app.dedup_dataset(&dedup(&DatasetRequest::of("nowhere.jsonl"), None)), &["there is no file nowhere.jsonl"]);
     // Windows line ends, one row, and scripts without spaces.
     let one = file("one.csv", "id,question\r\n東,東京は\r\n".as_bytes());
@@ -78,9 +94,12 @@ fn odd_files_are_handled() {
     let report = app.dedup_dataset(&dedup(&equal, Some(out("single.jsonl")))).unwrap();
     assert_eq!((report.kept, report.exact), (1, 49));
     let parts = app.split_dataset(&split(&equal, "train=0.8,test=0.2", out("equal"))).unwrap();
-    assert!(parts.text().contains("whole groups move together"), "{}", parts.text());
-    // A row of ten megabytes.
-    let huge = format!("{{\"id\":\"big\",\"input\":\"{}\"}}\n{{\"id\":\"small\",\"input\":\"a word\"}}\n", "lorem ipsum ".repeat(900_000));
+    assert!(parts.text().contains("the largest group has 50 rows"), "{}", parts.text());
+    // A row of megabytes.
+    let huge = format!(
+        "{{\"id\":\"big\",\"input\":\"{}\"}}\n{{\"id\":\"small\",\"input\":\"a word\"}}\n",
+        "lorem ipsum ".repeat(150_000)
+    );
     let huge = file("huge.jsonl", huge.as_bytes());
     assert_eq!(app.dedup_dataset(&dedup(&huge, None)).unwrap().kept, 2);
 }

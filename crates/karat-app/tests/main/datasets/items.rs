@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use karat_app::{
-    App, CompareRequest, Correction, DatasetOutput, DatasetRequest, DatasheetRequest, FlagKind, GateRequest, Invocation, ItemsFrom,
-    ItemsRequest, LabelRequest, NextRequest, Party, PowerRequest, RemovalRequest, RowDifference, TaskRequest, TextFrom, Threshold,
+    App, CompareRequest, Correction, DatasetOutput, DatasetRequest, DatasheetRequest, ErrorKind, FlagKind, GateRequest, Invocation, ItemsFrom,
+    ItemsRequest, ItemsSuite, LabelRequest, NextRequest, Party, PowerRequest, RemovalRequest, RowDifference, TaskRequest, TextFrom, Threshold,
 };
 use serde_json::{Map, Value, json};
 
@@ -57,7 +57,8 @@ fn request(folder: &Path, name: &str) -> DatasetRequest {
 }
 
 fn items(folder: &Path) -> ItemsRequest {
-    ItemsRequest { suite: folder.join("karat.yaml").display().to_string(), runs: Vec::new(), metric: None, seed: 1 }
+    let suite = ItemsSuite::Named(folder.join("karat.yaml").display().to_string());
+    ItemsRequest { suite, runs: Vec::new(), metric: None, seed: 1 }
 }
 
 fn comparing() -> CompareRequest {
@@ -191,6 +192,7 @@ fn suspects_become_a_task() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(folder.path());
     fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
+    let stored = |name: &str| ItemsRequest { suite: ItemsSuite::Stored(name.to_owned()), ..items(folder.path()) };
     assert!(app.dataset_items(&items(folder.path())).is_err(), "there is no run");
     write(&folder.path().join("tickets.jsonl"), &rows(60, &[8, 21]));
     run(&app, folder.path(), "first");
@@ -200,6 +202,11 @@ fn suspects_become_a_task() {
     assert_eq!(found.ids(&[]).0, found.ids(&[FlagKind::LabelSuspect]).0);
     assert!(found.text().contains("3 of 3 systems of 3 families answer"), "{}", found.text());
     assert_eq!(found.csv().lines().count(), 61);
+    assert_eq!(app.dataset_items(&stored("tickets")).unwrap(), found);
+    let file = folder.path().join("karat.yaml").display().to_string();
+    assert_eq!(app.dataset_items(&stored(&file)).unwrap_err().kind(), ErrorKind::NotFound, "no file is looked at");
+    let other = ItemsRequest { metric: Some("speed".to_owned()), ..items(folder.path()) };
+    assert_eq!(app.dataset_items(&other).unwrap_err().kind(), ErrorKind::BadRequest);
     let page = app.items_page(&items(folder.path())).unwrap().to_file();
     assert!(page.contains("label-suspect") && page.contains("t21"));
     let made = app.create_suspects_task(&items(folder.path())).unwrap();
@@ -298,7 +305,7 @@ fn removed_items_make_a_new_version() {
     run(&app, folder.path(), "first");
     let found = app.dataset_items(&items(folder.path())).unwrap();
     let asked = |flags: &[FlagKind], name: &str, version: &str| RemovalRequest {
-        suite: items(folder.path()).suite,
+        suite: items(folder.path()).suite.name().to_owned(),
         flags: flags.to_vec(),
         output: DatasetOutput { path: folder.path().join(name), ..DatasetOutput::default() },
         version: version.to_owned(),

@@ -14,19 +14,22 @@ const LEAKED: &str = "when does the last ferry to the northern islands leave the
 fn suite(folder: &Path, rows: impl IntoIterator<Item = Value>, prompt: &str) -> String {
     write_rows(&folder.join("data.jsonl"), rows);
     let prompt = prompt.replace('\n', "\n          ");
-    let text = format!("name: s\ndataset: {{ source: data.jsonl }}\nmodels: [ {{ id: echo, provider: scripted, with: {{ reply: ok }} }} ]\nvariants:\n  v:\n    - prompt:\n        text: |\n          {prompt}\nscorers: {{ hit: {{ metric: exact }} }}\n");
+    let text = format!(
+        "name: s\ndataset: {{ source: data.jsonl }}\nmodels: [ {{ id: echo, provider: scripted, with: {{ reply: ok }} }} ]\nvariants:\n  v:\n    - prompt:\n        text: |\n          {prompt}\nscorers: {{ hit: {{ metric: exact }} }}\n"
+    );
     let path = folder.join("karat.yaml");
     fs::write(&path, text).unwrap();
     path.display().to_string()
 }
 
 fn rows(count: usize) -> impl Iterator<Item = Value> {
-    (0..count).map(|at| json!({"id": format!("r{at}"), "input": question(at), "reference": format!("answer number {at}")}))
+    (0..count)
+        .map(|at| json!({"id": format!("r{at}"), "input": question(at), "reference": format!("answer number {at}")}))
 }
 
 fn leaks(app: &App, suite: &str) -> LeakReport {
     let plan = app.load(&Invocation::of(suite)).unwrap().plan;
-    app.suite_leaks(suite, &plan).unwrap()
+    karat_app::suite_leaks(suite, &plan).unwrap()
 }
 
 /// BC-05: an example of the prompt that is a test row is found with both passages, and so is an answer that it states.
@@ -39,11 +42,16 @@ fn an_example_that_is_a_test_row_is_found() {
     let path = suite(folder.path(), rows(30).chain([test]), &prompt);
     let report = leaks(&app, &path);
     let found: Vec<(&str, &str)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other)).collect();
-    assert_eq!(found, [("ferry", "prompt of `v.v`"), ("ferry", "prompt of `v.v`")], "{}", report.text());
+    assert_eq!(found, [("ferry", "prompt of `v.0`"), ("ferry", "prompt of `v.0`")], "{}", report.text());
     assert_eq!((report.rows, report.leaked_rows), (31, 1));
     let text = report.text();
-    assert!(text.contains(LEAKED) && text.contains("answer stated") && text.contains("cannot know what a model was trained on"), "{text}");
-    let warnings = app.dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan).unwrap();
+    assert!(
+        text.contains(LEAKED)
+            && text.contains("answer stated")
+            && text.contains("cannot know what a model was trained on"),
+        "{text}"
+    );
+    let warnings = karat_app::dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan);
     assert!(warnings.len() == 1 && warnings[0].starts_with("data.jsonl: 1 row can be read"), "{warnings:?}");
 }
 
@@ -55,12 +63,12 @@ fn warnings_name_repeated_rows() {
     let path = suite(folder.path(), rows(30), "Answer briefly.\n{{ input }}");
     assert!(leaks(&app, &path).is_clean());
     let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
-    assert_eq!(app.dataset_warnings(&plan).unwrap(), [""; 0]);
+    assert_eq!(karat_app::dataset_warnings(&plan), [""; 0]);
     let copy = json!({"id": "copy", "input": question(4), "reference": "answer number 4"});
     let near = json!({"id": "near", "input": format!("{}!", question(5)), "reference": "x"});
     let path = suite(folder.path(), rows(30).chain([copy, near]), "Answer briefly.\n{{ input }}");
     let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
-    let warnings = app.dataset_warnings(&plan).unwrap();
+    let warnings = karat_app::dataset_warnings(&plan);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("copy = r4") && warnings[1].contains("near ≈ r5"), "{warnings:?}");
 }

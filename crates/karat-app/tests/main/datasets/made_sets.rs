@@ -1,4 +1,4 @@
-//! What `sample`, `dedup` and `split` write.
+//! The files that `sample`, `dedup` and `split` write.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,14 +19,21 @@ fn a_sample_says_where_it_comes_from() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let topic = |at| if at < 3 { "rare" } else { "common" };
-    let rows = write_rows(&folder.path().join("logs.jsonl"), (0..60).map(|at| json!({"id": format!("r{at}"), "input": question(at), "topic": topic(at)})));
+    let rows = write_rows(
+        &folder.path().join("logs.jsonl"),
+        (0..60).map(|at| json!({"id": format!("r{at}"), "input": question(at), "topic": topic(at)})),
+    );
     let file = folder.path().join("draft.jsonl");
     let drawn = app.sample_dataset(&sample(&rows, 20, stratified("equal"), file.clone())).unwrap();
     assert_eq!((drawn.rows, drawn.got), (60, 13));
     assert!(drawn.notes.iter().any(|note| note.contains("rare (3 of 10)")), "{:?}", drawn.notes);
     assert!(read(&file).iter().all(|row| row["input"].is_string() && row["topic"].is_string()));
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("draft.dataset.json")).unwrap()).unwrap();
-    assert_eq!((&manifest["rows"], &manifest["made_by"]["seed"], &manifest["parents"][0]["rows"]), (&json!(13), &json!(7), &json!(60)));
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("draft.dataset.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&manifest["rows"], &manifest["made_by"]["seed"], &manifest["parents"][0]["rows"]),
+        (&json!(13), &json!(7), &json!(60))
+    );
     assert_eq!(manifest["counts"]["strata"][1], json!({"stratum": "rare", "rows": 3, "asked": 10, "got": 3}));
     let parent = app.dataset_rows(&rows).unwrap().version().unwrap();
     let made = app.dataset_rows(&DatasetRequest::of(file.display().to_string())).unwrap().version().unwrap();
@@ -41,14 +48,22 @@ fn a_sample_says_where_it_comes_from() {
 fn a_sample_takes_what_there_is() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let mut rows = write_rows(&folder.path().join("logs.jsonl"), (0..10).map(|at| json!({"input": question(at), "n": at})));
+    let mut rows =
+        write_rows(&folder.path().join("logs.jsonl"), (0..10).map(|at| json!({"input": question(at), "n": at})));
     let all = app.sample_dataset(&sample(&rows, 1000, SampleMethod::Random, folder.path().join("all.jsonl"))).unwrap();
     assert_eq!((all.got, all.asked), (10, 1000));
     assert!(ids(&folder.path().join("all.jsonl")).iter().all(|id| id.len() == 16));
     rows.condition = Some("sample.n >= 8".to_owned());
     let few = app.sample_dataset(&sample(&rows, 5, SampleMethod::Random, folder.path().join("few.jsonl"))).unwrap();
     assert_eq!((few.rows, few.got), (2, 2));
-    let diverse = app.sample_dataset(&sample(&DatasetRequest { condition: None, ..rows }, 3, SampleMethod::Diverse, folder.path().join("far.jsonl"))).unwrap();
+    let diverse = app
+        .sample_dataset(&sample(
+            &DatasetRequest { condition: None, ..rows },
+            3,
+            SampleMethod::Diverse,
+            folder.path().join("far.jsonl"),
+        ))
+        .unwrap();
     assert!(diverse.got == 3 && diverse.distance.is_some());
 }
 
@@ -64,16 +79,21 @@ fn a_run_is_a_source_of_rows() {
     let invocation = Invocation::of(suite.display().to_string());
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
     let rows = DatasetRequest::of("run:one");
-    let drawn = app.sample_dataset(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
+    let drawn =
+        app.sample_dataset(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
     let got: Vec<(&str, u64, u64)> = drawn.strata.iter().map(|it| (&*it.stratum, it.rows, it.got)).collect();
     // Every easy row is solved: one is enough.
     assert_eq!(got, [("easy", 20, 1), ("mixed", 20, 9)]);
     assert!(read(&folder.path().join("drawn.jsonl")).iter().all(|row| row["reference"].is_string()));
-    let unknown = app.sample_dataset(&sample(&rows, 10, stratified("neyman:hits"), folder.path().join("no.jsonl"))).unwrap_err();
+    let unknown =
+        app.sample_dataset(&sample(&rows, 10, stratified("neyman:hits"), folder.path().join("no.jsonl"))).unwrap_err();
     assert!(unknown.to_string().contains("no metric `hits`"), "{unknown}");
     // The suite itself is a source too.
     let rows = DatasetRequest::of(suite.display().to_string());
-    assert_eq!(app.sample_dataset(&sample(&rows, 4, SampleMethod::Random, folder.path().join("own.jsonl"))).unwrap().rows, 40);
+    assert_eq!(
+        app.sample_dataset(&sample(&rows, 4, SampleMethod::Random, folder.path().join("own.jsonl"))).unwrap().rows,
+        40
+    );
 }
 
 /// BC-03: the kept rows are written, the clusters show what differs and which references do, and the input stays.
@@ -86,8 +106,8 @@ fn duplicates_are_left_out_and_shown() {
         json!({"id": "a", "input": long}),
         json!({"id": "b", "input": long.replacen("harbour", "haven", 1), "reference": "yes"}),
         json!({"id": "c", "input": long.to_uppercase(), "reference": "no"}),
-        json!({"id": "d", "input": "Where is order 17 of this week please?"}),
-        json!({"id": "e", "input": "Where is order 18 of this week please?"}),
+        json!({"id": "d", "input": "Where is order 17 of this week please, and who brings it to me?"}),
+        json!({"id": "e", "input": "Where is order 18 of this week please, and who brings it to me?"}),
         json!({"id": "f", "input": ""}),
         json!({"id": "g", "input": ""}),
     ];
@@ -126,7 +146,10 @@ fn a_split_is_kept_when_the_set_grows() {
     // Ten new rows; one belongs to users of both parts by what it repeats and by its user.
     let (train, test) = (read(&parts.join("train.jsonl")), read(&parts.join("test.jsonl")));
     let bridge = json!({"id": "new", "input": train[0]["input"], "user": test[0]["user"], "topic": 0});
-    let more = write_rows(&folder.path().join("more.jsonl"), (0..90).rev().map(row).chain((100..109).map(row)).chain([bridge]));
+    let more = write_rows(
+        &folder.path().join("more.jsonl"),
+        (0..90).rev().map(row).chain((100..109).map(row)).chain([bridge]),
+    );
     let again = folder.path().join("parts-2");
     let mut asked = split(&more, "train=0.8,test=0.2", again.clone());
     asked.by = vec!["user".to_owned()];
@@ -134,7 +157,8 @@ fn a_split_is_kept_when_the_set_grows() {
     let second = app.split_dataset(&asked).unwrap();
     assert_eq!((second.stayed, second.gone, &second.aside[..]), (90, 0, &["new".to_owned()][..]));
     for part in ["train.jsonl", "test.jsonl"] {
-        let (before, after): (BTreeSet<_>, BTreeSet<_>) = (ids(&parts.join(part)).into_iter().collect(), ids(&again.join(part)).into_iter().collect());
+        let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+            (ids(&parts.join(part)).into_iter().collect(), ids(&again.join(part)).into_iter().collect());
         assert!(before.is_subset(&after), "{part}");
     }
     assert_eq!(ids(&again.join("aside.jsonl")), ["new"]);
@@ -152,7 +176,12 @@ fn a_split_by_time_tests_on_the_latest() {
     asked.time = Some("at".to_owned());
     let done = app.split_dataset(&asked).unwrap();
     assert_eq!(done.parts.iter().map(|part| part.rows).collect::<Vec<_>>(), [10, 40]);
-    let times = |file: &str| read(&folder.path().join("parts").join(file)).iter().map(|row| row["at"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>();
+    let times = |file: &str| {
+        read(&folder.path().join("parts").join(file))
+            .iter()
+            .map(|row| row["at"].as_str().unwrap().to_owned())
+            .collect::<BTreeSet<_>>()
+    };
     assert!(times("train.jsonl").last() < times("test.jsonl").first());
     let rows = write_rows(&folder.path().join("items.jsonl"), [json!({"id": "x", "input": "a", "at": "soon"})]);
     let mut asked = split(&rows, "train=0.5,test=0.5", folder.path().join("other"));

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::Path;
 use bytes::Bytes;
 use http::Uri;
-use karat_app::{CreatedTask, ItemsRequest};
+use karat_app::{CreatedTask, ItemsRequest, ItemsSuite};
 
 use super::check_may_change;
 use crate::api::body;
@@ -21,6 +21,6 @@ pub(super) async fn create(
     Query::read(&uri, &[])?;
     body::read_nothing(&body)?;
     check_may_change(&state)?;
-    let asked = ItemsRequest { suite, runs: Vec::new(), metric: None, seed: 1 };
+    let asked = ItemsRequest { suite: ItemsSuite::Stored(suite), runs: Vec::new(), metric: None, seed: 1 };
     state.read(move |app| app.create_suspects_task(&asked)).await.map(Json)
 }

@@ -3,7 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::routing::get;
 use axum::{Extension, Router};
-use karat_app::{Access, App, AppError, ItemsRequest, Role, suspects_task};
+use karat_app::{Access, App, AppError, ItemsRequest, ItemsSuite, Role, suspects_task};
 use karat_page::component::action::{Action, actions};
 use karat_page::component::shell::{NavLink, section};
 use karat_page::component::table::link;
@@ -33,11 +33,11 @@ async fn items(
     let metric = query.text("metric").filter(|metric| !metric.is_empty()).map(str::to_owned);
     let is_server = matches!(state.settings().purpose, Purpose::Serve { .. });
     let may_change = is_server && access.is_some_and(|access| access.role.allows(Role::Run));
-    let asked = ItemsRequest { suite: suite.clone(), runs: Vec::new(), metric, seed: SEED };
+    let asked = ItemsRequest { suite: ItemsSuite::Stored(suite.clone()), runs: Vec::new(), metric, seed: SEED };
     let (page, task) = state
         .read(move |app: &App| {
             let page = app.items_page(&asked)?;
-            let name = suspects_task(&asked.suite);
+            let name = suspects_task(asked.suite.name());
             let known = app.stored_annotation_tasks()?.into_iter().find(|task| task.task == name);
             Ok::<_, AppError>((page, known))
         })

@@ -25,7 +25,7 @@ pub struct DatasetSampleArgs {
     /// Number of rows to draw
     #[arg(long, short, value_name = "N", value_parser = parse::whole::<u64>)]
     pub n: u64,
-    /// How rows are chosen
+    /// Method by which rows are chosen
     #[arg(long, value_name = "METHOD", default_value = "random")]
     pub how: SampleMethodArg,
     /// Column whose values are the strata; requires `--how stratified`

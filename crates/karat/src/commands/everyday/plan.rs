@@ -34,7 +34,7 @@ pub fn plan(
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
     if !context.quiet {
-        context.print_warnings(context.app.dataset_warnings(&loaded.plan)?);
+        context.print_warnings(karat_app::dataset_warnings(&loaded.plan));
     }
     let estimate = context.app.estimate(&loaded.plan)?;
     let reasons = context.app.reasons(&loaded.plan)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::{AtomicFile, DatasetItems, Existing, FlagKind, ItemsRequest, RemovalRequest, count_noun};
+use karat_app::{AtomicFile, DatasetItems, Existing, FlagKind, ItemsRequest, ItemsSuite, RemovalRequest, count_noun};
 use karat_types::Exit;
 
 use super::output;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Exit, Failure> {
     let asked = ItemsRequest {
-        suite: args.suite.clone(),
+        suite: ItemsSuite::Named(args.suite.clone()),
         runs: args.runs.clone(),
         metric: args.metric.clone(),
         seed: args.seed,

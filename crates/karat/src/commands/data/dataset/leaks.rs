@@ -15,7 +15,7 @@ pub fn leaks(context: &CommandContext<'_>, args: &DatasetCheckArgs) -> Result<Ex
             let invocation = invocation::from_selection(&args.selection, &ExecutionArgs::default())?;
             let plan = context.app.load(&invocation)?.plan;
             if args.leaks {
-                reports.push(context.app.suite_leaks(source, &plan)?);
+                reports.push(karat_app::suite_leaks(source, &plan)?);
             }
             DatasetRows::of_plan(source, &plan)
         }

@@ -28,7 +28,7 @@ pub struct Answer {
     pub other: Option<usize>,
 }
 
-/// What is known of the set.
+/// The systems of a set, and their habits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabelModel<'a> {
     /// The systems.
