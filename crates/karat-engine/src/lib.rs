@@ -58,6 +58,9 @@ pub enum EngineError {
         /// The part that is kept, and the command that goes on with the run.
         advice: String,
     },
+    /// The gates of a run that may stop early could not be decided.
+    #[error("deciding gates while the run goes on: {0}")]
+    Gates(String),
     /// Another stop is stored of the run: its results, its gates or what they compare with have changed.
     #[error(
         "resuming run {run}: its stored stop is after {stored}, and its results now stop it after {now}; \

@@ -92,7 +92,8 @@ impl EarlyStop {
     }
 
     fn alpha(&self) -> f64 {
-        1.0 - self.rules.policy.confidence
+        // 1 - 0.95 is not 0.05 in binary, and is shown.
+        ((1.0 - self.rules.policy.confidence) * 1e12).round() / 1e12
     }
 
     fn min_units(&self) -> u64 {

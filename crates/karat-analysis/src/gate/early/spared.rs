@@ -125,7 +125,8 @@ impl StopSummary {
         let mut parts = Vec::new();
         if total > 0 {
             let noun = if total == 1 { "gate" } else { "gates" };
-            parts.push(format!("{decided} of {total} {noun} decided (≤ {error} % error)"));
+            let when = if record.is_stopped() { "decided" } else { "decided before" };
+            parts.push(format!("{decided} of {total} {noun} {when} (≤ {error} % error)"));
         }
         if !record.race.is_empty() {
             let dropped: Vec<&str> = record.race.iter().map(|dropped| dropped.system.as_str()).collect();

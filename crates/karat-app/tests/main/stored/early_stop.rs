@@ -435,12 +435,15 @@ run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
     assert_eq!(run(&app, &invocation, execution("a")), RunStatus::Finished);
     let found = report(&app, "a");
     let after = found["stop_early"]["stopped_after"].as_u64().unwrap() as usize;
-    let asked = |step: &str| {
-        provider.bodies().iter().filter(|body| String::from_utf8_lossy(body).contains(step)).count()
-    };
+    let asked =
+        |step: &str| provider.bodies().iter().filter(|body| String::from_utf8_lossy(body).contains(step)).count();
     let cells = found["cells"].as_array().unwrap().len();
     assert_eq!(asked("Second"), cells);
-    assert!(asked("First") > cells && cells >= after && asked("First") <= after + 8, "{} {cells} {after}", asked("First"));
+    assert!(
+        asked("First") > cells && cells >= after && asked("First") <= after + 8,
+        "{} {cells} {after}",
+        asked("First")
+    );
     // Continued to its end, no paid step is made again.
     app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
     assert_eq!((asked("First"), asked("Second"), provider.duplicates()), (SAMPLES, SAMPLES, 0));

@@ -171,7 +171,7 @@ impl Follower {
             }
             state.complete += 1;
             if let Err(error) = added {
-                self.fail(state, EngineError::Plan(format!("deciding gates early: {error}")));
+                self.fail(state, EngineError::Gates(error.to_string()));
             } else if state.rule.is_decided() || state.complete == self.order.len() {
                 self.keep_stop(state);
             }

@@ -277,6 +277,7 @@ fn vectors_do_not_hold_an_early_stop_back() {
     let suite = place
         .text("karat.yaml")
         .replace("retries: 0 }", "retries: 0, stop_early: true }\ngates: [ { metric: close, min: 0.5 } ]");
+    let suite = suite.replace("with: { model: vectors } }", "with: { model: vectors }, min: 0.1 }");
     place.write("karat.yaml", &suite);
     place.fine(&["run", "--run-id", "a"]);
     let stop = place.report("a")["stop_early"].clone();
