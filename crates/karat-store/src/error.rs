@@ -170,7 +170,9 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A run of this name exists and is not a merge of these shards.
-    #[error("cannot merge into the run {run:?} of the store {path}: {why}. Merge into another store with --store sqlite:PATH")]
+    #[error(
+        "cannot merge into the run {run:?} of the store {path}: {why}. Merge into another store with --store sqlite:PATH"
+    )]
     NotMerged {
         /// The run.
         run: String,

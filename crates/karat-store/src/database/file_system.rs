@@ -57,7 +57,7 @@ pub(crate) fn network_kind(path: &Path) -> io::Result<Option<&'static str>> {
         let found = nix::sys::statfs::statfs(path)?.filesystem_type().0;
         // The width and sign of the number differ between systems; all numbers have 32 bits.
         #[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "the width differs between systems")]
-        return Ok(named((found as i64 & 0xFFFF_FFFF) as u32));
+        return Ok(kind_of((found as i64 & 0xFFFF_FFFF) as u32));
     }
     #[cfg(target_os = "macos")]
     {
@@ -74,7 +74,7 @@ pub(crate) fn network_kind(path: &Path) -> io::Result<Option<&'static str>> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn named(number: u32) -> Option<&'static str> {
+fn kind_of(number: u32) -> Option<&'static str> {
     BY_NUMBER.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }
 
@@ -87,13 +87,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn network_file_systems_have_known_numbers() {
-        let named = |number: u32| named(number);
         for (number, name) in [(0x6969, "NFS"), (0xFF53_4D42, "CIFS"), (0x6573_5546, "FUSE"), (0x0BD0_0BD0, "Lustre")] {
-            assert_eq!(named(number), Some(name));
+            assert_eq!(kind_of(number), Some(name));
         }
         // ext4, xfs, btrfs, tmpfs, overlayfs, zfs.
         for local in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1] {
-            assert_eq!(named(local), None, "{local:x}");
+            assert_eq!(kind_of(local), None, "{local:x}");
         }
     }
 

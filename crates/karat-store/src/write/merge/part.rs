@@ -65,10 +65,10 @@ pub(super) fn copy(
     let after = match compare(source, target, (from, run.id), &known)? {
         Copies::Same => return Ok(0),
         Copies::Continues { after } => after,
-        Copies::Differ { ordinal } => return Err(differ(source, target, part, run, (from, ordinal))?.into()),
+        Copies::Differ { ordinal } => return Err(difference_error(source, target, part, run, (from, ordinal))?.into()),
     };
     let copier = Copier { source, target, part, run, known, from, after, attempt };
-    let blocks = copier.blocks()?;
+    let blocks = copier.copy_blocks()?;
     // A shard without samples has no block; that it was merged is known all the same.
     let (first, last) = blocks.unwrap_or((0, 0));
     target
@@ -78,8 +78,8 @@ pub(super) fn copy(
         )
         .map_err(|error| attempt.error(error))?;
     let Some((first, last)) = blocks else { return Ok(0) };
-    copier.rows(first)?;
-    copier.shared()?;
+    copier.copy_rows(first)?;
+    copier.copy_shared()?;
     Ok((last - first).unsigned_abs() + 1)
 }
 
@@ -91,11 +91,11 @@ fn check_whole(source: &Connection, part: &ShardSource, from: i64) -> Result<(),
     }
     match missing_rows(source, &part.run)?.2.into_iter().next() {
         None => Ok(()),
-        Some(missing) => Err(damaged(part, "rows of it are missing", &missing).into()),
+        Some(missing) => Err(damage_error(part, "rows of it are missing", &missing).into()),
     }
 }
 
-fn damaged(part: &ShardSource, what: &str, why: &str) -> StoreError {
+fn damage_error(part: &ShardSource, what: &str, why: &str) -> StoreError {
     let (path, run) = (part.store.path().display(), &part.run);
     StoreError::Damaged {
         what: format!("shard {} of run {run} in {path}", part.shard),
@@ -104,7 +104,7 @@ fn damaged(part: &ShardSource, what: &str, why: &str) -> StoreError {
 }
 
 /// The error for two copies of a shard that differ in a cell.
-pub(super) fn differ(
+fn difference_error(
     source: &Connection,
     target: &Transaction<'_>,
     part: &ShardSource,
@@ -143,17 +143,18 @@ struct Copier<'c, 't> {
 }
 
 impl Copier<'_, '_> {
-    fn failed(&self, error: rusqlite::Error) -> ReadFailure {
+    fn target_error(&self, error: rusqlite::Error) -> ReadFailure {
         self.attempt.error(error).into()
     }
 
     /// Copies the blocks; the distances between their numbers stay. Returns the first and the last number that they got.
-    fn blocks(&self) -> Result<Option<(i64, i64)>, ReadFailure> {
+    fn copy_blocks(&self) -> Result<Option<(i64, i64)>, ReadFailure> {
         let newest = "select coalesce(max(seq), 0) from blocks";
-        let newest: i64 = self.target.query_row(newest, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        let newest: i64 =
+            self.target.query_row(newest, [], |row| row.get(0)).map_err(|error| self.target_error(error))?;
         let (indexed, _): (i64, i64) =
             self.source.query_row(known_keys::STATE, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut insert = self.target.prepare_cached(INSERT_BLOCK).map_err(|error| self.failed(error))?;
+        let mut insert = self.target.prepare_cached(INSERT_BLOCK).map_err(|error| self.target_error(error))?;
         let mut statement = self.source.prepare_cached(BLOCKS)?;
         let mut rows = statement.query(params![self.from, self.after])?;
         let (mut placed, mut keys) = (None::<(i64, i64, i64)>, 0_i64);
@@ -173,7 +174,7 @@ impl Copier<'_, '_> {
                     value(row, 4)?,
                     value(row, 5)?
                 ])
-                .map_err(|error| self.failed(error))?;
+                .map_err(|error| self.target_error(error))?;
             placed = Some((first, seq + offset, offset));
         }
         self.count_keys(keys)?;
@@ -210,7 +211,7 @@ impl Copier<'_, '_> {
     fn count_keys(&self, keys: i64) -> Result<(), ReadFailure> {
         let update = "update reuse_state set waiting = waiting + ?1 returning waiting";
         let waiting: i64 =
-            self.target.query_row(update, params![keys], |row| row.get(0)).map_err(|error| self.failed(error))?;
+            self.target.query_row(update, params![keys], |row| row.get(0)).map_err(|error| self.target_error(error))?;
         if waiting >= MANY_KEYS {
             index_writer::index_all(self.target).map_err(|failure| failure.of(self.attempt.path, "keys of results"))?;
         }
@@ -218,28 +219,28 @@ impl Copier<'_, '_> {
     }
 
     /// Copies the rows of the copied blocks, the first of which got this number.
-    fn rows(&self, first: i64) -> Result<(), ReadFailure> {
+    fn copy_rows(&self, first: i64) -> Result<(), ReadFailure> {
         let oldest = "select min(seq) from blocks where run = ?1 and seq > ?2";
         let oldest: i64 = self.source.query_row(oldest, params![self.from, self.after], |row| row.get(0))?;
         let offset = first - oldest;
-        self.cells(offset)?;
-        self.judgments(offset)?;
-        self.samples()?;
-        self.released()
+        self.copy_cells(offset)?;
+        self.copy_judgments(offset)?;
+        self.copy_samples()?;
+        self.copy_released()
     }
 
-    fn cells(&self, offset: i64) -> Result<(), ReadFailure> {
-        let mut insert = self.target.prepare_cached(INSERT_CELL).map_err(|error| self.failed(error))?;
+    fn copy_cells(&self, offset: i64) -> Result<(), ReadFailure> {
+        let mut insert = self.target.prepare_cached(INSERT_CELL).map_err(|error| self.target_error(error))?;
         let mut statement = self.source.prepare_cached(CELLS)?;
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
             let (ordinal, status, block): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let facts = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
             let cell = StoredCell { ordinal: ordinal.unsigned_abs(), status, facts };
-            unpack_cell(cell).map_err(|Damage(why)| damaged(self.part, &format!("cell {ordinal}"), &why))?;
+            unpack_cell(cell).map_err(|Damage(why)| damage_error(self.part, &format!("cell {ordinal}"), &why))?;
             self.check_free(cell.ordinal)?;
             let values = params![self.run.id, ordinal, status, block + offset, value(row, 3)?, facts];
-            insert.execute(values).map_err(|error| self.failed(error))?;
+            insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
     }
@@ -250,72 +251,76 @@ impl Copier<'_, '_> {
             return Ok(());
         }
         let is_own = |block: i64| self.known.iter().any(|(first, last)| (*first..=*last).contains(&block));
-        let mut blocks = self.target.prepare_cached(CELL_BLOCKS).map_err(|error| self.failed(error))?;
+        let mut blocks = self.target.prepare_cached(CELL_BLOCKS).map_err(|error| self.target_error(error))?;
         let foreign = blocks
             .query_map(params![self.run.id, ordinal as i64], |row| row.get::<_, i64>(0))
             .and_then(|blocks| {
                 blocks.filter(|block| !block.as_ref().is_ok_and(|block| is_own(*block))).next().transpose()
             })
-            .map_err(|error| self.failed(error))?;
+            .map_err(|error| self.target_error(error))?;
         match foreign {
             None => Ok(()),
-            Some(_) => Err(differ(self.source, self.target, self.part, self.run, (self.from, ordinal))?.into()),
+            Some(_) => {
+                Err(difference_error(self.source, self.target, self.part, self.run, (self.from, ordinal))?.into())
+            }
         }
     }
 
-    fn judgments(&self, offset: i64) -> Result<(), ReadFailure> {
-        let mut insert = self.target.prepare_cached(INSERT_JUDGMENT).map_err(|error| self.failed(error))?;
+    fn copy_judgments(&self, offset: i64) -> Result<(), ReadFailure> {
+        let mut insert = self.target.prepare_cached(INSERT_JUDGMENT).map_err(|error| self.target_error(error))?;
         let mut statement = self.source.prepare_cached(JUDGMENTS)?;
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
             let block: i64 = row.get(4)?;
             let place = (value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?);
             let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, value(row, 5)?];
-            insert.execute(values).map_err(|error| self.failed(error))?;
+            insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
     }
 
-    fn samples(&self) -> Result<(), ReadFailure> {
+    fn copy_samples(&self) -> Result<(), ReadFailure> {
         let insert = "insert or replace into samples (run, row, facts) values (?1, ?2, ?3)";
-        let mut insert = self.target.prepare_cached(insert).map_err(|error| self.failed(error))?;
+        let mut insert = self.target.prepare_cached(insert).map_err(|error| self.target_error(error))?;
         let mut statement = self.source.prepare_cached("select row, facts from samples where run = ?1")?;
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
             let values = params![self.run.id, value(row, 0)?, value(row, 1)?];
-            insert.execute(values).map_err(|error| self.failed(error))?;
+            insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
     }
 
     /// Copies which cells' results were invalidated.
-    fn released(&self) -> Result<(), ReadFailure> {
+    fn copy_released(&self) -> Result<(), ReadFailure> {
         let mut statement = self.source.prepare_cached("select ordinal from released where run = ?1")?;
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
             let insert = "insert or ignore into released (run, ordinal) values (?1, ?2)";
             let values = params![self.run.id, value(row, 0)?];
-            self.target.execute(insert, values).map_err(|error| self.failed(error))?;
+            self.target.execute(insert, values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
     }
 
     /// Copies what belongs to no run, and a later part of the run needs.
-    fn shared(&self) -> Result<(), ReadFailure> {
+    fn copy_shared(&self) -> Result<(), ReadFailure> {
         let has = "select 1 from sqlite_schema where type = 'table' and name = ?1";
         for (table, select, insert) in SHARED {
             if self.source.query_row(has, [table], |_| Ok(())).optional()?.is_none() {
                 continue;
             }
-            let mut insert = self.target.prepare_cached(insert).map_err(|error| self.failed(error))?;
+            let mut insert = self.target.prepare_cached(insert).map_err(|error| self.target_error(error))?;
             let count = insert.parameter_count();
             let mut statement = self.source.prepare_cached(select)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 for column in 0..count {
-                    insert.raw_bind_parameter(column + 1, value(row, column)?).map_err(|error| self.failed(error))?;
+                    insert
+                        .raw_bind_parameter(column + 1, value(row, column)?)
+                        .map_err(|error| self.target_error(error))?;
                 }
-                insert.raw_execute().map_err(|error| self.failed(error))?;
+                insert.raw_execute().map_err(|error| self.target_error(error))?;
             }
         }
         Ok(())

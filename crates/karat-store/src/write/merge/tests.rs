@@ -292,7 +292,8 @@ fn only_merged_runs_are_added_to() {
     assert!(rows(&target, "r").is_empty());
     let other = store_at(&folder, "other");
     other.merge_shards(&header, &parts).unwrap();
-    let changed = RunHeader { plan: Arc::new(PlanHeader { plan_hash: key("changed"), ..plan("suite", ROWS, 2, 1) }), ..header };
+    let changed =
+        RunHeader { plan: Arc::new(PlanHeader { plan_hash: key("changed"), ..plan("suite", ROWS, 2, 1) }), ..header };
     let error = other.merge_shards(&changed, &parts).unwrap_err().to_string();
     assert!(error.contains("it is of another plan") && error.contains("--store sqlite:"), "{error}");
 }
