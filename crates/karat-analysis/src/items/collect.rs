@@ -14,7 +14,7 @@ use crate::score::consensus::CellScores;
 use crate::score::table::State;
 
 /// The newest runs whose results decide that an item is saturated.
-pub(super) const SATURATION_RUNS: usize = 3;
+const SATURATION_RUNS: usize = 3;
 
 /// Characters of a reference that evidence quotes.
 const QUOTED: usize = 200;
@@ -430,4 +430,9 @@ impl Collected {
 /// A count with its noun.
 pub(super) fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The results of the newest runs, as many as decide that an item is saturated.
+pub(super) fn newest(by_run: &[RunResults]) -> &[RunResults] {
+    by_run.get(..SATURATION_RUNS.min(by_run.len())).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
 use super::answers::LabelSuspicion;
-use super::collect::{Collected, PooledVariance, RunResults, SATURATION_RUNS};
+use super::collect::{Collected, PooledVariance};
 use super::flags::{self, FlagKind, ItemFlag, SetNoise};
 use super::{ItemOptions, LabelSuspicion as Suspicion};
 use crate::figures::finding::Finding;
@@ -202,9 +202,4 @@ fn reason(why: NoDiscrimination, systems: usize) -> String {
         NoDiscrimination::SameScores => "systems have the same score of it, or all but one".to_owned(),
         NoDiscrimination::SameRest => "systems have the same score of the rest".to_owned(),
     }
-}
-
-/// The results of the newest runs, as many as decide that an item is saturated.
-pub(super) fn newest(by_run: &[RunResults]) -> &[RunResults] {
-    by_run.get(..SATURATION_RUNS.min(by_run.len())).unwrap_or_default()
 }

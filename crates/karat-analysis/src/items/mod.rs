@@ -3,13 +3,14 @@
 //!
 //! - `collect.rs` reads runs, the newest first, and keeps one number for each item and system; start reading there
 //! - `answers.rs` finds what systems answer in place of a reference
-//! - `figures.rs` computes the figures of an item, `flags.rs` what is to be done about it
+//! - `figures.rs` computes the figures of an item, `flags.rs` what is to be done about it; `chance.rs` takes flags back
 //! - `headroom.rs` computes those of the set
 //!
 //! The unit is the system: a model with a variant, told apart by content. Its newest result of an item counts; results of
 //! an item whose input or reference was another one are left out.
 
 mod answers;
+mod chance;
 mod collect;
 mod figures;
 mod flags;
@@ -118,7 +119,7 @@ pub fn analyse_items(runs: &[&dyn RunRows], options: &ItemOptions) -> Result<Ite
         })
         .collect();
     let headroom = headroom::headroom(&collected, &items, options);
-    flags::remove_chance(&collected, &mut items, &mut notes);
+    chance::remove_chance(&collected, &mut items, &mut notes);
     // A stable sort: items of one rank stay in the order of the set.
     items.sort_by(|a, b| a.rank().total_cmp(&b.rank()));
     Ok(ItemAnalysis {

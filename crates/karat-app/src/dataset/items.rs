@@ -41,6 +41,9 @@ alone: an answer that many systems give can be wrong.";
 /// The newest runs that are read unless runs are named.
 const RUNS: usize = 30;
 
+/// Cells that are read at most unless runs are named; the newest run is read whole. A page waits for them.
+const CELLS: u64 = 2_000_000;
+
 /// A suite whose items are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemsSuite {
@@ -194,28 +197,32 @@ impl App {
         for run in &asked.runs {
             ids.push(store.resolve(run)?);
         }
-        let mut notes = Vec::new();
-        if ids.is_empty() {
+        let is_open = ids.is_empty();
+        if is_open {
             ids = store.runs_of_suite(&suite, RUNS + 1)?;
-            if ids.len() > RUNS {
-                ids.truncate(RUNS);
-                notes.push(format!("The newest {RUNS} runs are read; `--runs` names others."));
-            }
         }
-        let mut runs = Vec::new();
-        for id in ids {
+        let (mut runs, mut cells, known) = (Vec::new(), 0, ids.len());
+        for id in ids.into_iter().take(if is_open { RUNS } else { usize::MAX }) {
             let run = self.stored_run(&id)?;
             let plan = &run.header().plan;
             if plan.suite != suite {
                 return Err(DatasetError::OtherSuite { run: id, of: plan.suite.clone(), suite }.into());
             }
             // A golden check measures judges on frozen outputs, not systems.
-            if !plan.run.measures_judges && run.totals()?.cells > 0 {
-                runs.push(run);
+            let own = run.totals()?.cells;
+            if plan.run.measures_judges || own == 0 {
+                continue;
             }
+            cells += own;
+            if is_open && cells > CELLS && !runs.is_empty() {
+                break;
+            }
+            runs.push(run);
         }
+        let is_partial = is_open && (known > RUNS || cells > CELLS && known > runs.len());
+        let notes = is_partial.then(|| format!("Runs that are read: the newest {}; `--runs` names others.", runs.len()));
         runs.sort_by(|a, b| (b.header().started_at, &b.header().id).cmp(&(a.header().started_at, &a.header().id)));
-        Ok((runs, notes))
+        Ok((runs, notes.into_iter().collect()))
     }
 }
 
