@@ -1,7 +1,6 @@
 //! Totals of a run: counted while it runs, kept once it has ended.
 
 use karat_types::{CellStatus, Moment, RunStatus};
-use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::block::call_log::Reservation;
@@ -9,6 +8,7 @@ use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
+use crate::sql::{Connection, SqlResult, Transaction, params};
 
 /// Format version. 2 added the number of judgments and a checksum.
 const VERSION: u8 = 2;
@@ -67,8 +67,8 @@ pub(crate) const JUDGMENTS: &str =
     "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge)";
 
 /// Counts the cells and judgments of a run that have a row.
-pub(crate) fn count_rows(connection: &Connection, run: i64) -> rusqlite::Result<(u64, u64)> {
-    let number = |query| connection.prepare_cached(query)?.query_row(params![run], |row| row.get::<_, i64>(0));
+pub(crate) fn count_rows(connection: &Connection, run: i64) -> SqlResult<(u64, u64)> {
+    let number = |query| connection.prepare_cached(query)?.query_row(params![run], |row| row.get::<i64>(0));
     Ok((number(CELLS)?.unsigned_abs(), number(JUDGMENTS)?.unsigned_abs()))
 }
 
@@ -79,8 +79,8 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
     let mut statement = connection.prepare_cached(OTHERS)?;
     let mut rows = statement.query(params![run, status_code(CellStatus::Ok)])?;
     while let Some(row) = rows.next()? {
-        let count = row.get::<_, i64>(1)?.unsigned_abs();
-        match row.get::<_, i64>(0)? {
+        let count = row.get::<i64>(1)?.unsigned_abs();
+        match row.get::<i64>(0)? {
             code if code == status_code(CellStatus::Error) => totals.errors = count,
             code if code == status_code(CellStatus::Skipped) => totals.skipped = count,
             _ => {}

@@ -1,9 +1,9 @@
 //! Messages that are to be sent, or were.
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::firings::has_table;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
 use crate::{Store, StoreError};
 
 /// A message of an alert.
@@ -35,7 +35,7 @@ pub struct StoredMessage {
 
 const COLUMNS: &str = "id, path, suite, alert, incident, body, state, attempts, next_at, error, at";
 
-pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> rusqlite::Result<()> {
+pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> SqlResult<()> {
     let StoredMessage { id, path, suite, alert, incident, body, attempts, next_at, error, at, state } = message;
     let state = if state.is_empty() { "pending" } else { state };
     let insert = format!("insert into outbox ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
@@ -164,7 +164,7 @@ impl Store {
     }
 }
 
-fn read_message(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
+fn read_message(row: &Row<'_>) -> SqlResult<StoredMessage> {
     Ok(StoredMessage {
         id: row.get(0)?,
         path: row.get(1)?,
@@ -174,7 +174,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         body: row.get(5)?,
         state: row.get(6)?,
         attempts: row.get(7)?,
-        next_at: row.get::<_, Option<i64>>(8)?.map(Moment),
+        next_at: row.get::<Option<i64>>(8)?.map(Moment),
         error: row.get(9)?,
         at: Moment(row.get(10)?),
     })

@@ -253,7 +253,7 @@ proptest! {
             }
             if index {
                 let connection = store.writing();
-                let transaction = connection.unchecked_transaction().unwrap();
+                let transaction = connection.begin().unwrap();
                 crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }

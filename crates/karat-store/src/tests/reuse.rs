@@ -94,7 +94,7 @@ fn a_run_can_reuse_its_own_results_only() {
         check("b", Some("own"));
         check("c", None);
         let connection = store.writing();
-        let transaction = connection.unchecked_transaction().unwrap();
+        let transaction = connection.begin().unwrap();
         crate::reuse::index_writer::index_all(&transaction).unwrap();
         transaction.commit().unwrap();
     }
@@ -143,7 +143,7 @@ fn results_of_another_process_are_found() {
         assert_eq!(found(&other, "s"), Some(output.clone()));
         if at % 2 == 1 {
             let connection = store.writing();
-            let transaction = connection.unchecked_transaction().unwrap();
+            let transaction = connection.begin().unwrap();
             crate::reuse::index_writer::index_all(&transaction).unwrap();
             transaction.commit().unwrap();
             store.catch_up().unwrap();
@@ -178,7 +178,7 @@ impl Indexed {
 
 /// Number of keys in the index, and of keys that wait.
 fn indexed_and_waiting(store: &Store) -> (i64, i64) {
-    let count = |query: &str| store.writing().query_row(query, [], |row| row.get(0)).unwrap();
+    let count = |query: &str| store.writing().file().unwrap().query_row(query, [], |row| row.get(0)).unwrap();
     (count("select count(*) from reuse"), count("select waiting from reuse_state"))
 }
 
@@ -314,7 +314,7 @@ fn a_result_counts_once() {
         for index in sets {
             if *index {
                 let connection = store.writing();
-                let transaction = connection.unchecked_transaction().unwrap();
+                let transaction = connection.begin().unwrap();
                 crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }

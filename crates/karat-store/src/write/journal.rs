@@ -2,11 +2,11 @@
 //! was closed by hand. Entries are only ever added.
 
 use karat_types::Moment;
-use rusqlite::params;
 use serde_json::Value;
 
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::params;
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -46,7 +46,7 @@ impl Store {
             let mut rows = statement.query(params![suite, kind])?;
             let mut entries = Vec::new();
             while let Some(row) = rows.next()? {
-                let body = serde_json::from_str(&row.get::<_, String>(1)?)
+                let body = serde_json::from_str(&row.get::<String>(1)?)
                     .map_err(|error| ReadFailure::from(Damage(format!("an entry is not JSON: {error}"))))?;
                 entries.push(JournalEntry { at: Moment(row.get(0)?), body });
             }

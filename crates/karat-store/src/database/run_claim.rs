@@ -1,0 +1,47 @@
+//! The right to write a run, wherever its store is: a lock file beside a database file, or a row on a server.
+
+use std::io;
+
+use crate::database::run_lock::RunLock;
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::claims::ServerClaim;
+
+/// The right to write one run. Released when dropped.
+#[derive(Debug)]
+pub(crate) enum RunClaim {
+    File(RunLock),
+    #[cfg(feature = "postgres")]
+    Server(ServerClaim),
+}
+
+impl RunClaim {
+    /// Holds room on the disk for what the run pays for. A server has its own disk.
+    ///
+    /// # Errors
+    /// The disk has no room.
+    pub fn hold_room(&self) -> io::Result<()> {
+        match self {
+            Self::File(lock) => lock.hold_room(),
+            #[cfg(feature = "postgres")]
+            Self::Server(_) => Ok(()),
+        }
+    }
+
+    /// Frees the room. Returns `false` if there is none.
+    pub fn free_room(&self) -> bool {
+        match self {
+            Self::File(lock) => lock.free_room(),
+            #[cfg(feature = "postgres")]
+            Self::Server(_) => false,
+        }
+    }
+
+    /// The name of the claim on a server.
+    #[cfg(feature = "postgres")]
+    pub fn server(&self) -> Option<&ServerClaim> {
+        match self {
+            Self::File(_) => None,
+            Self::Server(claim) => Some(claim),
+        }
+    }
+}
