@@ -83,14 +83,15 @@ pub(crate) fn remove_before(connection: &Connection, before: Moment) -> SqlResul
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::tests::test_data::url_in;
 
     /// TG-04: an image is stored once, and pruned with the requests of its time; one that was sent later stays.
     #[test]
-    fn an_image_is_stored_once_and_pruned() {
+    pub(crate) fn an_image_is_stored_once_and_pruned() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&crate::StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         store.keep_blob("blake3:aa", "image/png", b"\x89PNG", Moment(10)).unwrap();
         store.keep_blob("blake3:bb", "image/png", b"\x89PNG2", Moment(10)).unwrap();
         store.keep_blob("blake3:aa", "image/gif", b"other", Moment(30)).unwrap();

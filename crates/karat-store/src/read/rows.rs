@@ -44,7 +44,10 @@ pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
     (select max(seq) from blocks where run = ?1) from runs where id = ?1";
 
 /// Cells that one snapshot of a server reads.
-const CELLS_OF_PART: u64 = 8_192;
+const CELLS_OF_PART: i64 = 8_192;
+
+const END_OF_PART: &str =
+    "select ordinal from cells where run = ?1 and ordinal >= ?2 order by ordinal limit 1 offset ?3";
 
 /// Converts an ordinal for SQL. One that no column can hold becomes −1, which matches no row.
 fn sql_ordinal(ordinal: u64) -> i64 {
@@ -105,7 +108,7 @@ impl RunRows for StoredRun {
         let mut found = FoundRows::default();
         let mut first = ordinals.start;
         while first < ordinals.end {
-            let end = self.end_of_part(first, ordinals.end);
+            let end = self.end_of_part(first, ordinals.end).map_err(|error| RowError(error.to_string()))?;
             let flow = self
                 .store
                 .read("the rows of a run", |connection| self.stream(connection, first..end, &ordinals, &mut found, row))
@@ -219,8 +222,17 @@ impl StoredRun {
 
     /// Returns the end of the part that one snapshot reads. A file is read at once. On a server a long snapshot keeps what
     /// others replace, so each part has its own.
-    fn end_of_part(&self, first: u64, end: u64) -> u64 {
-        if self.store.is_on_server() { end.min(first.saturating_add(CELLS_OF_PART)) } else { end }
+    fn end_of_part(&self, first: u64, end: u64) -> Result<u64, StoreError> {
+        if !self.store.is_on_server() {
+            return Ok(end);
+        }
+        self.store.read("the rows of a run", |connection| {
+            let next = connection
+                .prepare_cached(END_OF_PART)?
+                .query_row(params![self.id, sql_ordinal(first), CELLS_OF_PART], |row| row.get::<i64>(0));
+            // A cell may have more rows than a part.
+            Ok(next.optional()?.map_or(end, |next| end.min(next.unsigned_abs().max(first + 1))))
+        })
     }
 
     /// Reads a part of the wanted rows in one snapshot.

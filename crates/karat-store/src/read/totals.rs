@@ -53,7 +53,7 @@ pub(crate) fn finish(
 }
 
 /// Counts the cells that have a row.
-pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
+pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal) as places";
 
 /// Counts the cells whose latest row has another status than the most common one. They are few in most runs, so only
 /// for them the query checks which row is the latest.
@@ -64,7 +64,7 @@ pub(crate) const OTHERS: &str =
 
 /// Counts the judgments that have a row, one of each place.
 pub(crate) const JUDGMENTS: &str =
-    "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge)";
+    "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge) as places";
 
 /// Counts the cells and judgments of a run that have a row.
 pub(crate) fn count_rows(connection: &Connection, run: i64) -> SqlResult<(u64, u64)> {

@@ -22,10 +22,10 @@ use crate::{OrdinalSet, Store, StoreError};
 
 const CELLS: &str =
     "select runs.id, runs.name, ordinal, cells.status, facts from cells join runs on runs.id = cells.run
-    where ?1 is null or cells.run = ?1";
+    where cast(?1 as bigint) is null or cells.run = ?1";
 // A failed judgment is no result.
 const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
-    where ok = 1 and (?1 is null or run = ?1)";
+    where ok = 1 and (cast(?1 as bigint) is null or run = ?1)";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
     group by blocks.run, kind";
 const INDEXED_BY: &str = "select blocks.run from reuse join blocks on blocks.seq = reuse.block

@@ -51,15 +51,15 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// TG-36: a vector is read as it was made, and the first one stays.
     #[test]
-    fn the_first_vector_of_a_text_stays() {
+    pub(crate) fn the_first_vector_of_a_text_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap();
+        let store = Store::open(&url_in(folder.path().join(".karat"))).unwrap();
         let key = Key::of("t", b"a");
         assert_eq!(store.vector(key).unwrap(), None);
         store.keep_vectors(&[(key, vec![0.6, -0.8])]).unwrap();

@@ -85,15 +85,15 @@ pub(super) fn add_answer(connection: &Connection, answer: &KeptAnswer) -> SqlRes
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// SV-04: the first answer under a key counts for seven days, also after the store was opened again.
     #[test]
-    fn the_first_answer_counts_for_seven_days() {
+    pub(crate) fn the_first_answer_counts_for_seven_days() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let answer = |body: &str, at: i64| KeptAnswer {
             key: "k".to_owned(),
             fingerprint: [1; 32],

@@ -71,7 +71,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from firings where suite = ?1 and (?2 is null or schedule = ?2) \
+                "select {COLUMNS} from firings where suite = ?1 and (cast(?2 as text) is null or schedule = ?2) \
                  order by due desc, run limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -200,9 +200,9 @@ fn read_firing(row: &Row<'_>) -> SqlResult<StoredFiring> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     fn firing(due: i64) -> StoredFiring {
         StoredFiring {
@@ -218,9 +218,9 @@ mod tests {
 
     /// SV-13: a due time is stored once, also through a second connection; the latest comes first.
     #[test]
-    fn a_due_time_is_stored_once() {
+    pub(crate) fn a_due_time_is_stored_once() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
         assert!(one.add_firing(&firing(1)).unwrap());
         assert!(!two.add_firing(&firing(1)).unwrap());
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_paused_and_followed() {
+    pub(crate) fn a_schedule_is_paused_and_followed() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         assert_eq!(store.paused_since("s", "n").unwrap(), None);
         store.set_paused("s", "n", Some(Moment(5))).unwrap();
         assert_eq!(store.paused_since("s", "n").unwrap(), Some(Moment(5)));

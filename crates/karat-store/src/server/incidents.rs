@@ -128,7 +128,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from incidents where state <> 'watching' and (?1 is null or state = ?1) \
+                "select {COLUMNS} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
                  order by at desc, id limit ?2"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -154,8 +154,8 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from incidents where state <> 'watching' and (?1 is null or state = ?1) \
-                 and (?2 is null or id < ?2) order by id desc limit ?3"
+                "select {COLUMNS} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
+                 and (cast(?2 as text) is null or id < ?2) order by id desc limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -214,9 +214,9 @@ fn read_incident(row: &Row<'_>) -> SqlResult<StoredIncident> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     fn incident(id: &str, state: &str) -> StoredIncident {
         StoredIncident {
@@ -236,9 +236,9 @@ mod tests {
 
     /// SV-02: pages of incidents neither repeat nor miss one while others change.
     #[test]
-    fn pages_of_incidents_stay() {
+    pub(crate) fn pages_of_incidents_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let numbered = |at: i64| StoredIncident { key: at.to_string(), ..incident(&format!("inc_{at}"), "open") };
         let outcome = RunOutcome { incidents: (1..=5).map(numbered).collect(), ..RunOutcome::default() };
         store.add_outcome("run", &outcome, Moment(1)).unwrap();
@@ -255,9 +255,9 @@ mod tests {
 
     /// SV-15: the changes of a run are stored together, and once; a subject has one incident that is not closed.
     #[test]
-    fn a_run_alerts_once() {
+    pub(crate) fn a_run_alerts_once() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let outcome = RunOutcome {
             incidents: vec![incident("inc_1", "open")],
             messages: vec![message("msg_1")],

@@ -99,7 +99,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from outbox where ?1 is null or state = ?1 order by at desc, id desc limit ?2"
+                "select {COLUMNS} from outbox where cast(?1 as text) is null or state = ?1 order by at desc, id desc limit ?2"
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -123,7 +123,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from outbox where (?1 is null or state = ?1) and (?2 is null or id < ?2) \
+                "select {COLUMNS} from outbox where (cast(?1 as text) is null or state = ?1) and (cast(?2 as text) is null or id < ?2) \
                  order by id desc limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -181,15 +181,16 @@ fn read_message(row: &Row<'_>) -> SqlResult<StoredMessage> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::{RunOutcome, StoreUrl};
+    use crate::RunOutcome;
+    use crate::tests::test_data::url_in;
 
     /// SV-18: a message is taken by one process at a time; after a crash it is due again, with the same id.
     #[test]
-    fn a_message_is_taken_by_one_process() {
+    pub(crate) fn a_message_is_taken_by_one_process() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
         let message = StoredMessage { id: "msg_1".to_owned(), next_at: Some(Moment(10)), ..StoredMessage::default() };
         one.add_outcome("run", &RunOutcome { messages: vec![message], ..RunOutcome::default() }, Moment(1)).unwrap();

@@ -251,9 +251,9 @@ pub(super) fn read_row(row: &Row<'_>) -> SqlResult<QueuedRun> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     fn new<'a>(run: &'a str, is_new: bool) -> NewQueuedRun<'a> {
         NewQueuedRun { run, order: "{}", is_new, at: Moment(5), most_waiting: 2 }
@@ -266,9 +266,9 @@ mod tests {
 
     /// SV-04: one commit holds a queued run and its answer, and nothing of a request that is refused.
     #[test]
-    fn a_run_is_queued_with_its_answer_or_not_at_all() {
+    pub(crate) fn a_run_is_queued_with_its_answer_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         assert_eq!(store.enqueue(&new("a", true), Some(&answer("k"))).unwrap(), Queueing::Added);
         assert_eq!(store.enqueue(&new("b", true), Some(&answer("k"))).unwrap(), Queueing::Answered(answer("k")));
         assert_eq!(store.enqueue(&new("a", true), Some(&answer("l"))).unwrap(), Queueing::Taken);
@@ -281,9 +281,9 @@ mod tests {
 
     /// SV-04, SV-07: runs are taken in the order in which they were asked for, once each.
     #[test]
-    fn runs_are_taken_in_order() {
+    pub(crate) fn runs_are_taken_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         store.enqueue(&new("a", true), None).unwrap();
         store.enqueue(&new("b", true), None).unwrap();
         let take = || store.take_queued("me", Moment(7)).unwrap().map(|queued| queued.run);

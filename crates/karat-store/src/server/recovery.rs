@@ -73,16 +73,16 @@ fn is_alive(owner: &str, asking: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
     use crate::server::queue::NewQueuedRun;
+    use crate::tests::test_data::url_in;
 
     /// SV-07: a run of a killed server goes on; one that kills its server three times is left alone.
     #[test]
     fn three_crashes_end_a_run() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
         store.enqueue(&new, None).unwrap();
         for crash in 1..=3 {
@@ -99,9 +99,9 @@ mod tests {
 
     /// SV-07: a run of a server that is alive is left to it for a minute.
     #[test]
-    fn a_run_of_a_living_server_is_left_alone() {
+    pub(crate) fn a_run_of_a_living_server_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
         store.enqueue(&new, None).unwrap();
         store.take_queued(&format!("{}-x", std::process::id()), Moment(6)).unwrap();

@@ -106,15 +106,15 @@ fn read_token(row: &Row<'_>) -> SqlResult<StoredToken> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// SV-08: tokens survive reopening the store; a later revocation does not replace an earlier one.
     #[test]
-    fn tokens_are_kept_and_revoked_once() {
+    pub(crate) fn tokens_are_kept_and_revoked_once() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let token = StoredToken {
             id: "abcd1234".to_owned(),
             name: "ci".to_owned(),

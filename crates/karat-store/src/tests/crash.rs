@@ -8,9 +8,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use karat_types::*;
 
 use super::test_data::*;
-use crate::{Store, StoreError, StoreUrl};
+use crate::{Store, StoreError};
 
-/// Starts one of this file's ignored tests as a child process and passes it the folder to work in.
+/// Starts one of this file's ignored tests as a child process and passes it the address of
+/// the store of a folder.
 pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -19,16 +20,16 @@ pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    writeln!(child.stdin.as_mut().unwrap(), "{}", folder.display()).unwrap();
+    writeln!(child.stdin.as_mut().unwrap(), "{}", url_in(folder)).unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     (child, output)
 }
 
-/// Opens the store in the folder that [`start`] passed.
+/// Opens the store whose address [`start`] passed.
 pub fn open_passed_store() -> Store {
-    let mut folder = String::new();
-    std::io::stdin().read_line(&mut folder).unwrap();
-    Store::open(&StoreUrl::in_folder(folder.trim_end())).unwrap()
+    let mut address = String::new();
+    std::io::stdin().read_line(&mut address).unwrap();
+    Store::open(&address.trim_end().parse().unwrap()).unwrap()
 }
 
 /// Waits until the child has printed this many lines.
@@ -53,7 +54,7 @@ fn writes_until_it_is_killed() {
 /// PE-20, PE-25, BY-04: after `kill -9`, everything acknowledged is there, complete and in order, and the run can be
 /// resumed at once.
 #[test]
-fn kill_9_loses_nothing_that_was_acknowledged() {
+pub(crate) fn kill_9_loses_nothing_that_was_acknowledged() {
     let folder = folder();
     let mut acknowledged = 0;
     for times in [1, 40, 7, 150] {
@@ -64,7 +65,7 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
         acknowledged += count_lines(&mut output, u64::MAX >> 1);
         child.wait().unwrap();
 
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let cells = rows(&store, "r");
         let count = cells.len() as u64;
         assert!((acknowledged..=acknowledged + 1).contains(&count), "{count} of {acknowledged} acknowledged");
@@ -97,7 +98,7 @@ fn a_torn_log_gives_a_prefix_of_whole_appends() {
     let mut seen = Vec::new();
     for tenth in 0..=60 {
         let copy = super::test_data::folder();
-        let url = StoreUrl::in_folder(copy.path());
+        let url = url_in(copy.path());
         fs::copy(database, url.path()).unwrap();
         fs::write(copy.path().join("karat.db-wal"), &log[..log.len() * tenth / 60]).unwrap();
         let torn = Store::open(&url).unwrap();

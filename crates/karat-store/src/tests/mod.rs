@@ -7,9 +7,11 @@ mod invalidate;
 mod limits;
 mod model;
 mod old_store;
+#[cfg(feature = "postgres")]
+mod on_server;
 mod processes;
 mod reading;
 mod resume;
 mod reuse;
 mod store_lease;
-mod test_data;
+pub(crate) mod test_data;

@@ -326,3 +326,8 @@ fn every_float_survives() {
     };
     assert_eq!(bits(&read), floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>());
 }
+
+/// Runs the test above from elsewhere: the macro makes it private.
+pub(crate) fn records_are_read_back() {
+    written_records_are_read_back();
+}

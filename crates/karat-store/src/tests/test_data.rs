@@ -1,7 +1,10 @@
 //! Plans, headers and records for tests.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use crate::{Store, StoreUrl};
 use bytes::Bytes;
@@ -13,8 +16,36 @@ pub fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
+thread_local! {
+    /// True while a test runs with a server.
+    static IS_ON_SERVER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The databases of folders, so that a second store in a folder is the same store.
+static DATABASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// Runs a test with a store on a server in place of each file. Without PostgreSQL it is skipped.
+#[cfg(feature = "postgres")]
+pub fn on_server(test: fn()) {
+    if testkit::postgres().is_some() {
+        IS_ON_SERVER.set(true);
+        test();
+        IS_ON_SERVER.set(false);
+    }
+}
+
+/// The address of the store in a folder: a file in it, or a database that belongs to the folder.
+pub fn url_in(folder: impl AsRef<Path>) -> StoreUrl {
+    if !IS_ON_SERVER.get() {
+        return StoreUrl::in_folder(folder);
+    }
+    let mut databases = DATABASES.lock().unwrap();
+    let known = databases.entry(folder.as_ref().to_owned());
+    known.or_insert_with(|| testkit::postgres().unwrap().database().unwrap()).parse().unwrap()
+}
+
 pub fn store_in(folder: &TempDir) -> Store {
-    Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap()
+    Store::open(&url_in(folder.path().join(".karat"))).unwrap()
 }
 
 pub fn key(name: &str) -> Key {

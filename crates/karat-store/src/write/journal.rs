@@ -56,15 +56,16 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::tests::test_data::url_in;
     use serde_json::json;
 
     /// Entries keep their order, are separated by suite and kind, and survive reopening the store.
     #[test]
-    fn facts_are_separated_by_suite_and_kind() {
+    pub(crate) fn facts_are_separated_by_suite_and_kind() {
         let folder = tempfile::tempdir().unwrap();
-        let url = crate::StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let entry = |at: i64| JournalEntry { at: Moment(at), body: json!({ "n": at }) };
         {
             let store = Store::open(&url).unwrap();

@@ -162,8 +162,9 @@ impl Store {
             if !has_tables(connection)? {
                 return Ok(None);
             }
-            let select =
-                format!("{TASK} where name = ?1 and (?2 is null or version = ?2) order by version desc limit 1");
+            let select = format!(
+                "{TASK} where name = ?1 and (cast(?2 as bigint) is null or version = ?2) order by version desc limit 1"
+            );
             let mut statement = connection.prepare_cached(&select)?;
             Ok(statement.query_row(params![name, version], read_task).optional()?)
         })

@@ -67,7 +67,7 @@ pub(crate) fn prepare(session: &Session, schema: &str, durability: Durability) -
     if server < OLDEST_SERVER {
         return Err(Unusable::OldServer(server));
     }
-    if durability == Durability::Required && number("select (current_setting('fsync') = 'on')::bigint")? == 0 {
+    if durability == Durability::Required && number("select current_setting('fsync') = 'on'")? == 0 {
         return Err(Unusable::NoSync);
     }
     if number("select count(*) from pg_tables where schemaname = current_schema() and tablename = 'meta'")? == 0 {
