@@ -13,7 +13,6 @@
 //! `docs/design/0001-store-layout.md` explains the layout of the file, `0151-two-stores.md` the seam.
 
 mod batches;
-mod blobs;
 mod block;
 mod database;
 mod error;
@@ -32,7 +31,7 @@ mod tests;
 pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
-pub use crate::blobs::StoredBlob;
+
 pub use crate::block::call_log::Reservation;
 pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
@@ -46,6 +45,7 @@ pub use crate::read::lookup::{StoredCall, StoredRecord};
 pub use crate::read::rows::StoredRun;
 pub use crate::read::runs::RunSummary;
 pub use crate::read::totals::Totals;
+pub use crate::reuse::blobs::StoredBlob;
 pub use crate::reuse::invalidate::CachedResults;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;

@@ -89,7 +89,7 @@ impl StoreUrl {
 fn on_server(text: &str) -> Result<StoreUrl, StoreError> {
     match ServerAddress::parse(text) {
         Ok(address) => {
-            let path = PathBuf::from(address.shown());
+            let path = PathBuf::from(address.without_password());
             Ok(StoreUrl { path, server: Some((address, Durability::Required)) })
         }
         // The text may hold a password.

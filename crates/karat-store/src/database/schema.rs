@@ -15,7 +15,7 @@
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
 //! vectors    embeddings of texts, by hash of model and text: see [`crate::reuse::vectors`]
-//! blobs      images and files that were sent, by digest: see [`crate::blobs`]
+//! blobs      images and files that were sent, by digest: see [`crate::reuse::blobs`]
 //! firings, schedules
 //!            due times, each of which runs once, and pauses; incidents and outbox: open alerts and their messages;
 //!            outcomes: runs whose alerts are stored

@@ -161,7 +161,7 @@ impl Drop for ResultLease {
         match &self.company {
             Company::File(file) => drop(set(file, libc::F_UNLCK, place(self.key))),
             #[cfg(feature = "postgres")]
-            Company::Server(peers) => drop(peers.made(&self.key.0)),
+            Company::Server(peers) => drop(peers.release(&self.key.0)),
         }
     }
 }

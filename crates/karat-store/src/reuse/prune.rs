@@ -3,10 +3,10 @@
 use karat_types::{Key, Moment, RunStatus};
 use rustc_hash::FxHashMap;
 
-use crate::blobs;
 use crate::block::section_cache::SectionKind;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
+use crate::reuse::blobs;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::reuse::{index_writer, known_keys};
 use crate::sql::{Connection, SqlResult, Transaction, params};

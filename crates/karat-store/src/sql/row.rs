@@ -27,7 +27,8 @@ impl<'r> Row<'r> {
         }
     }
 
-    fn value(&self, column: usize) -> SqlResult<Value<'r>> {
+    /// Returns the value of a column.
+    pub fn value(&self, column: usize) -> SqlResult<Value<'r>> {
         match self {
             Self::Sqlite(row) => match row.get_ref(column)? {
                 ValueRef::Null => Ok(Value::Null),

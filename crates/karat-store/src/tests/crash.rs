@@ -25,6 +25,15 @@ pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
     (child, output)
 }
 
+/// Runs one of the ignored tests as a process of its own, to its end.
+#[cfg(feature = "postgres")]
+pub fn start_alone(test: &str) {
+    let arguments = ["--exact", test, "--ignored", "--nocapture"];
+    let output = Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{said}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// Opens the store whose address [`start`] passed.
 pub fn open_passed_store() -> Store {
     let mut address = String::new();
@@ -55,9 +64,22 @@ fn writes_until_it_is_killed() {
 /// resumed at once.
 #[test]
 pub(crate) fn kill_9_loses_nothing_that_was_acknowledged() {
+    kill_after(&[1, 40, 7, 150]);
+}
+
+/// SC-07: after two hundred kills of Karat on a server, nothing that was acknowledged is lost.
+#[test]
+#[ignore = "slow: see kill_9_loses_nothing_that_was_acknowledged"]
+#[cfg(feature = "postgres")]
+fn two_hundred_kills_lose_nothing_on_a_server() {
+    on_server(|| kill_after(&(0..200).map(|n| 1 + n * 37 % 29).collect::<Vec<u64>>()));
+}
+
+/// Kills a writing process each time it has acknowledged so many appends.
+fn kill_after(acknowledgments: &[u64]) {
     let folder = folder();
     let mut acknowledged = 0;
-    for times in [1, 40, 7, 150] {
+    for times in acknowledgments.iter().copied() {
         let (mut child, mut output) = start("tests::crash::writes_until_it_is_killed", folder.path());
         acknowledged += count_lines(&mut output, times);
         child.kill().unwrap();

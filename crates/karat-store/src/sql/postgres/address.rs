@@ -67,7 +67,7 @@ impl ServerAddress {
                 return Err(format!("sslmode={other:?} is not one of disable, prefer, require, verify-full"));
             }
         };
-        let base = without_password(base);
+        let base = remove_password(base);
         let shown = if shown.is_empty() { base } else { format!("{base}?{}", shown.join("&")) };
         Ok(Self { address, shown, schema, is_encrypted, root_certificate })
     }
@@ -97,7 +97,7 @@ impl ServerAddress {
     }
 
     /// The address without its password.
-    pub fn shown(&self) -> &str {
+    pub fn without_password(&self) -> &str {
         &self.shown
     }
 }
@@ -111,7 +111,7 @@ fn is_near(host: &Host) -> bool {
     }
 }
 
-fn without_password(base: &str) -> String {
+fn remove_password(base: &str) -> String {
     let Some((scheme, rest)) = base.split_once("://") else { return base.to_owned() };
     // The password may hold any character but a slash.
     let end = rest.find('/').unwrap_or(rest.len());

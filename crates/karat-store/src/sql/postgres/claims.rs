@@ -1,4 +1,4 @@
-//! Who writes a run: a row with a deadline that the server's clock sets.
+//! The right to write a run: a row with a deadline that the server's clock sets.
 //!
 //! A claim holds a connection of its own, which moves the deadline every few seconds. When its process is killed, the
 //! server ends that connection, and the claim with it; when its machine is lost, the deadline passes. Each commit checks
@@ -102,7 +102,7 @@ impl ServerClaim {
         let thread = std::thread::Builder::new()
             .name("karat-claim".to_owned())
             .spawn(renew)
-            .map_err(|error| SqlError::Postgres(super::failure::ServerError::lost(error.to_string())))?;
+            .map_err(|error| SqlError::Postgres(super::failure::ServerError::of_connection(error.to_string())))?;
         Ok(Some(Self { run: run.to_owned(), owner, session, stop: Some(stop), thread: Some(thread) }))
     }
 
@@ -186,7 +186,7 @@ impl Peers {
     }
 
     /// Gives up the right to make a result.
-    pub fn made(&self, key: &[u8]) -> SqlResult<()> {
+    pub fn release(&self, key: &[u8]) -> SqlResult<()> {
         lock(&self.session).execute(MADE, params![key, self.owner]).map(drop)
     }
 }

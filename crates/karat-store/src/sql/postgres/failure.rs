@@ -32,7 +32,7 @@ pub(crate) enum ServerErrorKind {
 
 impl ServerError {
     /// Makes the error of a connection that could not be made or was lost.
-    pub(super) fn lost(message: String) -> Self {
+    pub(super) fn of_connection(message: String) -> Self {
         Self { kind: ServerErrorKind::Lost, message }
     }
 

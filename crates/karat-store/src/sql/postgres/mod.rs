@@ -11,7 +11,7 @@
 //! wait.rs       waits for an answer without a runtime
 //! failure.rs    the server's errors by what they mean to the store
 //! schema.rs     tables, migrations and the checks of a server
-//! claims.rs     who writes a run: rows with a deadline that the server's clock sets
+//! claims.rs     the right to write a run: rows with a deadline that the server's clock sets
 //! ```
 
 pub(crate) mod address;
@@ -21,6 +21,8 @@ pub(crate) mod schema;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod statement;
+#[cfg(all(test, unix))]
+mod tests;
 mod tls;
 mod wait;
 pub(crate) mod wire;

@@ -51,7 +51,7 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// Whether a server that does not wait for its disk may hold a store.
+/// The demand on a server: it waits for its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// It may not.

@@ -39,7 +39,7 @@ impl Server {
     /// # Errors
     /// The thread, or what encryption needs, cannot be made.
     pub fn new(address: &ServerAddress) -> SqlResult<Arc<Self>> {
-        let failed = |why: String| SqlError::Postgres(ServerError::lost(why));
+        let failed = |why: String| SqlError::Postgres(ServerError::of_connection(why));
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("karat-postgres")
@@ -75,7 +75,7 @@ impl Server {
 
     /// Makes a connection.
     pub fn connect(&self) -> SqlResult<Client> {
-        let lost = |why: &str| SqlError::Postgres(ServerError::lost(why.to_owned()));
+        let lost = |why: &str| SqlError::Postgres(ServerError::of_connection(why.to_owned()));
         let Some(runtime) = &self.runtime else { return Err(lost("the store was closed")) };
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let connected = runtime.spawn(async move {

@@ -2,12 +2,15 @@
 //! long as [`AWAY`]; inside of a transaction the loss is an error, because what the transaction has done is gone.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::{SqlError, SqlResult, ToValue};
@@ -123,6 +126,27 @@ impl Session {
     /// Reads rows with parameters that may be lists.
     pub fn query_lists(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> SqlResult<Vec<Row>> {
         self.with_statement(text, |client, statement| wait_for(client.query(statement, values)))
+    }
+
+    /// Inserts rows into columns of a table until there are no more, as one stream, and returns their number.
+    pub fn copy_in<V: ToValue>(
+        &self,
+        table: &str,
+        columns: &str,
+        mut next: impl FnMut() -> SqlResult<Option<Vec<V>>>,
+    ) -> SqlResult<u64> {
+        let client = self.client();
+        let types = wait_for(client.prepare(&format!("select {columns} from {table}")))?;
+        let types: Vec<Type> = types.columns().iter().map(|column| column.type_().clone()).collect();
+        let copy = format!("copy {table} ({columns}) from stdin (format binary)");
+        let sink = wait_for(client.copy_in::<_, Bytes>(&copy))?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+        while let Some(row) = next()? {
+            let values: Vec<Parameter<'_>> = row.iter().map(|value| Parameter(value.to_value())).collect();
+            let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+            wait_for(writer.as_mut().write(&values))?;
+        }
+        Ok(wait_for(writer.finish())?)
     }
 
     /// Returns a name for a cursor.

@@ -6,5 +6,6 @@ mod operations;
 mod restarts;
 mod schedule;
 mod serve;
+mod store_on_server;
 mod served;
 mod view;

@@ -1,7 +1,7 @@
 //! The tests of files, on a server: the same functions, with a database in place of each file. What is about the file
 //! itself (its permissions, a full disk, a torn log, older versions) has no twin here.
 
-use super::test_data::on_server;
+use crate::tests::test_data::on_server;
 
 macro_rules! twins {
     ($($name:ident = $module:path { $($test:ident),+ $(,)? })+) => { $(
@@ -108,7 +108,7 @@ twins! {
     journal = crate::write::journal::tests {
         facts_are_separated_by_suite_and_kind,
     }
-    blobs = crate::blobs::tests {
+    blobs = crate::reuse::blobs::tests {
         an_image_is_stored_once_and_pruned,
     }
 }
