@@ -268,7 +268,6 @@ impl Attempt<'_> {
                     let holder = "the process is unknown".to_owned();
                     StoreError::Busy { path, waited_s: BUSY_SECONDS, holder }
                 }
-                ServerErrorKind::ReadOnly => StoreError::ReadOnly { path },
                 ServerErrorKind::Constraint | ServerErrorKind::Other => {
                     StoreError::Sql { path, doing: self.doing, source }
                 }

@@ -56,12 +56,10 @@ impl StoreUrl {
 
     /// The same store, on a server that may run with `fsync=off`: the user insists.
     #[must_use]
-    pub fn without_durability(mut self) -> Self {
+    pub fn without_durability(self) -> Self {
         #[cfg(feature = "postgres")]
-        if let Some((_, durability)) = &mut self.server {
-            *durability = Durability::Waived;
-        }
-        let _ = &mut self;
+        return Self { server: self.server.map(|(address, _)| (address, Durability::Waived)), ..self };
+        #[cfg(not(feature = "postgres"))]
         self
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use crate::database::run_lock::RunLock;
 #[cfg(feature = "postgres")]
 use crate::sql::postgres::claims::ServerClaim;
+use crate::sql::{Connection, SqlResult};
 
 /// The right to write one run. Released when dropped.
 #[derive(Debug)]
@@ -36,12 +37,13 @@ impl RunClaim {
         }
     }
 
-    /// The name of the claim on a server.
-    #[cfg(feature = "postgres")]
-    pub fn server(&self) -> Option<&ServerClaim> {
+    /// Keeps the right for longer, in a commit; `false` if another process has taken the run. A lock lasts by itself.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a lock needs no connection"))]
+    pub fn hold(&self, connection: &Connection) -> SqlResult<bool> {
         match self {
-            Self::File(_) => None,
-            Self::Server(claim) => Some(claim),
+            Self::File(_) => Ok(true),
+            #[cfg(feature = "postgres")]
+            Self::Server(claim) => claim.hold(connection),
         }
     }
 }

@@ -74,6 +74,7 @@ impl Store {
         Ok(lease)
     }
 
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file tells processes apart, not runs"))]
     fn company(&self, run: &str) -> Result<Company, StoreError> {
         #[cfg(feature = "postgres")]
         if let Some(server) = self.server() {
@@ -86,7 +87,6 @@ impl Store {
             let peers = Peers::new(server, owner).map_err(|error| unseen(error.to_string()))?;
             return Ok(Company::Server(Arc::new(peers)));
         }
-        let _ = run;
         let unseen = |error: io::Error| StoreError::Lease { path: self.path().to_owned(), why: error.to_string() };
         let file = open_lock_file(&beside(self.path(), "lease.lock")).map_err(unseen)?;
         // The order matters: a process that is visible must already count as unaware.

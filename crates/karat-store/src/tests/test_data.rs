@@ -1,6 +1,6 @@
 //! Plans, headers and records for tests.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -17,31 +17,33 @@ pub fn folder() -> TempDir {
 }
 
 thread_local! {
-    /// True while a test runs with a server.
-    static IS_ON_SERVER: Cell<bool> = const { Cell::new(false) };
+    /// The database of a test that runs with a server.
+    static DATABASE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The databases of folders, so that a second store in a folder is the same store.
-static DATABASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+/// The addresses of folders on servers, so that a second store in a folder is the same store.
+static ADDRESSES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
 /// Runs a test with a store on a server in place of each file. Without PostgreSQL it is skipped.
 #[cfg(feature = "postgres")]
 pub fn on_server(test: fn()) {
-    if testkit::postgres().is_some() {
-        IS_ON_SERVER.set(true);
+    if let Some(cluster) = testkit::postgres() {
+        DATABASE.set(Some(cluster.database().unwrap()));
         test();
-        IS_ON_SERVER.set(false);
+        DATABASE.set(None);
     }
 }
 
-/// The address of the store in a folder: a file in it, or a database that belongs to the folder.
+/// The address of the store in a folder: a file in it, or a schema of the test's database that belongs to the folder.
 pub fn url_in(folder: impl AsRef<Path>) -> StoreUrl {
-    if !IS_ON_SERVER.get() {
+    let Some(database) = DATABASE.with_borrow(Clone::clone) else {
         return StoreUrl::in_folder(folder);
-    }
-    let mut databases = DATABASES.lock().unwrap();
-    let known = databases.entry(folder.as_ref().to_owned());
-    known.or_insert_with(|| testkit::postgres().unwrap().database().unwrap()).parse().unwrap()
+    };
+    let mut addresses = ADDRESSES.lock().unwrap();
+    let schema = format!("t{}_{}", std::process::id(), addresses.len());
+    let database = database.split("&schema=").next().unwrap();
+    let address = addresses.entry(folder.as_ref().to_owned()).or_insert_with(|| format!("{database}&schema={schema}"));
+    address.parse().unwrap()
 }
 
 pub fn store_in(folder: &TempDir) -> Store {

@@ -283,18 +283,12 @@ fn is_committed(connection: &Connection, blocks: &[String]) -> SqlResult<bool> {
 
 /// Checks that this process still has the right to write the runs, and keeps it for longer.
 fn hold_claims(connection: &Connection, group: &[Batch], attempt: Attempt<'_>) -> Result<(), StoreError> {
-    #[cfg(feature = "postgres")]
-    {
-        let runs: BTreeMap<i64, &OpenRun> = group.iter().map(|batch| (batch.run.id, &*batch.run)).collect();
-        for run in runs.into_values() {
-            if let Some(claim) = run.claim.server()
-                && !claim.hold(connection).map_err(|error| attempt.error(error))?
-            {
-                return Err(StoreError::RunLost(run.name.clone()));
-            }
+    let runs: BTreeMap<i64, &OpenRun> = group.iter().map(|batch| (batch.run.id, &*batch.run)).collect();
+    for run in runs.into_values() {
+        if !run.claim.hold(connection).map_err(|error| attempt.error(error))? {
+            return Err(StoreError::RunLost(run.name.clone()));
         }
     }
-    let _ = (connection, group, attempt);
     Ok(())
 }
 
@@ -380,6 +374,7 @@ impl<'a> Block<'a> {
     }
 
     /// Inserts the block with all its rows and returns its number.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only blocks on a server have ids"))]
     fn insert(&self, transaction: &Transaction<'_>, ids: &mut Vec<String>) -> SqlResult<i64> {
         #[cfg(feature = "postgres")]
         if let Some(session) = transaction.server() {
@@ -387,7 +382,6 @@ impl<'a> Block<'a> {
             ids.push(id);
             return Ok(block);
         }
-        let _ = ids;
         let block = transaction.insert_numbered(
             "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
             "seq",

@@ -205,7 +205,7 @@ pub enum Command {
     /// List and prune cached results
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Check, back up and restore the store
+    /// Check, copy, back up and restore the store
     #[command(subcommand)]
     Store(StoreCommand),
     /// Check the environment: store, keys, programs, network

@@ -562,8 +562,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "store copy",
         &[
-            ("karat store copy sqlite:.karat/karat.db postgres://me@db.example.com/evals", "Move runs from a file to a server"),
-            ("karat store copy 'postgres://me@localhost/evals?schema=team' sqlite:copy.db", "Copy a schema into a file"),
+            (
+                "karat store copy sqlite:.karat/karat.db postgres://me@db.example.com/evals",
+                "Move runs from a file to a server",
+            ),
+            (
+                "karat store copy 'postgres://me@localhost/evals?schema=team' sqlite:copy.db",
+                "Copy a schema into a file",
+            ),
         ],
     ),
     (

@@ -24,8 +24,6 @@ pub(crate) enum ServerErrorKind {
     Full,
     /// Another process kept a lock.
     Locked,
-    /// The user may only read.
-    ReadOnly,
     /// Anything else.
     Other,
 }
@@ -60,14 +58,13 @@ impl From<tokio_postgres::Error> for ServerError {
         };
         let code = reported.code();
         let kind = match code.code() {
-            code if code.starts_with("08") || code.starts_with("57P") || code == "25P03" => ServerErrorKind::Lost,
+            // Also a server that starts, stops, or has as many connections as it may.
+            code if code.starts_with("08") || code.starts_with("57P") => ServerErrorKind::Lost,
+            "25P03" | "53300" => ServerErrorKind::Lost,
             code if code.starts_with("23") => ServerErrorKind::Constraint,
-            code if code.starts_with("53") => ServerErrorKind::Full,
+            "53100" | "53200" => ServerErrorKind::Full,
             _ if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::T_R_DEADLOCK_DETECTED => {
                 ServerErrorKind::Locked
-            }
-            _ if *code == SqlState::READ_ONLY_SQL_TRANSACTION || *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-                ServerErrorKind::ReadOnly
             }
             _ => ServerErrorKind::Other,
         };

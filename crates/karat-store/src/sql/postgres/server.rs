@@ -61,7 +61,7 @@ impl Server {
         // A commit that the server acknowledges is on its disk, whatever its default is.
         let setup = format!(
             "set search_path to \"{}\"; set synchronous_commit to on; set jit to off; set lock_timeout to '30s'; \
-             set idle_in_transaction_session_timeout to '60s'",
+             set idle_in_transaction_session_timeout to '10min'",
             address.schema()
         );
         Ok(Arc::new(Self {

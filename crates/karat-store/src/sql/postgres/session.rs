@@ -75,7 +75,11 @@ impl Session {
 
     /// Starts a transaction that writes, once it is this session's turn.
     pub fn begin(&self) -> SqlResult<()> {
-        self.start("begin; select value from meta where key = 'turn' for update")
+        // The turn of a process that is cut off ends before others give up waiting for theirs.
+        self.start(
+            "begin; set local idle_in_transaction_session_timeout to '15s'; \
+             select value from meta where key = 'turn' for update",
+        )
     }
 
     fn start(&self, begin: &str) -> SqlResult<()> {

@@ -6,6 +6,6 @@ mod operations;
 mod restarts;
 mod schedule;
 mod serve;
-mod store_on_server;
 mod served;
+mod store_on_server;
 mod view;

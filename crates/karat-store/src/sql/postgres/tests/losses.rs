@@ -165,11 +165,17 @@ fn a_crash_of_the_server_loses_nothing() {
     }
 }
 
+#[test]
+#[ignore = "a process with a server of its own: see twenty_crashes_of_the_server_lose_nothing"]
+fn writes_while_its_server_crashes_twenty_times() {
+    crash_server(20);
+}
+
 /// SC-07: the same with twenty crashes.
 #[test]
 #[ignore = "slow: see a_crash_of_the_server_loses_nothing"]
 fn twenty_crashes_of_the_server_lose_nothing() {
-    crash_server(20);
+    start_alone("sql::postgres::tests::losses::writes_while_its_server_crashes_twenty_times");
 }
 
 /// SC-07: a server that does not wait for its disk is refused, unless the user insists.
