@@ -39,9 +39,9 @@ impl SqlError {
     }
 
     /// Returns `true` if the connection was lost, so that it is unknown whether the statement was carried out.
+    #[cfg(feature = "postgres")]
     pub(crate) fn is_lost_connection(&self) -> bool {
         match self {
-            #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.is_lost_connection(),
             _ => false,
         }

@@ -20,7 +20,9 @@ pub(crate) mod postgres;
 mod row;
 mod value;
 
-pub(crate) use connection::{Backend, Connection, Transaction};
+#[cfg(feature = "postgres")]
+pub(crate) use connection::Backend;
+pub(crate) use connection::{Connection, Transaction};
 pub use failure::SqlError;
 pub(crate) use failure::{OptionalExtension, SqlResult};
 pub(crate) use row::{Row, Rows};

@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use karat_types::*;
@@ -133,14 +133,19 @@ fn crash_server(crashes: u32) {
     let Some(cluster) = testkit::postgres() else { return };
     let url: StoreUrl = cluster.database().unwrap().parse().unwrap();
     let store = Store::open(&url).unwrap();
+    let is_writing = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let crashed = scope.spawn(|| {
+            while !is_writing.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             for _ in 0..crashes {
                 std::thread::sleep(Duration::from_millis(150));
                 assert!(cluster.crash(Duration::from_millis(50)).unwrap());
             }
         });
-        every_append_counts_once(&store, 400 * u64::from(crashes), |_| {
+        every_append_counts_once(&store, 400 * u64::from(crashes), |ordinal| {
+            is_writing.store(ordinal > 0, Ordering::SeqCst);
             // As long as it crashes, there is something to write.
             if !crashed.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
