@@ -71,6 +71,13 @@ impl From<rusqlite::Error> for SqlError {
     }
 }
 
+#[cfg(feature = "postgres")]
+impl From<tokio_postgres::Error> for SqlError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(error.into())
+    }
+}
+
 /// A row that may be missing.
 pub(crate) trait OptionalExtension<T> {
     /// Returns `None` if there is no row.

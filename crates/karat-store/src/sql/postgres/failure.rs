@@ -77,9 +77,3 @@ impl fmt::Display for ServerError {
         f.write_str(&self.message)
     }
 }
-
-impl From<tokio_postgres::Error> for super::super::SqlError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(error.into())
-    }
-}
