@@ -8,9 +8,9 @@ mod agreement;
 mod analyses;
 pub mod compare;
 pub mod drift;
-mod error;
 mod figures;
 pub mod gate;
+pub mod items;
 pub mod planning;
 mod reference;
 mod run;
@@ -24,19 +24,18 @@ pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, AnchoringTask, Balance, BalanceOptions,
     BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
-    CalibrationOptions, CatalogEntry, Category, CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence,
-    ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis,
-    DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation,
-    EvidencePosition, FailingJudge, Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell,
-    Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta,
-    MetricRanking, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes,
-    Offsets, OrderedMap, Outcome, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions,
-    RankedSystem, RankingOptions, Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall,
-    SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus,
-    TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge,
-    catalog, shortfall_severity,
+    CalibrationOptions, Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades, CatalogEntry, Category,
+    CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence, ConfidenceOptions, Confusion,
+    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis, DeltaOptions, Diagnostics,
+    DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge,
+    Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor,
+    HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MetricRanking, MissingGroup,
+    MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome,
+    OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RankedSystem, RankingOptions,
+    Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells, Slice, Slices,
+    SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange,
+    TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge, catalog, shortfall_severity,
 };
-pub use error::{AnalysisError, GateProblem};
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::cost::{Bill, Spend};
 pub use figures::finding::Finding;
@@ -47,6 +46,7 @@ pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use reference::history::{Day, GradeRow, GradedCell, History, RowFilter, for_each_graded, source_of};
 pub use reference::pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use reference::{canary, digest, golden, people_golden};
+pub use run::error::{AnalysisError, GateProblem};
 pub use run::baseline_variants::BaselineVariant;
 pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
 pub use run::instrument::Instrument;

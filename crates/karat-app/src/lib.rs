@@ -7,6 +7,7 @@
 mod analyse;
 mod annotate;
 mod atomic_file;
+mod dataset;
 mod demo;
 mod error;
 mod exchange;
@@ -51,9 +52,21 @@ pub use crate::annotate::queue::NextRequest;
 pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSource};
 pub use crate::annotate::results::golden::LabelPinRequest;
 pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
+pub use crate::dataset::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
+pub use crate::dataset::curate::leaks::{LeakReport, NamedHit};
+pub use crate::dataset::curate::output::{DatasetOutput, Existing};
+pub use crate::dataset::curate::sample::{DrawnSample, SampleMethod, SampleRequest};
+pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
+pub use crate::dataset::datasheet::{DatasheetRequest, WrittenDatasheet};
+pub use crate::dataset::difference::{DatasetDiff, RowDifference};
+pub use crate::dataset::items::{DatasetItems, ItemsRequest, suspects_task};
+pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
+pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
+pub use crate::dataset::versions::DatasetVersion;
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::export::{ExportedFiles, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
+pub use crate::exchange::merge::{Completeness, MergeRequest};
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
 pub use crate::exchange::snapshot_check::SnapshotCheck;
 pub use crate::exchange::span_snapshot::ImportedSnapshot;
@@ -76,8 +89,9 @@ pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::batches::cancel::CancelledBatches;
 pub use crate::run::calibrate::Rounds;
 pub use crate::run::capture::recording::CallRecording;
-pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
+pub use crate::run::options::estimate_document::estimate_document;
+pub use crate::run::options::plan_options::{PlanOption, PlanOptions};
 pub use crate::run::rescore::Rescoring;
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
@@ -114,13 +128,15 @@ pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs,
 pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use error::{
-    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError,
-    ImportError, LabelError, Lines, Names, RunError, ServiceError, StoredError, SuiteError, TokenError, Usd,
+    AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, DatasetError, ErrorKind, ErrorPlace, FileError,
+    GoldenError, ImportError, LabelError, Lines, MergeError, Names, RunError, ServiceError, StoredError, SuiteError,
+    TokenError, Usd,
 };
 pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
+pub use karat_analysis::items::{FlagKind, Headroom, ItemAnalysis, ItemFlag, TestItem};
 pub use karat_analysis::planning::MetricPower;
 pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
@@ -129,7 +145,8 @@ pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{
-    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, QueuedRun, Queueing, ReusableResult, StoreUrl,
+    CachedResults, InvalidatedResults, KeptAnswer, ListPlace, NetworkFiles, QueuedRun, Queueing, ReusableResult,
+    StoreUrl,
 };
 pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,

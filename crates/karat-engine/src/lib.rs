@@ -12,6 +12,8 @@
 //!
 //! [`plan`] compiles the plan before the first cell, and [`estimate`] walks over it without making a call.
 //!
+//! A run that may stop early runs its rows in another order: see `run::early`.
+//!
 //! Reading order: `run::execute`, `run::scheduler`, `cell::evaluate`, `cell::steps`, `call::executor`, `reuse::resolver`.
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
@@ -55,6 +57,19 @@ pub enum EngineError {
         failure: karat_store::LedgerError,
         /// The part that is kept, and the command that goes on with the run.
         advice: String,
+    },
+    /// Another stop is stored of the run: its results, its gates or what they compare with have changed.
+    #[error(
+        "resuming run {run}: its stored stop is after {stored}, and its results now stop it after {now}; \
+         restore its gates and baseline, or run the suite again, which reuses the finished cells"
+    )]
+    OtherStop {
+        /// The run.
+        run: String,
+        /// The stored stop.
+        stored: String,
+        /// The stop of its results.
+        now: String,
     },
     /// A task died.
     #[error("a cell's task died: {0}. This is a bug in karat; please report it with the command that led to it")]

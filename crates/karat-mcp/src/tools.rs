@@ -173,7 +173,8 @@ fn plan(app: &App, runs: &Runs, given: &Map<String, Value>) -> Answer {
     let invocation = invocation(&Arguments::new(given, &SELECTION)?, !runs.allow_commands())?;
     let plan = app.load(&invocation).map_err(in_words)?.plan;
     let (estimate, reasons) = (app.estimate(&plan).map_err(in_words)?, app.reasons(&plan).map_err(in_words)?);
-    Ok(pretty(&estimate_document(&plan.header, &estimate, &reasons)))
+    let options = app.plan_options(&plan).map_err(in_words)?;
+    Ok(pretty(&estimate_document(&plan, &estimate, &reasons, &options)))
 }
 
 fn run(app: &App, runs: &Runs, given: &Map<String, Value>) -> Answer {

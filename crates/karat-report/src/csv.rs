@@ -118,6 +118,35 @@ fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(),
     Ok(out.write_all(b"\r\n")?)
 }
 
+/// Returns the items of a test set as CSV, one row an item.
+pub fn items(analysis: &karat_analysis::items::ItemAnalysis) -> String {
+    let head = [
+        "item", "systems", "runs", "difficulty", "difficulty_lo", "difficulty_hi", "discrimination", "discrimination_lo",
+        "discrimination_hi", "trial_noise", "judge_disagreement", "cells", "unscored", "flags", "evidence",
+    ];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    for item in &analysis.items {
+        let value = |found: &Option<karat_analysis::Finding>| found.as_ref().map_or(String::new(), |it| it.value().to_string());
+        let bounds = |found: &Option<karat_analysis::Finding>| {
+            let (lo, hi) = found.as_ref().and_then(karat_analysis::Finding::interval).unzip();
+            [lo, hi].map(|bound| bound.map_or(String::new(), |bound| bound.to_string()))
+        };
+        let mut fields = vec![no_formula(exact_name(&item.id)), item.systems.to_string(), item.runs.to_string()];
+        fields.push(value(&item.difficulty));
+        fields.extend(bounds(&item.difficulty));
+        fields.push(value(&item.discrimination));
+        fields.extend(bounds(&item.discrimination));
+        fields.extend([value(&item.trial_noise), value(&item.judge_disagreement)]);
+        fields.extend([item.cells.to_string(), item.unscored.to_string()]);
+        fields.push(item.flags.iter().map(|flag| flag.flag.name()).collect::<Vec<_>>().join(" "));
+        let evidence: Vec<&str> = item.flags.iter().map(|flag| flag.evidence.as_str()).collect();
+        fields.push(text(&evidence.join("; ")));
+        lines.push(fields);
+    }
+    let line = |fields: Vec<String>| fields.iter().map(|field| quote(field)).collect::<Vec<_>>().join(",") + "\r\n";
+    lines.into_iter().map(line).collect()
+}
+
 /// Returns a text from outside on one line, in a form that no spreadsheet takes for a formula.
 fn text(text: &str) -> String {
     no_formula(excerpt(text, MESSAGE))

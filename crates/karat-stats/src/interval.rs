@@ -95,6 +95,8 @@ pub enum Method {
     LangReiczigel,
     /// Prediction-powered mean.
     PredictionPowered,
+    /// Regression estimate of a judge cascade with t.
+    Cascade,
     /// Empirical-Bernstein confidence sequence.
     EmpiricalBernstein,
     /// Hedged betting confidence sequence.
@@ -131,6 +133,7 @@ impl Method {
             Self::Delta => "delta",
             Self::LangReiczigel => "Lang-Reiczigel",
             Self::PredictionPowered => "PPI++",
+            Self::Cascade => "cascade (regression, t)",
             Self::EmpiricalBernstein => "empirical-Bernstein confidence sequence",
             Self::Betting => "betting confidence sequence",
             Self::Asymptotic => "asymptotic confidence sequence",

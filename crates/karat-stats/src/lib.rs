@@ -11,6 +11,7 @@
 //! | is the other one better? | [`compare`], [`compare::multiplicity`], [`power`], [`preference`] |
 //! | may I stop early? did it get worse? | [`sequential`], [`drift`] |
 //! | can the judge be trusted? | [`agreement`], [`correction`] |
+//! | is the test set any good? | [`items`] |
 //!
 //! ```
 //! use karat_stats::compare::paired_t;
@@ -32,6 +33,7 @@ pub mod correction;
 pub mod describe;
 pub mod drift;
 pub mod interval;
+pub mod items;
 pub mod numeric;
 pub mod power;
 pub mod preference;

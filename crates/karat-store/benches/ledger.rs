@@ -325,6 +325,7 @@ fn header(cells: u64) -> RunHeader {
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {
+            stop_early: None,
             max_concurrency: 64,
             timeout_ms: 60_000,
             cell_timeout_ms: None,
@@ -353,6 +354,7 @@ fn header(cells: u64) -> RunHeader {
         completed_at: None,
         status: RunStatus::Running,
         version: String::new(),
+        shard: None,
         git_commit: None,
         invocation: Value::Null,
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use karat_types::Shard;
 use rusqlite::ErrorCode;
 
 use crate::block::pack::Damage;
@@ -74,6 +75,16 @@ pub enum StoreError {
     ReadOnly {
         /// The file.
         path: PathBuf,
+    },
+    /// The store lies on a network file system.
+    #[error(
+        "cannot use the store {path}: it is on a network file system ({kind}), where SQLite's log is not safe. Keep it on a local disk with --store sqlite:PATH and copy it with `karat store backup`, or insist with --allow-network-fs"
+    )]
+    NetworkFileSystem {
+        /// The file.
+        path: PathBuf,
+        /// Name of the file system.
+        kind: &'static str,
     },
     /// Another process kept the store locked for longer than the store waits.
     #[error(
@@ -152,6 +163,38 @@ pub enum StoreError {
         run: String,
         /// Id of the process that last opened it, if known.
         pid: Option<u32>,
+    },
+    /// A process has created the file and was stopped before it wrote the tables.
+    #[error("the store {path} is empty: its process was stopped before it wrote anything. Run it again")]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A run of this name exists and is not a merge of these shards.
+    #[error(
+        "cannot merge into the run {run:?} of the store {path}: {why}. Merge into another store with --store sqlite:PATH"
+    )]
+    NotMerged {
+        /// The run.
+        run: String,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Two copies of a shard have different rows.
+    #[error(
+        "cannot merge shard {shard} of run {run} from {path}: another copy of it, or a part that was made in the merged run, differs in cell {cell}. Leave one of the two out"
+    )]
+    ShardsDiffer {
+        /// The file of the second copy.
+        path: PathBuf,
+        /// The run.
+        run: String,
+        /// The shard.
+        shard: Shard,
+        /// The first cell that differs: its number and name.
+        cell: String,
     },
     /// Stored bytes cannot be read.
     #[error("cannot read {what} from the store: {why}. The file is damaged, or another program has written to it")]

@@ -11,7 +11,7 @@ use crate::block::section_cache::SectionCache;
 use crate::database::mutex::lock;
 use crate::database::schema::Access;
 use crate::database::state_folder::FilePlace;
-use crate::database::{run_lock, schema, state_folder};
+use crate::database::{file_system, run_lock, schema, state_folder};
 #[cfg(feature = "postgres")]
 use crate::error::Attempt;
 use crate::error::ReadFailure;
@@ -74,12 +74,21 @@ impl Store {
     /// # Errors
     /// [`StoreError::Open`], [`StoreError::ReadOnly`], [`StoreError::Foreign`], [`StoreError::Newer`],
     /// [`StoreError::Busy`] while another process migrates it; [`StoreError::Full`], also without the room that killed
-    /// runs held.
+    /// runs held; [`StoreError::NetworkFileSystem`].
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         #[cfg(feature = "postgres")]
         if url.server().is_some() {
             return Self::on_server(url);
         }
+        Self::open_on(url, file_system::network_kind)
+    }
+
+    /// As [`Store::open`]; `kind` looks up the network file system of a path.
+    pub(crate) fn open_on(
+        url: &StoreUrl,
+        kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
+    ) -> Result<Self, StoreError> {
+        file_system::check(url, kind)?;
         match Self::open_now(url) {
             Err(StoreError::Full { .. }) if run_lock::free_dead_rooms(url.path()) => Self::open_now(url),
             opened => opened,
@@ -169,7 +178,17 @@ impl Store {
     /// # Errors
     /// Those of [`Store::open`]; for a read-only store, only if it cannot be read either.
     pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
-        match Self::open(url) {
+        Self::to_read_on(url, file_system::network_kind)
+    }
+
+    pub(crate) fn to_read_on(
+        url: &StoreUrl,
+        kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
+    ) -> Result<Self, StoreError> {
+        match Self::open_on(url, kind) {
+            Err(StoreError::NetworkFileSystem { .. }) if url.exists() && !schema::is_open(url.path()) => {
+                Self::as_it_is(url, false)
+            }
             Err(
                 error @ (StoreError::ReadOnly { .. }
                 | StoreError::Open { .. }
@@ -181,6 +200,30 @@ impl Store {
             }
             opened => opened,
         }
+    }
+
+    /// Opens a store to copy from it. Nothing is created, changed or migrated.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read; [`StoreError::Unwritten`] if nothing was written to it;
+    /// [`StoreError::NetworkFileSystem`] if a process may have it open there.
+    pub fn open_source(url: &StoreUrl) -> Result<Self, StoreError> {
+        Self::source_on(url, file_system::network_kind)
+    }
+
+    pub(crate) fn source_on(
+        url: &StoreUrl,
+        kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
+    ) -> Result<Self, StoreError> {
+        url.check_orphans()?;
+        let is_open = schema::is_open(url.path());
+        if is_open {
+            file_system::check(url, kind)?;
+        }
+        Self::as_it_is(url, false).map_err(|error| match schema::is_unwritten(url.path(), is_open) {
+            true => StoreError::Unwritten { path: url.path().to_owned() },
+            false => error,
+        })
     }
 
     /// Opens a store without a writer. On a full disk, SQLite cannot create the files that its processes share.

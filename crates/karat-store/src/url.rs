@@ -15,17 +15,41 @@ use crate::sql::postgres::schema::Durability;
 pub struct StoreUrl {
     /// The path of the file, or the address as it is shown.
     path: PathBuf,
+    network_files: NetworkFiles,
     #[cfg(feature = "postgres")]
     server: Option<(ServerAddress, Durability)>,
 }
 
+/// The rule for stores on network file systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NetworkFiles {
+    /// They are not opened for writing: SQLite's log needs a local disk.
+    #[default]
+    Refused,
+    /// The user insists.
+    Allowed,
+}
+
 impl StoreUrl {
-    fn of_file(path: PathBuf) -> Self {
+    /// Returns the address of the store in a file.
+    pub fn of_file(path: impl Into<PathBuf>) -> Self {
         Self {
-            path,
+            path: path.into(),
+            network_files: NetworkFiles::default(),
             #[cfg(feature = "postgres")]
             server: None,
         }
+    }
+
+    /// Returns the address with another rule for network file systems.
+    #[must_use]
+    pub fn with_network_files(self, network_files: NetworkFiles) -> Self {
+        Self { network_files, ..self }
+    }
+
+    /// Returns the rule for network file systems.
+    pub fn network_files(&self) -> NetworkFiles {
+        self.network_files
     }
 
     /// Returns the address of the store in a state folder such as `.karat`.
@@ -88,7 +112,7 @@ fn on_server(text: &str) -> Result<StoreUrl, StoreError> {
     match ServerAddress::parse(text) {
         Ok(address) => {
             let path = PathBuf::from(address.without_password());
-            Ok(StoreUrl { path, server: Some((address, Durability::Required)) })
+            Ok(StoreUrl { server: Some((address, Durability::Required)), ..StoreUrl::of_file(path) })
         }
         // The text may hold a password.
         Err(why) => Err(StoreError::Url(format!(
@@ -132,7 +156,7 @@ impl FromStr for StoreUrl {
         if path.is_empty() {
             return Err(StoreError::Url(format!("cannot use the store {text:?}: it has no path. Use sqlite:PATH")));
         }
-        Ok(Self::of_file(PathBuf::from(path)))
+        Ok(Self::of_file(path))
     }
 }
 

@@ -51,6 +51,8 @@ pub use registry::{PriceFile, PriceOrigin, Registry};
 pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;
+pub use suite::row_source::{RowSource, RowSourceSpec};
+pub use suite::shard::share_run_limits;
 pub use suite::traces::{TraceRule, trace_rules};
 pub use suite::{Suite, has_service_keys, load_policy, name_of};
 pub use syntax::duration::parse as parse_duration;

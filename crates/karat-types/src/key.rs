@@ -170,6 +170,17 @@ pub fn output_key(output: &Value) -> Key {
     KeyBuilder::new("karat/output/1").value(output).finish()
 }
 
+/// A number in [0, 1) that is fixed by a seed and an id: the first 8 bytes of `blake3(domain ‖ 0 ‖ seed ‖ 0 ‖ id)`, read
+/// as a little-endian integer, over 2⁶⁴. The seed is 8 bytes, little-endian.
+pub fn seeded_uniform(domain: &str, seed: u64, id: &[u8]) -> f64 {
+    let text = [domain.as_bytes(), &[0], &seed.to_le_bytes(), &[0], id].concat();
+    let hash = blake3::hash(&text);
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.as_bytes()[..8]);
+    // 53 bits are what a double holds; all 64 could round up to 1.
+    (u64::from_le_bytes(first) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

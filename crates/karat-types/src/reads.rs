@@ -10,6 +10,9 @@ use crate::{Key, KeyBuilder, Sample, SampleText};
 const INPUT: &str = "{{ input }}";
 const REFERENCE: &str = "{{ reference }}";
 
+/// The beginning of the name of a part that only metrics read.
+const SCORED: &str = "scored: ";
+
 /// Number of columns whose text is kept for reports.
 const SHOWN_COLUMNS: usize = 8;
 
@@ -86,6 +89,13 @@ impl Reads {
         self.entries(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
     }
 
+    /// The same, and the parts that only metrics read, which [`scored_part`] tells apart.
+    pub fn digests_with_scored(&self, scored: &Self, sample: &Sample) -> Vec<(String, Key)> {
+        let only_scored = scored.digests(sample).into_iter().filter(|(name, _)| !self.has(name));
+        let only_scored = only_scored.map(|(name, digest)| (format!("{SCORED}{name}"), digest));
+        self.digests(sample).into_iter().chain(only_scored).collect()
+    }
+
     /// The texts that a reader needs beside an output: the sample's input and reference, and what is read besides them,
     /// each value once.
     pub fn texts(&self, sample: &Sample) -> Vec<SampleText> {
@@ -120,6 +130,11 @@ impl Reads {
         };
         input.into_iter().chain(reference).chain(self.columns.iter().map(column))
     }
+}
+
+/// The name of a part that only metrics read, without the mark that says so; `None` if steps or judges read it.
+pub fn scored_part(name: &str) -> Option<&str> {
+    name.strip_prefix(SCORED)
 }
 
 /// The display name of a part of a row.
@@ -170,6 +185,21 @@ mod tests {
             all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
             ["input", "reference", "lang", "unread", "long"]
         );
+    }
+
+    /// BC-06: a reference that only metrics compare with is told, under the digest that it has where steps read it.
+    #[test]
+    fn what_only_metrics_read_is_told_apart() {
+        let mut row = sample(json!({"question": "q", "gold": 1}));
+        row.reference = Some(json!("yes"));
+        let (read, scored) = (Reads::new(["sample.question"]), Reads::new(["reference", "sample.question"]));
+        let parts = read.digests_with_scored(&scored, &row);
+        let names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["question", "scored: {{ reference }}"]);
+        assert_eq!(scored_part(names[1]), Some("{{ reference }}"));
+        assert_eq!(scored_part(names[0]), None);
+        let by_step = Reads::new(["reference"]).digests(&row);
+        assert_eq!(by_step[0], ("{{ reference }}".to_owned(), parts[1].1));
     }
 
     /// CL-07, BY-06: a gold answer that no step reads is not part of a cell's identity.

@@ -12,6 +12,7 @@ const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics 
        cargo xtask soak NAME [SIZE=N]…  run a test scenario at full size
        cargo xtask bench [full] [cells=10000] [rounds=3]  measure Karat against the smallest possible client
        cargo xtask bench postgres [cells=10000] [rounds=3]  measure a store in PostgreSQL against one in a file
+       cargo xtask bench shards [cells=8000] [merged=1000000]  measure two shards against one process, and a merge
        cargo xtask generate [--check]   write generated files, or check that they are current
        cargo xtask requirements         write target/testing.md: requirements and their tests
        cargo xtask circles              list modules that depend on each other in a cycle
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
         ["soak", name, sizes @ ..] => measure::soak::run(name, sizes, &mut io::stdout().lock()),
         ["bench", "postgres", sizes @ ..] => bench_postgres(sizes),
+        ["bench", "shards", sizes @ ..] => bench_shards(sizes),
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
@@ -42,6 +44,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn bench_shards(sizes: &[&str]) -> Result<bool, String> {
+    let size = |key, default| measure::soak::size(sizes, key, default);
+    measure::shards::run(size("cells", 8_000)?, size("merged", 1_000_000)?, &mut io::stdout().lock())
 }
 
 fn bench(arguments: &[&str]) -> Result<bool, String> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
 use crate::figures::groups::system_id;
+use crate::gate::Prefix;
 use crate::score::labels::{LabelIndex, grades, rater};
 use crate::score::scales::steps;
 
@@ -81,13 +82,16 @@ pub fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
 /// Rows that cannot be read, a scorer or rater that the run does not have.
 pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Result<RunAgreement, AnalysisError> {
     let header = rows.header();
+    let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
+    let prefix = Prefix::of(rows).map_err(unreadable)?;
+    let rows = prefix.as_ref().map_or(rows, |prefix| prefix as &dyn RunRows);
     let plan = header.plan.clone();
     let mut gathering = GradeCollector::new(&plan, labels, options)?;
     rows.for_each(&mut |row| {
         gathering.add(&row);
         ControlFlow::Continue(())
     })
-    .map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    .map_err(unreadable)?;
     let unmatched_labels = gathering.used.iter().filter(|used| !**used).count() as u64;
     let metrics = plan.metrics.iter().enumerate().filter_map(|(at, metric)| {
         let items = gathering.items.get(&at)?;

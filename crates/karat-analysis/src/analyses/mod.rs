@@ -36,6 +36,7 @@ pub use judging::calibration::{
     CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
     ThresholdDecision,
 };
+pub use judging::cascade::{Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades};
 pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use judging::grading::{FailingJudge, FlaggedCell, Grading};
 pub use judging::human_anchor::outcome::{
@@ -112,6 +113,8 @@ pub enum Outcome {
     Delta(Delta),
     /// Outcome of `agreement`.
     Agreement(Agreement),
+    /// Outcome of `cascade`.
+    Cascades(Cascades),
     /// Outcome of `calibration`.
     Calibration(Calibration),
     /// Outcome of `failures`.
@@ -219,6 +222,13 @@ const REGISTRY: &[RegistryEntry] = &[
         options: || schema_for!(CalibrationOptions),
         build: judging::calibration::build,
         runs: RunCondition::OnRequest,
+    },
+    RegistryEntry {
+        name: "cascade",
+        about: "estimates, calls and money of judge cascades",
+        options: || schema_for!(NoOptions),
+        build: judging::cascade::build,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "cost",

@@ -3,35 +3,55 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Action, Key, Reads, RunRows, SampleRecord, ScorerKind, StepSpec};
+use karat_types::{Action, Key, Reads, RunRows, SampleRecord, ScorerKind, StepSpec, scored_part};
 
 use crate::AnalysisError;
 
 /// Digests of the content read of a sample, by name.
-type Contents = BTreeMap<String, Key>;
+pub(crate) type Contents = BTreeMap<String, Key>;
 
-/// Ids of the samples whose content read by steps or judges differs between two runs. Content that only one side reads
-/// is no change, because another prompt may read other columns. A column used as recorded output is ignored too: it is what
-/// is tested, not the input.
+/// Ids of the samples whose content read by steps, judges or metrics differs between two runs. Content that only one side
+/// reads is no change, because another prompt may read other columns. A column used as recorded output is ignored too: it is
+/// what is tested, not the input.
 ///
 /// # Errors
 /// Rows that cannot be read.
 pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
-    let mut baseline_contents: BTreeMap<String, Contents> = BTreeMap::new();
-    each_sample(baseline, &mut |sample| {
-        baseline_contents.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
+    let before = contents_of(baseline)?;
+    changed_since(&|id| before.get(id).cloned(), candidate)
+}
+
+/// The content of each sample of a run.
+pub(crate) fn contents_of(rows: &dyn RunRows) -> Result<BTreeMap<String, Contents>, AnalysisError> {
+    let mut contents = BTreeMap::new();
+    each_sample(rows, &mut |sample| {
+        let parts = sample.reads.iter().map(|(name, digest)| (part(name).to_owned(), *digest));
+        contents.insert(sample.id.clone(), parts.collect());
     })?;
+    Ok(contents)
+}
+
+/// Ids of the samples of a run with another content than before.
+pub(crate) fn changed_since(
+    before: &dyn Fn(&str) -> Option<Contents>,
+    candidate: &dyn RunRows,
+) -> Result<BTreeSet<String>, AnalysisError> {
     let (recorded, read) = recorded_and_read_columns(candidate);
-    let is_recorded_output = |name: &str| recorded.has(name) && !read.has(name);
+    let is_recorded_output = |name: &str| scored_part(name).is_none() && recorded.has(name) && !read.has(name);
     let mut changed = BTreeSet::new();
     each_sample(candidate, &mut |sample| {
-        let Some(before) = baseline_contents.get(&sample.id) else { return };
+        let Some(before) = before(&sample.id) else { return };
         let mut compared = sample.reads.iter().filter(|(name, _)| !is_recorded_output(name));
-        if compared.any(|(name, digest)| before.get(name).is_some_and(|earlier| earlier != digest)) {
+        if compared.any(|(name, digest)| before.get(part(name)).is_some_and(|earlier| earlier != digest)) {
             changed.insert(sample.id.clone());
         }
     })?;
     Ok(changed)
+}
+
+/// The name of a part, whoever reads it.
+pub(crate) fn part(name: &str) -> &str {
+    scored_part(name).unwrap_or(name)
 }
 
 /// The columns used as recorded outputs, and the columns read by prompts or judges.
@@ -84,5 +104,24 @@ mod tests {
         let after = run([&[("input", "one"), ("hint", "new")], &[("input", "TWO")]]);
         assert_eq!(changed_samples(&before, &after).unwrap(), BTreeSet::from(["sample-1".to_owned()]));
         assert!(changed_samples(&before, &before).unwrap().is_empty());
+    }
+
+    /// BC-06: a sample whose reference was corrected is not paired, whether metrics or judges read it.
+    #[test]
+    fn a_corrected_reference_makes_another_sample() {
+        let digest = |text: &str| KeyBuilder::new("test").text(text).finish();
+        let run = |name: &str, reference: &str| {
+            let mut run = Sketch::new(2, 1, 2).fill(1.0).run();
+            for (sample, text) in run.samples.iter_mut().zip([reference, "same"]) {
+                sample.reads = vec![(name.to_owned(), digest(text))];
+            }
+            run
+        };
+        let (by_judge, by_metric) = ("{{ reference }}", "scored: {{ reference }}");
+        let first = BTreeSet::from(["sample-0".to_owned()]);
+        for (before, after) in [(by_metric, by_metric), (by_judge, by_metric), (by_metric, by_judge)] {
+            assert_eq!(changed_samples(&run(before, "old"), &run(after, "new")).unwrap(), first);
+            assert!(changed_samples(&run(before, "old"), &run(after, "old")).unwrap().is_empty());
+        }
     }
 }

@@ -272,8 +272,15 @@ impl<'a> Matching<'a> {
         for (baseline_sample, candidate_sample) in &self.samples.matched {
             let cells = self.matched_cells(metric, *baseline_sample, *candidate_sample);
             for (pair, values) in self.pairs.iter().zip(cells.iter().map(MatchedCells::values)) {
-                if let Some(values) = values {
-                    visit(*candidate_sample, *pair, values);
+                if let Some((before, after)) = values {
+                    // A single sample shows its scores, not those with which it enters the estimate of a cascade.
+                    let shown = |side: &Side<'_>, at: (usize, usize, usize), value| {
+                        let table = &side.findings.table;
+                        table.cascade(at.0).and_then(|_| table.shown(at.0, at.1, at.2)).unwrap_or(value)
+                    };
+                    let before = shown(self.baseline, (metric.baseline, *baseline_sample, pair.0), before);
+                    let after = shown(self.candidate, (metric.candidate, *candidate_sample, pair.1), after);
+                    visit(*candidate_sample, *pair, (before, after));
                 }
             }
         }
@@ -344,10 +351,7 @@ impl<'a> Matching<'a> {
             ));
         }
         if baseline_plan.dataset.hash != candidate_plan.dataset.hash {
-            warnings.push(
-                "The datasets differ: samples are matched by id, and columns that no step or judge reads may have changed."
-                    .to_owned(),
-            );
+            warnings.push(self.dataset_warning());
         }
         let changes: BTreeSet<&String> = tested.iter().filter_map(|it| it.instrument_change.as_ref()).collect();
         warnings.extend(changes.into_iter().map(|change| to_sentence(change)));
@@ -380,6 +384,21 @@ impl<'a> Matching<'a> {
             ));
         }
         warnings
+    }
+
+    /// The warning about another dataset: the versions of both sides, and the samples that are not compared.
+    fn dataset_warning(&self) -> String {
+        let name = |side: &Side<'_>| dataset_name(&side.findings.plan);
+        let left_out = match self.samples.changed.len() {
+            0 => "samples are matched by id".to_owned(),
+            n => format!("samples are matched by id, and {n} with other content left out"),
+        };
+        format!(
+            "The datasets differ: {} in the baseline, {} in the candidate; {left_out}. Columns that nothing reads may have \
+             changed.",
+            name(self.baseline),
+            name(self.candidate)
+        )
     }
 
     /// Warnings about models under test whose reported names differ between the sides.
@@ -420,6 +439,15 @@ impl<'a> Matching<'a> {
             lacks.push(format!("The {role} ({}) has {errors} errors in {planned} cells{all}.", side.label));
         }
         lacks
+    }
+}
+
+/// The version of a plan's dataset, with the first digits of its hash.
+pub(super) fn dataset_name(plan: &PlanHeader) -> String {
+    let hash: String = plan.dataset.hash.chars().take(8).collect();
+    match &plan.dataset.version {
+        Some(version) => format!("version {version} ({hash})"),
+        None => format!("version {hash}"),
     }
 }
 

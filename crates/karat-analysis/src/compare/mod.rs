@@ -9,7 +9,7 @@
 //! `scores` and `paired_figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
 //! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed).
 
-mod content;
+pub(crate) mod content;
 mod diagnostics;
 mod evaluations;
 mod matching;
@@ -431,7 +431,8 @@ pub fn compare(
     let matching = Matching { baseline, candidate, pairs: &pairs, samples: &samples };
     let metrics = matching.metrics(options)?;
     let (tested, not_compared) = matching.test_all(&metrics, options);
-    let warnings = matching.warnings(&tested);
+    let mut warnings = matching.warnings(&tested);
+    warnings.extend(stop_warnings(baseline, candidate));
     if tested.is_empty() {
         let reasons = not_compared.iter().map(|it| format!("{}: {}.", it.metric, it.reason));
         return Err(CompareError::NoScore { why: reasons.chain(warnings).collect::<Vec<String>>().join(" ") });
@@ -479,6 +480,21 @@ pub fn compare(
         not_compared,
         warnings,
     })
+}
+
+/// Warnings about runs that stopped early.
+fn stop_warnings(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<String> {
+    let both = [baseline, candidate];
+    let warning = |side: &&Side<'_>| {
+        let course = side.findings.stopped_after()?;
+        Some(format!(
+            "{} stopped early, after {course}: only these are compared, and its means lean away from the bounds of its gates.",
+            side.label
+        ))
+    };
+    let mut warnings: Vec<String> = both.iter().filter_map(warning).collect();
+    warnings.dedup();
+    warnings
 }
 
 /// For each metric the index of the first metric with the same scores on both sides: `pass` with a single check repeats

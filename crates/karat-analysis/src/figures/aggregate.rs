@@ -18,7 +18,8 @@ pub(crate) fn spread(
     samples: std::ops::Range<usize>,
 ) -> Spread {
     let one_sample = samples.len() == 1 && table.samples() > 1;
-    let mut observed = table.observations(metric).with_capacity(samples.len() * systems.len());
+    let mut observed = table.placed_observations(metric).with_capacity(samples.len() * systems.len());
+    let mut shown = Vec::new();
     let mut failures = vec![0_u64; systems.len()];
     let (mut n_unscored, mut n_errors, mut n_na) = (0, 0, 0);
     for sample in samples {
@@ -32,22 +33,27 @@ pub(crate) fn spread(
             }
             failures[at] += u64::from(state.is_failure());
             if let Some(value) = table.value(metric, sample, system) {
+                // One sample is no mean of many: it shows what its cells show.
+                let value = if one_sample { table.shown(metric, sample, system).unwrap_or(value) } else { value };
                 observed.push_labelled(value, table.labels(metric, sample, system), at, table.cluster(sample));
+                observed.push_place(sample, system, at);
+                shown.extend(observed.cascade.as_ref().and_then(|_| table.shown(metric, sample, system)));
             }
         }
     }
     let figure = if one_sample { estimate::plain_mean(&observed) } else { measure.figure(&observed) };
     let bounds = measure.range.filter(|_| measure.aggregate == Aggregate::Mean && n_unscored + n_errors > 0);
-    let extent = extent(&observed.values);
+    let values = if observed.cascade.is_some() { &shown } else { &observed.values };
+    let extent = extent(values);
     let weighs_systems = !one_sample && !observed.is_one_stratum();
     Spread {
         figure,
         weighting: if weighs_systems { Weighting::Systems } else { Weighting::Units },
-        mean: mean(&observed.values).and_then(finite),
-        median: median(&observed.values).and_then(finite),
+        mean: mean(values).and_then(finite),
+        median: median(values).and_then(finite),
         min: extent.and_then(|(min, _)| finite(min)),
         max: extent.and_then(|(_, max)| finite(max)),
-        stddev: standard_deviation(&observed.values).and_then(finite),
+        stddev: standard_deviation(values).and_then(finite),
         n_unscored,
         n_errors,
         n_na,

@@ -74,7 +74,7 @@ pub(crate) struct BreakdownSums {
 
 impl BreakdownSums {
     pub(crate) fn add(&mut self, plan: &PlanHeader, row: &CellRow<'_>) {
-        for judgment in row.judgments {
+        for judgment in row.judgments.iter().filter(|it| it.is_asked()) {
             self.judges.entry(judgment.judge).or_default().add(judgment.cost.usage, judgment.cost.cost);
         }
         if row.cell.status == CellStatus::Skipped && row.cell.cost.cost == Some(Money::ZERO) {

@@ -8,20 +8,26 @@
 //! | several systems | equal-weight mean of their means, CR1 over samples (or clusters) |
 //! | the last two, only 0 and 1 | Wilson at the effective number of observations, of clusters with t_{G−1} |
 //! | clusters whose means are all alike though their values are not | no interval |
-//! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
+//! | any of these, where a cascade's judges graded part of the cells | regression estimate with t |
+//! | any of the others, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
 //! | labels, as F1 or balanced accuracy | percentile bootstrap of samples (or clusters); none above 10,000 |
 
+use karat_stats::correction::CascadeBasis;
 use karat_stats::describe::{
     ClusteredMean, Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval,
 };
 use karat_stats::interval::Level;
 
+use crate::figures::cascaded::cascade_figure;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::label_figure;
 pub(crate) use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
 /// The figure of the observations. `None` without observations; without an interval if the data define none.
 pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool, level: Level) -> Option<Finding> {
+    if let (Aggregate::Mean, Some(cascade)) = (aggregate, &observed.cascade) {
+        return cascade_figure(observed, cascade, CascadeBasis::Population, level);
+    }
     if aggregate == Aggregate::Mean {
         return mean_figure(observed, binary, level);
     }

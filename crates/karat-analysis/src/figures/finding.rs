@@ -60,6 +60,13 @@ impl Finding {
         self
     }
 
+    /// Sets the ends of a confidence sequence, which holds at any time of looking.
+    #[must_use]
+    pub(crate) fn with_ends(mut self, (lo, hi): (f64, f64), level: f64) -> Self {
+        (self.interval, self.level, self.se) = (finite(lo).zip(finite(hi)), level, None);
+        self
+    }
+
     /// Clips the interval to the possible range of the figure.
     #[must_use]
     pub(crate) fn clip_interval(mut self, lo: f64, hi: f64) -> Self {

@@ -56,7 +56,7 @@ impl CellCounts {
             unjudged: is(row.cell.status == CellStatus::Ok && is_unjudged(plan, row.judgments)),
             unfit: is(row.cell.status == CellStatus::Ok && is_unfit(row.judgments)),
             reused: is(row.cell.reused),
-            judgments: row.judgments.len() as u64,
+            judgments: row.judgments.iter().filter(|judgment| judgment.is_asked()).count() as u64,
             judgments_reused: row.judgments.iter().filter(|judgment| judgment.reused).count() as u64,
             oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
         }

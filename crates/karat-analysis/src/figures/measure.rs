@@ -1,10 +1,12 @@
 //! The rule that turns a metric into figures: aggregate, range, level and bootstrap.
 
 use karat_stats::bootstrap::Resampling;
+use karat_stats::correction::CascadeBasis;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 
+use crate::figures::cascaded::cascade_figure;
 use crate::figures::estimate;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
@@ -31,8 +33,20 @@ impl Measure {
         Some(clip_to_range(found, self.range, self.aggregate))
     }
 
+    /// The figure of a cascade's observations with the interval of the mean of these samples.
+    pub(crate) fn dataset_figure(self, observed: &Observations) -> Option<Finding> {
+        let cascade = observed.cascade.as_ref().filter(|_| self.aggregate == Aggregate::Mean);
+        let Some(cascade) = cascade else { return self.figure(observed) };
+        let found = cascade_figure(observed, cascade, CascadeBasis::Dataset, self.level)?;
+        Some(clip_to_range(found, self.range, self.aggregate))
+    }
+
     /// The figure with its resamples; `None` if its interval comes from a formula.
     pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
+        // A cascade's interval knows of the cells that were not asked about; resampling does not.
+        if observed.cascade.is_some() {
+            return None;
+        }
         let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
         asked.or_else(|| label_figure(observed, self.aggregate))
     }

@@ -7,10 +7,12 @@
 //! - `groups`: systems, models, variants and the whole run, each with its figures
 //! - `leaderboard`: rankings on the cells that all models share
 //! - `cost`, `breakdown`: tokens and money, by judge and by step
+//! - `cascaded`: the estimate of a judge cascade, and when it decides nothing
 //! - `slope`: a number against a feature, within groups
 
 pub(crate) mod aggregate;
 pub(crate) mod breakdown;
+pub(crate) mod cascaded;
 pub(crate) mod cost;
 pub(crate) mod estimate;
 pub(crate) mod finding;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::run::metric_names::matches_pattern;
+use crate::run::metric_names::names_metric;
 
 /// The kind of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Sco
 /// The metrics of a gate; [`problem::gate_problems`](super::problem::gate_problems) has checked that there is one.
 fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Vec<Target<'a>> {
     let names = plan.metrics.iter().enumerate();
-    names.filter(|(_, metric)| matches_pattern(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
+    names.filter(|(_, metric)| names_metric(plan, subject(gate), metric)).map(|(at, _)| Target::Metric(at)).collect()
 }
 
 /// The units of a gate, without those that its condition leaves empty and without the systems that others are compared
@@ -139,7 +139,7 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
 }
 
 /// Returns true if a gate compares the other systems with this one.
-fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
+pub(super) fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
     match &gate.against {
         Some(GateReference::Variant(id)) => plan.system_variant(system) == id,
         Some(GateReference::Model(id)) => plan.system_model(system).is_some_and(|model| model.is_called(id)),

@@ -1,10 +1,11 @@
 //! Decides the cases of gates.
 
 use karat_stats::interval::Level;
-use karat_types::GateBasis;
+use karat_types::{GateBasis, StopRecord};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{BoundKind, GateCase, Target};
+use super::early::verdicts::{StoredVerdict, claim_finding, claim_verdict, stored_verdict};
 use super::evidence::{Basis, GateContext};
 use super::verdict_text::{Verdict, VerdictText};
 use crate::figures::finding::Finding;
@@ -122,19 +123,21 @@ fn allowed_size(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
 /// Decides one case with an interval of a level.
 pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> Decision {
     let evidence = context.evidence_for(case);
-    let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(context, case)));
+    let mut finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(context, case)));
     let limit = bound(case, evidence.reference);
-    let by_interval = case.gate.decide == GateBasis::Interval;
-    let (mut verdict, mut reason) = match (&finding, limit) {
-        (Some(finding), Some(limit)) => {
-            VerdictText { case, name: name(context, case), evidence: &evidence, unit: unit(context, case) }.decide(
-                finding,
-                limit,
-                by_interval,
-            )
-        }
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
+    let words = VerdictText { case, name: name(context, case), evidence: &evidence, unit: unit(context, case) };
+    let stored = stored_verdict(context.findings, case, words.name);
+    let (mut verdict, mut reason) = match (&finding, limit, &stored) {
+        (Some(_), _, StoredVerdict::Claim(record, claim)) => claim_verdict((record, claim), &words, limit),
+        (Some(_), _, StoredVerdict::NotFollowed(record)) => (Verdict::Undecided, not_followed_reason(record)),
+        (Some(finding), Some(limit), StoredVerdict::None) => words.decide(finding, limit, by_interval),
         _ => (Verdict::Undecided, missing_reason(&evidence.basis)),
     };
+    let is_early = matches!(stored, StoredVerdict::Claim(..));
+    if let (true, StoredVerdict::Claim(_, claim)) = (finding.is_some(), &stored) {
+        finding = finding.and_then(|figure| claim_finding(claim, &figure).or(Some(figure)));
+    }
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");
     }
@@ -146,7 +149,8 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
         true => (evidence.lacking, "pairs of cells", "lack a score on one side"),
         false => (evidence.unscored, "cells", "could not be scored"),
     };
-    if verdict != Verdict::Undecided && lost.share() > context.policy.max_unscored {
+    // An early verdict has looked at them itself.
+    if verdict != Verdict::Undecided && !is_early && lost.share() > context.policy.max_unscored {
         let share = lost.share() * 100.0;
         let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
         if verdict == Verdict::Fail && fails_at_best(context, case, level) {
@@ -173,7 +177,10 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
         bound: case.bound.name(),
         threshold: allowed_size(case, evidence.reference),
         verdict,
-        observed: evidence.observed,
+        observed: match (is_early, case.bound.is_change()) {
+            (true, false) => finding.as_ref().map(Finding::value).or(evidence.observed),
+            _ => evidence.observed,
+        },
         reference: evidence.reference,
         finding,
         is_anchored: case.gate.human_anchor,
@@ -201,7 +208,16 @@ fn fails_at_best(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -
         return false;
     }
     let words = VerdictText { case, name: name(&context, case), evidence: &evidence, unit: unit(&context, case) };
-    words.decide(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
+    let by_interval = case.gate.decide == GateBasis::Interval || evidence.basis.is_estimated();
+    words.decide(&finding, limit, by_interval).0 == Verdict::Fail
+}
+
+/// The reason of a gate that a stopped run did not ask about.
+fn not_followed_reason(record: &StopRecord) -> String {
+    format!(
+        "the run stopped after {} of {} samples for other gates; `karat resume RUN --to-end` makes the rest",
+        record.stopped_after_samples, record.samples
+    )
 }
 
 fn missing_reason(basis: &Basis) -> String {

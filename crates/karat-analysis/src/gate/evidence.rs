@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hasher};
 use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
-use karat_types::{GateReference, Policy};
+use karat_types::{Gate, GateBasis, GateReference, PlanHeader, Policy};
 
 use super::References;
 use super::case::{BoundKind, GateCase, Target};
 use super::path;
+use crate::figures::cascaded;
 use crate::figures::estimate::{Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::measure::Measure;
@@ -57,6 +58,8 @@ pub(super) enum Basis {
     Missing(String),
     /// Observations and the rule that turns them into a figure.
     Observed(Observations, Measure),
+    /// Observations of a cascade, of which the mean of these samples is asked.
+    OfDataset(Observations, Measure),
     /// A figure, or its change on the same samples, with its resamples.
     Resampled(Resampled),
     /// A finished figure, whose interval cannot be adjusted.
@@ -71,6 +74,7 @@ impl Basis {
         match self {
             Self::None | Self::Missing(_) => None,
             Self::Observed(observed, measure) => measure.at_level(level).figure(observed),
+            Self::OfDataset(observed, measure) => measure.at_level(level).dataset_figure(observed),
             Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
             Self::Unpaired(now, before) => welch_difference(now, before, level),
@@ -82,6 +86,22 @@ impl Basis {
         match measure.resample(&observed) {
             Some(drawn) => Self::Resampled(drawn),
             None => Self::Observed(observed, measure),
+        }
+    }
+
+    /// Observations by their rule; of a cascade with the interval that a gate asks for.
+    fn decided(observed: Observations, measure: Measure, decide: GateBasis) -> Self {
+        match (&observed.cascade, decide) {
+            (Some(_), GateBasis::Point) => Self::OfDataset(observed, measure),
+            _ => Self::of(observed, measure),
+        }
+    }
+
+    /// Returns true if its interval decides whatever the gate asks for: part of its cells are estimated.
+    pub(super) fn is_estimated(&self) -> bool {
+        match self {
+            Self::Observed(observed, _) | Self::OfDataset(observed, _) => observed.cascade.is_some(),
+            _ => false,
         }
     }
 
@@ -100,7 +120,7 @@ impl Basis {
         numbers(&[threshold]);
         match self {
             Self::None | Self::Missing(_) => {}
-            Self::Observed(observed, _) => {
+            Self::Observed(observed, _) | Self::OfDataset(observed, _) => {
                 numbers(&observed.values);
                 observed.clusters.iter().for_each(|it| digest.write_u32(*it));
                 observed.strata.chunk_by(u32::eq).for_each(|stratum| digest.write_usize(stratum.len()));
@@ -138,7 +158,8 @@ fn welch_difference(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> 
 }
 
 /// The reference that a system is compared with.
-enum Partner<'a> {
+#[derive(Clone, Copy)]
+pub(super) enum Partner<'a> {
     Pinned(&'a Pinned, usize),
     System(usize),
 }
@@ -182,7 +203,7 @@ impl GateContext<'_> {
     }
 
     /// The cells of a case, as (sample, system).
-    fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+    pub(super) fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
             None => 0..self.findings.samples(),
@@ -199,12 +220,13 @@ impl GateContext<'_> {
 
     fn observations(&self, case: &GateCase<'_>, metric: usize) -> (Observations, MissingCount) {
         let table = &self.findings.table;
-        let mut observed = table.observations(metric);
+        let mut observed = table.placed_observations(metric);
         let mut unscored = MissingCount::default();
         for (sample, system) in self.cells(case) {
             unscored.add(self.sample_cells(metric, sample, system).missing());
             if let Some(value) = self.score(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
+                observed.push_place(sample, system, system);
             }
         }
         (observed, unscored)
@@ -236,11 +258,13 @@ impl GateContext<'_> {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
+        let refusal = self.cascade_refusal(case, &observed);
         let basis = match &figure {
             None => Basis::Missing(self.missing_score_reason(case)),
-            Some(_) => Basis::of(observed, measure),
+            Some(_) => Basis::decided(observed, measure, case.gate.decide),
         };
-        Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
+        let observed = figure.map(|it| it.value());
+        Evidence { observed, unscored, basis, instrument_change: refusal, ..Evidence::default() }
     }
 
     /// The change from the reference, paired by sample if at least half of the samples have a partner.
@@ -254,7 +278,7 @@ impl GateContext<'_> {
         let Some(now) = figure else { return missing(self.missing_score_reason(case), evidence) };
         let mut partners = Vec::new();
         for &system in &case.unit.systems {
-            match self.reference_for(case, system) {
+            match find_partner(&self.findings.plan, self.references, case.gate, system) {
                 Ok(partner) => partners.push((system, partner)),
                 Err(why) if case.unit.systems.len() == 1 => return missing(why, evidence),
                 Err(_) => {}
@@ -265,12 +289,13 @@ impl GateContext<'_> {
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
         let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
-        let evidence = Evidence { instrument_change: changes.next(), ..evidence };
+        let change = changes.next().or_else(|| self.cascade_refusal(case, &observed));
+        let evidence = Evidence { instrument_change: change, ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
                 .then(|| format!("compared on the {} of {} results that both have", pairs.len(), observed.len()));
-            return pairs.evidence(measure, Evidence { remark, ..evidence });
+            return pairs.evidence(measure, case.gate.decide, Evidence { remark, ..evidence });
         }
         let reference = match &partners[..] {
             _ if case.unit.sample.is_some() || case.unit.group.is_some() => None,
@@ -280,7 +305,7 @@ impl GateContext<'_> {
         };
         match reference {
             Some(before) if before.has_values() && pairs.len() == 0 => {
-                let what = self.reference_name(case);
+                let what = reference_name(case.gate);
                 missing(format!("{what} has no sample with a score here, so there is nothing to compare"), evidence)
             }
             Some(before) if before.value.is_some() => {
@@ -289,8 +314,23 @@ impl GateContext<'_> {
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Unpaired(now, before), remark, ..evidence }
             }
-            _ => missing(format!("{} has no result for this metric", self.reference_name(case)), evidence),
+            _ => missing(format!("{} has no result for this metric", reference_name(case.gate)), evidence),
         }
+    }
+
+    /// Returns true if the figure of a case is an estimate of a cascade.
+    pub(super) fn is_estimated(&self, case: &GateCase<'_>) -> bool {
+        let Target::Metric(metric) = case.target else { return false };
+        self.findings.table.cascade(metric).is_some_and(|it| it.is_estimated())
+    }
+
+    /// The reason why an estimate of a cascade decides nothing.
+    fn cascade_refusal(&self, case: &GateCase<'_>, observed: &Observations) -> Option<String> {
+        let cascade = observed.cascade.as_ref()?;
+        if case.unit.sample.is_some() {
+            return Some("a cascade's judges do not grade every sample".to_owned());
+        }
+        cascaded::refusal(cascade, self.policy.max_unscored)
     }
 
     fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
@@ -309,7 +349,7 @@ impl GateContext<'_> {
         partners: &[(usize, Partner<'_>)],
     ) -> Pairs {
         let table = &self.findings.table;
-        let mut pairs = Pairs::of(table.observations(metric));
+        let mut pairs = Pairs::of(table.placed_observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
             let own = self.own_cells(metric, sample, system);
@@ -326,6 +366,7 @@ impl GateContext<'_> {
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
                 pairs.push((now, own), (before, labels), system, table.cluster(sample));
+                pairs.now.push_change(sample, system, system, before);
             }
         }
         pairs
@@ -339,65 +380,6 @@ impl GateContext<'_> {
 
     fn sample_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
         SampleCells::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
-    }
-
-    fn reference_name(&self, case: &GateCase<'_>) -> String {
-        match &case.gate.against {
-            None | Some(GateReference::Baseline) => "the baseline".to_owned(),
-            Some(GateReference::Previous) => "the previous run".to_owned(),
-            Some(GateReference::Run(id)) => format!("run {id}"),
-            Some(GateReference::Variant(id)) => format!("variant {id}"),
-            Some(GateReference::Model(id)) => format!("model {id}"),
-        }
-    }
-
-    /// The reference of a system, or the reason why there is none.
-    fn reference_for(&self, case: &GateCase<'_>, system: usize) -> Result<Partner<'_>, String> {
-        let plan = &self.findings.plan;
-        let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
-            None => Err(none.to_owned()),
-            Some(_) => Ok(()),
-        };
-        let found = match &case.gate.against {
-            None | Some(GateReference::Baseline) => {
-                pinned(
-                    self.references.baseline.as_ref(),
-                    "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
-                )?;
-                self.references.baseline.as_ref()
-            }
-            Some(GateReference::Previous) => {
-                pinned(self.references.previous.as_ref(), "there is no earlier finished run of this suite")?;
-                self.references.previous.as_ref()
-            }
-            Some(GateReference::Run(id)) => self.references.runs.get(id),
-            Some(GateReference::Variant(id)) => {
-                let model = plan.systems.get(system).and_then(|it| it.model);
-                if plan.variants.iter().all(|variant| variant.id != *id) {
-                    return Err(format!("the variant {id} is not part of this run"));
-                }
-                let other = plan.systems.iter().position(|it| {
-                    it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
-                });
-                return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
-            }
-            Some(GateReference::Model(id)) => {
-                let variant = plan.systems.get(system).map(|it| it.variant);
-                if !plan.models.iter().any(|model| model.is_called(id)) {
-                    return Err(format!("the model {id} is not part of this run"));
-                }
-                let other = plan.systems.iter().position(|it| {
-                    Some(it.variant) == variant
-                        && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
-                });
-                return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
-            }
-        };
-        let pinned = found.ok_or_else(|| format!("{} could not be read", self.reference_name(case)))?;
-        let id = crate::system_id(plan, system);
-        let at =
-            pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", self.reference_name(case)))?;
-        Ok(Partner::Pinned(pinned, at))
     }
 
     fn finding_evidence(&self, case: &GateCase<'_>, name: &str) -> Evidence {
@@ -433,6 +415,68 @@ impl GateContext<'_> {
     }
 }
 
+fn reference_name(gate: &Gate) -> String {
+    match &gate.against {
+        None | Some(GateReference::Baseline) => "the baseline".to_owned(),
+        Some(GateReference::Previous) => "the previous run".to_owned(),
+        Some(GateReference::Run(id)) => format!("run {id}"),
+        Some(GateReference::Variant(id)) => format!("variant {id}"),
+        Some(GateReference::Model(id)) => format!("model {id}"),
+    }
+}
+
+/// The reference of a system, or the reason why there is none.
+pub(super) fn find_partner<'a>(
+    plan: &PlanHeader,
+    references: &'a References,
+    gate: &Gate,
+    system: usize,
+) -> Result<Partner<'a>, String> {
+    let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
+        None => Err(none.to_owned()),
+        Some(_) => Ok(()),
+    };
+    let found = match &gate.against {
+        None | Some(GateReference::Baseline) => {
+            pinned(
+                references.baseline.as_ref(),
+                "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
+            )?;
+            references.baseline.as_ref()
+        }
+        Some(GateReference::Previous) => {
+            pinned(references.previous.as_ref(), "there is no earlier finished run of this suite")?;
+            references.previous.as_ref()
+        }
+        Some(GateReference::Run(id)) => references.runs.get(id),
+        Some(GateReference::Variant(id)) => {
+            let model = plan.systems.get(system).and_then(|it| it.model);
+            if plan.variants.iter().all(|variant| variant.id != *id) {
+                return Err(format!("the variant {id} is not part of this run"));
+            }
+            let other = plan.systems.iter().position(|it| {
+                it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
+            });
+            return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
+        }
+        Some(GateReference::Model(id)) => {
+            let variant = plan.systems.get(system).map(|it| it.variant);
+            if !plan.models.iter().any(|model| model.is_called(id)) {
+                return Err(format!("the model {id} is not part of this run"));
+            }
+            let other = plan.systems.iter().position(|it| {
+                Some(it.variant) == variant
+                    && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
+            });
+            return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
+        }
+    };
+    let pinned = found.ok_or_else(|| format!("{} could not be read", reference_name(gate)))?;
+    let id = crate::system_id(plan, system);
+    let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", reference_name(gate)))?;
+    Ok(Partner::Pinned(pinned, at))
+}
+
 /// A value with its labels, if its scorer names some.
 type LabelledValue = (f64, Option<(u16, u16)>);
 
@@ -445,7 +489,9 @@ struct Pairs {
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty, lost: MissingCount::default() }
+        // The cells of a cascade are those of this run.
+        let before = Observations { cascade: None, ..empty.clone() };
+        Self { now: empty, before, lost: MissingCount::default() }
     }
 
     fn push(&mut self, now: LabelledValue, before: LabelledValue, system: usize, cluster: u32) {
@@ -463,7 +509,7 @@ impl Pairs {
     }
 
     /// Means are compared by the mean difference, other figures by the change of the figure.
-    fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
+    fn evidence(self, measure: Measure, decide: GateBasis, evidence: Evidence) -> Evidence {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
         let lacking = self.lost;
@@ -471,7 +517,7 @@ impl Pairs {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::of(changes, Measure { binary: false, range: None, ..measure })
+                Basis::decided(changes, Measure { binary: false, range: None, ..measure }, decide)
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };

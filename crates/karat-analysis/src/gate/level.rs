@@ -22,13 +22,15 @@ pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<L
     let alpha = 1.0 - context.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
-    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == GateBasis::Interval);
-    let mut tests: Vec<IntervalTest> =
-        by_interval.filter_map(|(at, case)| IntervalTest::of(context, at, case)).collect();
+    let tests = cases.iter().enumerate().filter_map(|(at, case)| IntervalTest::of(context, at, case));
+    let mut tests: Vec<IntervalTest> = tests.collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();
     let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
-    for (same, alpha) in questions.iter().zip(alphas(&p, alpha, context.policy.correction)) {
+    // Half of the error of a run that may stop early is spent on looking at it.
+    let is_followed = context.findings.stop.as_deref().is_some_and(|stop| !stop.to_end);
+    let left = if is_followed { 0.5 * alpha } else { alpha };
+    for (same, alpha) in questions.iter().zip(alphas(&p, left, context.policy.correction)) {
         for test in *same {
             if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha)) {
                 *slot = level;
@@ -49,6 +51,9 @@ struct IntervalTest {
 impl IntervalTest {
     /// `None` if there is no interval, or it decides nothing.
     fn of(context: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
+        if case.gate.decide != GateBasis::Interval && !context.is_estimated(case) {
+            return None;
+        }
         let evidence = context.evidence_for(case);
         let threshold = bound(case, evidence.reference).filter(|_| evidence.instrument_change.is_none())?;
         let p = p_value(&evidence.basis, threshold)?;

@@ -12,10 +12,12 @@
 //!
 //! Decisions by interval are corrected for their number. Reading order: `case`, `evidence` (the numbers of a case),
 //! `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`; `problem` checks gates before
-//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures.
+//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures; `early/` decides gates while
+//! a run goes on, and forecasts how much of a planned run they would need.
 
 mod case;
 mod decision;
+mod early;
 mod evidence;
 mod kpi;
 mod level;
@@ -34,6 +36,9 @@ use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, S
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
+pub use early::forecast::{EarlyForecast, assume_early_stop, forecast_early_stop};
+pub(crate) use early::verdicts::apply_ends;
+pub use early::{Counted, EarlyStop, Prefix, StopSummary, open_gates, stop_problems};
 use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
@@ -65,6 +70,10 @@ pub fn decide(
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
     let mut wrong = unknown_names(&findings.plan, rules)?;
+    let unreadable = |source| AnalysisError::Rows { run: rows.header().id.clone(), source };
+    // The samples of the findings: those before the stop of a stopped run.
+    let prefix = Prefix::of(rows).map_err(unreadable)?;
+    let rows = prefix.as_ref().map_or(rows, |prefix| prefix as &dyn RunRows);
     let scoped = Scope::read(findings, rows, &rules.gates)?.into_iter();
     let scopes: Vec<Scope> = scoped.filter_map(|scope| scope.map_err(|problem| wrong.push(problem)).ok()).collect();
     fail_if_any(wrong)?;

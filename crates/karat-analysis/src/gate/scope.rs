@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_text::path::Path;
-use karat_text::template::{Context, Expression, TemplateError};
-use karat_types::{CellRow, Gate, PlanHeader, RunRows, SampleRecord};
-use serde_json::{Map, Value, json};
+use karat_text::template::Expression;
+use karat_types::{CellRow, Gate, RunRows};
+use serde_json::Value;
 
+use super::early::span::{columns, compile_condition, holds};
 use crate::{AnalysisError, Findings, GateProblem};
 
 /// Units other than columns.
-const UNITS: [&str; 3] = ["system", "run", "sample"];
+pub(super) const UNITS: [&str; 3] = ["system", "run", "sample"];
 
 /// The cells of one gate: sample × system.
 #[derive(Debug, Default)]
@@ -117,53 +118,11 @@ impl<'a> ScopeReader<'a> {
             }
         }
         if let (Some(condition), Some(chosen)) = (&self.condition, &mut self.scope.chosen) {
-            let holds = condition.is_true(&context(row, findings)).map_err(|error| {
-                let hint = error
-                    .hint
-                    .as_deref()
-                    .unwrap_or("list the columns that conditions read under the dataset's `metadata`");
-                format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), row.sample.id, error.message)
-            })?;
+            let holds = holds(condition, &findings.plan, row.sample, row.system)?;
             if let Some(slot) = chosen.get_mut(sample * self.scope.systems + row.system) {
                 *slot = holds;
             }
         }
         Ok(())
-    }
-}
-
-/// Compiles a condition. A model compared with `model.id` may be written with its provider.
-fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
-    let expression = Expression::compile(source)?;
-    if !expression.reads().iter().any(|name| name == "model.id") {
-        return Ok(expression);
-    }
-    let spelt = plan.models.iter().flat_map(|model| model.spellings().map(|spelling| (spelling, &model.id)));
-    let plain = spelt.fold(source.to_owned(), |source, (spelling, id)| {
-        ['"', '\''].iter().fold(source, |source, quote| {
-            source.replace(&format!("{quote}{spelling}{quote}"), &format!("{quote}{id}{quote}"))
-        })
-    });
-    Expression::compile(&plain)
-}
-
-/// The stored columns of a sample.
-fn columns(sample: &SampleRecord) -> Map<String, Value> {
-    let mut columns = sample.metadata.clone();
-    columns.insert("id".to_owned(), json!(sample.id));
-    for (name, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
-        if let (Some(value), false) = (value, columns.contains_key(name)) {
-            columns.insert(name.to_owned(), json!(value));
-        }
-    }
-    columns
-}
-
-fn context(row: &CellRow<'_>, findings: &Findings) -> Context {
-    let plan = &findings.plan;
-    let context = Context::new().with("sample", &columns(row.sample)).with("variant", plan.system_variant(row.system));
-    match plan.system_model(row.system) {
-        Some(model) => context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family })),
-        None => context.with("model", &json!({ "id": null, "name": null, "family": null })),
     }
 }

@@ -76,7 +76,7 @@ impl VerdictText<'_> {
         (verdict, if degenerate { format!("{what}; {equal}") } else { what })
     }
 
-    fn bound_text(&self, limit: f64) -> String {
+    pub(super) fn bound_text(&self, limit: f64) -> String {
         format!("{} {}", self.case.bound.name(), self.number_text(self.as_written(limit), 0))
     }
 
@@ -123,7 +123,7 @@ impl VerdictText<'_> {
     }
 
     /// Formats a number with `more` additional digits: three decimals, more for small numbers, with its unit.
-    fn number_text(&self, value: f64, more: usize) -> String {
+    pub(super) fn number_text(&self, value: f64, more: usize) -> String {
         let value = value + 0.0;
         match self.unit {
             Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),
@@ -136,7 +136,7 @@ impl VerdictText<'_> {
 }
 
 /// Returns true if the numbers differ by rounding only: 7.3 − 8.3 is a drop of exactly 1.
-fn nearly_equal(value: f64, limit: f64) -> bool {
+pub(super) fn nearly_equal(value: f64, limit: f64) -> bool {
     (value - limit).abs() <= 1e-9 * limit.abs().max(1.0)
 }
 
@@ -151,6 +151,6 @@ fn significant(value: f64, more: usize) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 0))
 }

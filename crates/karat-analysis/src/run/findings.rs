@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use karat_types::{Money, PlanHeader};
+use karat_types::{CellRow, JudgmentRow, Money, PlanHeader, StoredStop};
 use serde::Serialize;
 
 use crate::analyses::{
@@ -11,7 +11,7 @@ use crate::analyses::{
 };
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
-use crate::figures::finding::Finding;
+use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::measure::Measure;
@@ -20,6 +20,7 @@ use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
 use crate::run::instrument::MeasuredRun;
 use crate::run::served_models::ServedJudge;
 use crate::run::unmatched_outputs::UnmatchedOutput;
+use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -112,6 +113,8 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
+    /// The early stop of the run: its figures are those of the cells before it, unless the run was continued to its end.
+    pub stop: Option<Arc<StoredStop>>,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,
@@ -143,9 +146,26 @@ impl Findings {
         anchors.flat_map(|anchor| &anchor.figures).find(|it| it.metric == metric && it.system == system)
     }
 
+    /// The score that a cell shows in a metric whose cascade did not ask the judges about it: what its first score lets
+    /// expect of them. `None` for other cells, and if nothing can be estimated.
+    pub fn expected_score(&self, row: &CellRow<'_>, metric: usize) -> Option<f64> {
+        let scorer = self.plan.metrics.get(metric)?.scorer;
+        let is_left_out = |it: &&JudgmentRow| usize::from(it.scorer) == scorer && !it.is_asked();
+        row.judgments.iter().find(is_left_out)?;
+        let first = CellScores::of(&self.plan, row).number(self.plan.first_metric(metric)?)?;
+        let line = self.table.cascade(metric)?.fit(row.system)?.line?;
+        finite(line.at(first))
+    }
+
     /// The plan and judges that measured the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, judges: &self.judges }
+    }
+
+    /// The part of the plan that the figures are of, such as `61 of 200 samples`, if the run stopped early.
+    pub fn stopped_after(&self) -> Option<String> {
+        let stop = self.stop.as_deref().filter(|stop| !stop.to_end && stop.record.is_stopped())?;
+        Some(stop.record.course())
     }
 
     /// Samples with at least one cell.

@@ -14,7 +14,9 @@ use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_change
 const SHOWN: usize = 40;
 
 /// Fields that do not affect what is measured.
-const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
+/// A cascade estimates what its judges would say of every cell, so it is no other instrument.
+const ASIDE: [&str; 9] =
+    ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads", "cascade", "is_first_judge"];
 
 /// The plan and judges that measured a run.
 #[derive(Debug, Clone, Copy)]

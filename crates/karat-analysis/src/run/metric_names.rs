@@ -32,7 +32,9 @@ pub fn headline_metrics(plan: &PlanHeader) -> Vec<usize> {
     }
     shown.extend(primary_metric(plan));
     // `pass` belongs to no scorer: it repeats the others.
-    let is_own = |metric: &MetricSpec| !metric.volatile && metric.scorer < plan.scorers.len();
+    let is_own = |metric: &MetricSpec| {
+        !metric.volatile && plan.scorers.get(metric.scorer).is_some_and(|scorer| !scorer.is_first_judge)
+    };
     let steady = || plan.metrics.iter().enumerate().filter(|(_, metric)| is_own(metric));
     let main = |scorer: usize| {
         let own = || steady().filter(move |(_, metric)| metric.scorer == scorer);
@@ -54,6 +56,13 @@ pub fn headline_metrics(plan: &PlanHeader) -> Vec<usize> {
         }
     }
     shown
+}
+
+/// Returns true if a pattern names a metric. The first judge of a cascade has metrics that the suite did not ask for: they
+/// are named in full.
+pub(crate) fn names_metric(plan: &PlanHeader, pattern: &str, metric: &MetricSpec) -> bool {
+    let is_first = plan.scorers.get(metric.scorer).is_some_and(|scorer| scorer.is_first_judge);
+    pattern == metric.name || !is_first && matches_pattern(pattern, &metric.name)
 }
 
 /// Returns true if `name` matches a pattern in which `*` stands for any text.

@@ -5,6 +5,7 @@
 //!
 //! - `metric_names`: which metric stands for the run, and patterns such as `quality.*`
 //! - `baseline_variants`: variants without a model, beside the systems with one
+//! - `error`: runs that cannot be analysed
 //! - `recommend`: advice drawn from the findings
 //! - `instrument`: the judges and rules that measured, and whether they changed between two runs
 //! - `served_models`: the names under which models and judges answered
@@ -12,6 +13,7 @@
 //! - `matched_cells`: pairs the cells of two systems trial by trial, for `compare` and `gate`
 
 pub(crate) mod baseline_variants;
+pub(crate) mod error;
 pub(crate) mod findings;
 pub(crate) mod instrument;
 pub(crate) mod matched_cells;

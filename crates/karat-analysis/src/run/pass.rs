@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, RunRows, RunStatus, StoredStop};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -16,6 +16,7 @@ use crate::figures::cost::Spend;
 use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
 use crate::figures::measure::Measure;
+use crate::gate::{Prefix, apply_ends};
 use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
@@ -23,6 +24,7 @@ use crate::run::metric_names::primary_metric;
 use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
+use crate::score::cascade::CascadeBuilder;
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
 use crate::score::people::PeopleTask;
@@ -59,6 +61,8 @@ impl Default for Options {
 pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
+    let prefix = Prefix::of(rows).map_err(unreadable)?;
+    let rows = prefix.as_ref().map_or(rows, |prefix| prefix as &dyn RunRows);
     let plan = resolve_checks(rows).map_err(unreadable)?;
     let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
     let measures = measures.collect::<Result<Vec<_>, _>>()?;
@@ -78,14 +82,17 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         None if pass.is_empty() => Err(AnalysisError::Empty {
             run: header.id.clone(),
             suite: pass.plan.suite.clone(),
-            planned: pass.plan.cells(),
+            planned: header.planned_cells(),
         }),
         None => {
             let unmatched = match pass.is_finished {
                 true => pass.paths.unmatched_scorers(&pass.plan, rows).map_err(unreadable)?,
                 false => Vec::new(),
             };
-            Ok(pass.finish(measures, unmatched, options.baseline.as_deref()))
+            let stop = rows.stop().cloned().map(Arc::new);
+            let mut findings = pass.finish(measures, unmatched, (options.baseline.as_deref(), stop));
+            apply_ends(&mut findings);
+            Ok(findings)
         }
     }
 }
@@ -133,6 +140,8 @@ struct PassState {
     plan: Arc<PlanHeader>,
     shares: GameShares,
     is_finished: bool,
+    /// Number of planned cells.
+    planned: u64,
     table: TableBuilder,
     analyses: Vec<RunningAnalysis>,
     unknown: Vec<String>,
@@ -143,6 +152,7 @@ struct PassState {
     breakdown: BreakdownSums,
     answers: ServedModels,
     paths: OutputPaths,
+    cascades: CascadeBuilder,
 }
 
 impl PassState {
@@ -157,6 +167,7 @@ impl PassState {
             plan: plan.clone(),
             shares,
             is_finished: header.status == RunStatus::Finished,
+            planned: header.planned_cells(),
             table: TableBuilder::new(plan.clone())?,
             analyses,
             unknown,
@@ -166,6 +177,7 @@ impl PassState {
             breakdown: BreakdownSums::default(),
             answers: ServedModels::of(&plan),
             paths: OutputPaths::of(&plan),
+            cascades: CascadeBuilder::new(&plan),
         })
     }
 
@@ -195,6 +207,7 @@ impl PassState {
         self.answers.add(row);
         self.paths.add(&self.plan, row);
         let sample = self.table.add(row, &scores);
+        self.cascades.add(&self.plan, row, &scores, sample);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
         self.analyses.iter_mut().for_each(|running| running.analysis.add_cell(&cell));
@@ -205,10 +218,12 @@ impl PassState {
         self,
         mut measures: Vec<Measure>,
         unmatched_outputs: Vec<UnmatchedOutput>,
-        baseline: Option<&Pinned>,
+        (baseline, stop): (Option<&Pinned>, Option<Arc<StoredStop>>),
     ) -> Findings {
         let plan = self.plan;
         let mut table = self.table.finish();
+        let cascades = self.cascades.finish(|sample| table.cluster(sample));
+        table.apply_cascades(cascades);
         for (metric, spec) in plan.metrics.iter().enumerate() {
             if unmatched_outputs.iter().any(|unmatched| unmatched.scorer == spec.scorer) {
                 table.unscore(metric);
@@ -243,7 +258,7 @@ impl PassState {
         };
         let primary = primary_metric(&plan);
         let mut findings = Findings {
-            planned: plan.cells(),
+            planned: self.planned,
             run: group(groups::whole_run(&plan)),
             systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
             models: groups::models(&plan).into_iter().map(&mut group).collect(),
@@ -255,6 +270,7 @@ impl PassState {
             baselines: compare_baseline_variants(&plan, &table, &measures),
             analyses,
             unmatched_outputs,
+            stop,
             warnings: Vec::new(),
             recommendations: Vec::new(),
             costs: self.costs,
@@ -300,11 +316,27 @@ fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) ->
     }
 }
 
+/// The warning about figures without a claim, whose intervals do not know of the stop.
+fn stop_warning(findings: &Findings) -> Option<String> {
+    let record = &findings.stop.as_deref()?.record;
+    record.is_stopped().then(|| {
+        format!(
+            "The run stopped early: figures are of {} of {} samples. Those that no gate asked about have intervals as if their \
+             number had been fixed.",
+            record.stopped_after_samples, record.samples
+        )
+    })
+}
+
 fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     let tally = findings.run.tally;
     let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
-    if open > 0 {
+    // The rest of a stopped run is not wanted.
+    let is_whole = findings.stop.as_deref().is_none_or(|stop| stop.to_end);
+    if !is_whole {
+        warnings.extend(stop_warning(findings));
+    } else if open > 0 {
         warnings.push(format!(
             "Planned cells without a result: {open} of {}. Figures cover the other cells; resume the run to complete it.",
             findings.planned

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
+use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score, ScorerSpec};
 
 /// Returns the plan with `verdicts` cleared for scorers that return numbers. A scorer that may return either is
 /// classified by its first score; if it returns numbers, its failures leave no `pass` open.
@@ -36,7 +36,7 @@ pub fn resolve_checks(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
 }
 
 /// Returns true if the plan alone determines which metrics are checks, or no metric depends on it.
-fn has_known_checks(plan: &PlanHeader) -> bool {
+pub(crate) fn has_known_checks(plan: &PlanHeader) -> bool {
     plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
 }
 
@@ -53,7 +53,10 @@ pub(crate) fn apply_bounds(plan: &PlanHeader, scores: &mut [Option<Score>]) {
     }
     if let Some(at) = plan.pass() {
         let others = plan.metrics.iter().zip(&*scores).enumerate().filter(|(other, _)| *other != at);
-        let decisive: Vec<_> = others.map(|(_, it)| it).filter(|(metric, score)| decides(metric, score)).collect();
+        // A cascade's judges do not grade every cell.
+        let is_cascaded = |metric: &MetricSpec| plan.scorers.get(metric.scorer).is_some_and(ScorerSpec::is_in_cascade);
+        let others = others.map(|(_, it)| it).filter(|(metric, _)| !is_cascaded(metric));
+        let decisive: Vec<_> = others.filter(|(metric, score)| decides(metric, score)).collect();
         let all = pass_score(&decisive);
         if let Some(place) = scores.get_mut(at) {
             *place = all;

@@ -3,11 +3,13 @@
 //! The order is fixed: `consensus` merges the judges of a cell, `checks` applies bounds and fills in `pass`, `table` keeps
 //! the scores of the run and reduces trials by `reduce`. `observations` is the form in which `figures` takes them.
 //!
+//! - `cascade`: cells that a cascade's judges did not grade, by what the first scorer says
 //! - `scales`: the steps that a metric can take
 //! - `labels`: people's labels, matched to cells and metrics
 //! - `people`: what people said in closed tasks
 //! - `classification`: F1 and related figures of expected and found labels
 
+pub(crate) mod cascade;
 pub(crate) mod checks;
 pub(crate) mod classification;
 pub(crate) mod consensus;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use karat_stats::describe::{mean, nearest_rank_of};
 
+use crate::score::cascade::ObservedCascade;
 use crate::score::classification::LabelFigure;
 
 /// The average number of observations beyond a percentile that a bootstrap needs. With fewer, the test of its change
@@ -31,6 +32,8 @@ pub(crate) struct Observations {
     pub(crate) labels: Vec<(u16, u16)>,
     /// Number of labels that the scorer declares; they come first. 0 if the labels that occur count.
     pub(crate) declared: usize,
+    /// The cells behind the numbers, if a cascade's judges graded only part of them.
+    pub(crate) cascade: Option<ObservedCascade>,
 }
 
 impl Observations {
@@ -52,6 +55,20 @@ impl Observations {
     pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
         self.push(value, stratum, cluster);
         self.labels.extend(labels);
+    }
+
+    /// Adds the place of the last observation, for cascades.
+    pub(crate) fn push_place(&mut self, sample: usize, system: usize, stratum: usize) {
+        if let Some(cascade) = &mut self.cascade {
+            cascade.push(sample, system, stratum);
+        }
+    }
+
+    /// The same for a change: the scores of the place's cells are differences from `before`.
+    pub(crate) fn push_change(&mut self, sample: usize, system: usize, stratum: usize, before: f64) {
+        if let Some(cascade) = &mut self.cascade {
+            cascade.push_change(sample, system, stratum, before);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

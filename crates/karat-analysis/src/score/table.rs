@@ -9,6 +9,7 @@ use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Sco
 
 use crate::AnalysisError;
 use crate::figures::estimate::Observations;
+use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
 use crate::score::consensus::CellScores;
 use crate::score::reduce::Reduce;
@@ -127,9 +128,59 @@ pub(crate) struct ScoreTable {
     clustered: bool,
     rows: Vec<TableRow>,
     columns: Vec<Column>,
+    /// By metric, the cells of its cascade.
+    cascades: BTreeMap<usize, Arc<MetricCascade>>,
 }
 
 impl ScoreTable {
+    /// Writes the values with which cells enter the estimates of cascades. Cells that cannot be estimated are unscored.
+    pub(crate) fn apply_cascades(&mut self, cascades: BTreeMap<usize, Arc<MetricCascade>>) {
+        for (metric, cascade) in &cascades {
+            let Some(column) = self.columns.get_mut(*metric) else { continue };
+            if cascade.is_estimated() {
+                column.kind = ColumnKind { numbers: true, ..ColumnKind::default() };
+            }
+            for (system, own) in cascade.systems.iter().enumerate() {
+                let unsettled = (State::Unscored, 0.0);
+                for of_sample in own.cells.chunk_by(|one, other| one.sample == other.sample) {
+                    let Some(sample) = of_sample.first().map(|it| it.sample as usize) else { continue };
+                    let entry = sample * self.systems + system;
+                    let state = |it: &PlacedCell| match own.fit.and_then(|fit| fit.value(&it.cell)) {
+                        Some(value) => (State::Value, value),
+                        None => unsettled,
+                    };
+                    let each: Vec<(State, f64)> = of_sample.iter().map(state).collect();
+                    let (state, value) = reduce_trials(&each, Reduce::Mean);
+                    if let (Some(slot), Some(number)) = (column.states.get_mut(entry), column.values.get_mut(entry)) {
+                        (*slot, *number) = (state, value);
+                    }
+                    for (it, found) in of_sample.iter().zip(each) {
+                        let at = entry * self.trials + it.trial as usize;
+                        if let Some(slot) = column.trials.get_mut(at) {
+                            *slot = found;
+                        }
+                    }
+                }
+            }
+        }
+        self.cascades = cascades;
+    }
+
+    /// The cells of a metric's cascade, if it has one.
+    pub(crate) fn cascade(&self, metric: usize) -> Option<&Arc<MetricCascade>> {
+        self.cascades.get(&metric)
+    }
+
+    /// The value that an entry shows: of a cascade the judges' scores, or what is expected of them.
+    pub(crate) fn shown(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+        let value = self.value(metric, sample, system)?;
+        let Some(cascade) = self.cascade(metric) else { return Some(value) };
+        let Some(fit) = cascade.fit(system) else { return Some(value) };
+        let shown = cascade.cells(sample, system).iter().filter_map(|it| fit.shown(&it.cell));
+        let shown: Vec<f64> = shown.collect();
+        karat_stats::describe::mean(&shown).or(Some(value))
+    }
+
     /// Samples with at least one row.
     pub(crate) fn samples(&self) -> usize {
         self.rows.len()
@@ -183,6 +234,11 @@ impl ScoreTable {
             declared: labels.map_or(0, |labels| labels.declared),
             ..Observations::default()
         }
+    }
+
+    /// Empty observations of a metric whose places are pushed, too: the figure of a cascade needs them.
+    pub(crate) fn placed_observations(&self, metric: usize) -> Observations {
+        Observations { cascade: self.cascade(metric).and_then(ObservedCascade::of), ..self.observations(metric) }
     }
 
     /// Takes the values of a metric away: they measure nothing.
@@ -289,6 +345,7 @@ impl TableBuilder {
                 clustered: false,
                 rows: Vec::new(),
                 columns: plan.metrics.iter().map(|metric| column(&plan, metric)).collect(),
+                cascades: BTreeMap::new(),
             },
             clusters: BTreeMap::new(),
             next_cluster: 0,

@@ -142,6 +142,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
         calls: Vec::new(),
         notes: Vec::new(),
         answered: Vec::new(),
+        cascade: None,
     }
 }
 

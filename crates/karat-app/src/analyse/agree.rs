@@ -6,7 +6,7 @@ use std::path::Path;
 
 use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, label_problem, labels_of_run};
 use karat_store::{Store, StoredRun};
-use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
+use karat_types::{Label, ModelSpec, PlanHeader, RunRows};
 use serde_json::json;
 
 use crate::error::{FileError, LabelError, Names};
@@ -101,7 +101,7 @@ fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError
     let mut runs = Vec::new();
     for id in store.runs_of_suite(suite, usize::MAX)? {
         let header = store.run(&id)?;
-        if header.status == RunStatus::Finished {
+        if header.is_whole() {
             runs.push((header.plan.dataset.rows, id, header));
         }
     }

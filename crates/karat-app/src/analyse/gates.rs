@@ -94,7 +94,7 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
     if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
         return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
     }
-    serde_json::to_string(&Pinned::of(header, &findings))
+    serde_json::to_string(&Pinned::of(header, &findings).with_contents(stored)?)
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
@@ -192,7 +192,7 @@ impl App {
     }
 
     /// The runs that the gates compare with.
-    fn references(
+    pub(crate) fn references(
         &self,
         stored: &StoredRun,
         rules: &GateRules,
@@ -217,7 +217,7 @@ impl App {
                         ));
                     } else {
                         notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
-                        references.baseline = Some(baseline);
+                        references.baseline = Some(baseline.without_changed(stored)?);
                     }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
@@ -233,7 +233,7 @@ impl App {
                 GateReference::Run(id) if !references.runs.contains_key(id) => {
                     let run = self.stored_run(id)?;
                     require_finished(run.header(), "gates compare with whole runs")?;
-                    references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
+                    references.runs.insert(id.clone(), reference(&run, stored)?);
                 }
                 _ => {}
             }
@@ -249,12 +249,21 @@ impl App {
             let run = store.run(&id)?;
             let is_other = run.id != header.id && !run.plan.run.measures_judges;
             let earlier = is_other && run.started_at <= header.started_at;
-            if earlier && run.status == RunStatus::Finished {
+            if earlier && run.is_whole() {
                 let rows = store.rows(&id)?;
-                return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));
+                return reference(&rows, stored).map(Some);
             }
         }
         Ok(None)
+    }
+}
+
+/// The results of a run that another one is compared with, on samples with the same content.
+fn reference(run: &StoredRun, compared: &StoredRun) -> Result<Pinned, AppError> {
+    let pinned = Pinned::of(run.header(), &findings(run)?);
+    match run.header().plan.dataset.hash == compared.header().plan.dataset.hash {
+        true => Ok(pinned),
+        false => Ok(pinned.with_contents(run)?.without_changed(compared)?),
     }
 }
 
@@ -267,6 +276,9 @@ fn is_shipped(bytes: &[u8]) -> bool {
 }
 
 fn require_finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
+    if let Some(shard) = header.shard() {
+        return Err(AnalyseError::OnePart { run: header.id.clone(), shard, why }.into());
+    }
     if header.status == RunStatus::Finished {
         return Ok(());
     }
@@ -287,13 +299,24 @@ const RECENT: usize = 1_000;
 
 /// The reason why a run with gates has no verdict.
 pub(crate) fn no_verdict_note(header: &RunHeader, rules: &GateRules) -> Option<String> {
-    let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
-    open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
+    let open = !rules.gates.is_empty() && !header.is_whole();
+    open.then(|| match header.shard() {
+        None => "the run is not finished, and gates judge whole runs".to_owned(),
+        Some(shard) => format!("the run is shard {shard}, and gates judge whole runs: `karat merge` decides them"),
+    })
 }
+
+/// The failure of a run whose cells all failed.
+const NO_OUTPUT: &str = "no cell has an output";
 
 /// Failures of a run apart from its gates: more errors than the policy allows, no output at all, a metric without a
 /// single score, a path that matches nothing.
 pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRules) -> Vec<String> {
+    if header.shard.is_some() {
+        // Shares are those of the whole: a part may miss them by chance.
+        let is_empty = header.status == RunStatus::Finished && findings.run.tally.ok == 0;
+        return is_empty.then(|| NO_OUTPUT.to_owned()).into_iter().collect();
+    }
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
@@ -307,7 +330,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     let mut failures: Vec<String> = too_many.collect();
     if header.status == RunStatus::Finished {
         if findings.run.tally.ok == 0 && failures.is_empty() {
-            failures.push("no cell has an output".to_owned());
+            failures.push(NO_OUTPUT.to_owned());
         }
         let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
         // A few broken rows are no failure of a metric that applies to nothing else.

@@ -1,5 +1,6 @@
 //! Makes a task: chooses its items, fixes everything that people see, and finds the labels that its items have already.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use karat_store::{NewAnnotationTask, NewStoredItem, StoredAnnotationTask};
@@ -90,6 +91,8 @@ pub struct TaskRequest {
     pub per_sample: usize,
     /// `random`, `stratified:COLUMN`, `uncertain`, `failed` or `ids:FILE`.
     pub select: String,
+    /// The samples, in place of `select`.
+    pub only: Option<BTreeSet<String>>,
     /// Items whose right answers are known.
     pub gold: Option<GoldItems>,
     /// The people who may label; everybody if empty.
@@ -140,6 +143,7 @@ impl TaskRequest {
             count: None,
             per_sample: 5,
             select: "random".to_owned(),
+            only: None,
             gold: None,
             assigned: Vec::new(),
             mask: None,
@@ -160,7 +164,10 @@ impl App {
         if asked.count == Some(0) {
             return Err(AnnotateError::Count {}.into());
         }
-        let selection = Selection::parse(&asked.select)?;
+        let selection = match &asked.only {
+            Some(ids) => Selection::Ids { file: "the list of ids".to_owned(), ids: ids.clone() },
+            None => Selection::parse(&asked.select)?,
+        };
         let material = self.material(asked)?;
         selection.check_ids(&material.candidates)?;
         let name = asked.name.clone().unwrap_or_else(|| plain_name(&material.name));

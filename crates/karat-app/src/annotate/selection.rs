@@ -202,7 +202,10 @@ pub(crate) fn of_rows(rows: Vec<Map<String, Value>>, seed: u64) -> Vec<Candidate
             _ => (at + 1).to_string(),
         };
         let labelled = if row.contains_key("output") { "output" } else { "input" };
-        let output = row.get(labelled).cloned().unwrap_or_else(|| Value::Object(row.clone()));
+        // A label belongs to the content of a row, not to its id.
+        let content = || row.iter().filter(|(name, _)| !["id", "sample"].contains(&name.as_str()));
+        let whole = || content().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let output = row.get(labelled).cloned().unwrap_or_else(|| Value::Object(whole()));
         let names = [SampleText::INPUT, SampleText::REFERENCE].into_iter().filter(|name| *name != labelled);
         let context = names.filter_map(|name| {
             let SampleText { name, text, chars } = SampleText::of(name, row.get(name)?);

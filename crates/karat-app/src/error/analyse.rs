@@ -1,5 +1,7 @@
 //! Comparisons, gates, plans of sample sizes and drift that cannot be made.
 
+use karat_types::Shard;
+
 use super::{Names, errors};
 
 errors! {
@@ -31,6 +33,8 @@ errors! {
             hint "name them with `--policy FILE`, `--min METRIC=X` or `--max-drop X`";
         NotFinished { run: String, why: &'static str } => "run {run} is not finished, and {why}"
             hint "`karat resume {run}` finishes it";
+        OnePart { run: String, shard: Shard, why: &'static str } => "run {run} is shard {shard}, and {why}"
+            hint "`karat merge` makes the whole run of its shards";
 
         Unplannable { why: String } => "`--mde`: {why}, so no number of samples detects a difference"
             hint "plan for a metric whose `aggregate` is another";

@@ -63,11 +63,15 @@ impl AppError {
             Self::Run(error) => run_kind(error),
             Self::Budget(_) => ErrorKind::BudgetRefused,
             Self::Stored(error) => stored_kind(error),
-            Self::Analyse(super::AnalyseError::NotFinished { .. })
+            Self::Analyse(super::AnalyseError::NotFinished { .. } | super::AnalyseError::OnePart { .. })
             | Self::Analysis(karat_analysis::AnalysisError::Empty { .. }) => ErrorKind::NotFinished,
-            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::ForeignFile(_) | Self::Compare(_) => {
-                ErrorKind::BadRequest
-            }
+            Self::Analyse(_)
+            | Self::Labels(_)
+            | Self::Dataset(_)
+            | Self::Import(_)
+            | Self::Merge(_)
+            | Self::ForeignFile(_)
+            | Self::Compare(_) => ErrorKind::BadRequest,
             Self::Annotate(error) => annotate_kind(error),
             Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
             Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
@@ -116,10 +120,17 @@ fn run_kind(error: &RunError) -> ErrorKind {
         | RunError::CallLogEmpty { .. }
         | RunError::PrivateBatch { .. }
         | RunError::RecordedBatch { .. }
+        | RunError::EarlyBatch { .. }
+        | RunError::EarlyRule { .. }
+        | RunError::EarlyShard { .. }
         | RunError::NoBatchApi { .. }
         | RunError::NoBatchServer { .. } => ErrorKind::SuiteInvalid,
         RunError::BatchesUnderWay { .. } => ErrorKind::RunInUse,
-        RunError::BadId { .. } | RunError::DetachedLive { .. } => ErrorKind::BadRequest,
+        RunError::BadId { .. }
+        | RunError::NotStopped { .. }
+        | RunError::DetachedLive { .. }
+        | RunError::OtherPart { .. }
+        | RunError::ScoredShard { .. } => ErrorKind::BadRequest,
         RunError::PlanChanged { .. } | RunError::OrderChanged { .. } | RunError::UnknownStart { .. } => {
             ErrorKind::PlanChanged
         }

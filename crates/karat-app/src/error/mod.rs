@@ -10,7 +10,7 @@
 //! | `analyse` | comparing, gating, planning, drift |
 //! | `labels` | labels, agreement, calibration, tasks for people |
 //! | `golden` | golden sets |
-//! | `exchange` | imports |
+//! | `data` | datasets, imports, merges |
 //! | `file` | reading and writing files |
 //! | `bug` | what only a bug can cause |
 //! | `kind` | sorts all of them, for callers that answer by kind |
@@ -18,7 +18,7 @@
 mod analyse;
 mod budget;
 mod bug;
-mod exchange;
+mod data;
 mod file;
 mod golden;
 mod kind;
@@ -41,7 +41,7 @@ use karat_types::{Exit, RowError};
 pub use analyse::AnalyseError;
 pub use budget::BudgetError;
 pub use bug::Bug;
-pub use exchange::ImportError;
+pub use data::{DatasetError, ImportError, MergeError};
 pub use file::{FileError, OTHER_FOLDER};
 pub use golden::GoldenError;
 pub use kind::{ErrorKind, ErrorPlace};
@@ -82,9 +82,15 @@ pub enum AppError {
     /// A golden set cannot be used.
     #[error(transparent)]
     Golden(#[from] GoldenError),
+    /// Rows of a dataset cannot be read, or not be chosen as asked.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
     /// Results of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// Shards cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// A file of another tool cannot be read.
     #[error(transparent)]
     ForeignFile(#[from] karat_import::ImportError),
@@ -135,7 +141,9 @@ impl AppError {
             Self::Labels(error) => error.hint(),
             Self::Annotate(error) => error.hint(),
             Self::Golden(error) => error.hint(),
+            Self::Dataset(error) => error.hint(),
             Self::Import(error) => error.hint(),
+            Self::Merge(error) => error.hint(),
             Self::ForeignFile(error) => error.hint().map(str::to_owned),
             Self::Token(error) => error.hint(),
             Self::Service(error) => error.hint(),

@@ -3,6 +3,7 @@
 use karat_providers::ProviderError;
 use karat_store::StoreError;
 use karat_text::template::TemplateError;
+use karat_types::Shard;
 
 use super::{Lines, Names, errors};
 
@@ -19,6 +20,11 @@ errors! {
         PlanChanged { run: String, changes: Names, command: String } =>
             "run {run} cannot be resumed: {changes} changed since it was started"
             hint "`{command}` starts a new run, which reuses finished cells that the change does not affect; or undo the change";
+        OtherPart { run: String, stored: String, now: String } =>
+            "run {run} cannot be resumed: it is of {stored}, and this is {now}"
+            hint "give it the `--shard` that it was started with, or another `--store` and run id";
+        ScoredShard { run: String, shard: Shard } => "run {run} is shard {shard}, and a part is not scored apart"
+            hint "`karat merge` the shards, then score the merged run";
         OrderChanged { run: String } => "run {run} was not started: its suite has changed since the run was asked for"
             hint "ask for a new run: it reuses finished cells that the change does not affect";
         NothingLeft { run: String } => "run {run} is finished: there is nothing left to do";
@@ -35,6 +41,13 @@ errors! {
             hint "run it without `--batch`";
         RecordedBatch {} => "`--record` writes calls that are made, and `--batch` makes none"
             hint "record a run without `--batch`";
+        EarlyBatch {} => "`run.stop_early` asks for calls as their answers are needed, and a batch asks for all at once"
+            hint "run it without batches, or set `stop_early: false`";
+        EarlyShard {} => "`run.stop_early` looks at the samples of the whole run, and a shard has some of them"
+            hint "run it without `--shard`, or with `--set run.stop_early=false`";
+        NotStopped { run: String } => "`--to-end`: run {run} has not stopped early"
+            hint "`karat resume {run}` finishes it if it is not finished";
+        EarlyRule { problem: String } => "{problem}";
         NoBatchApi {} => "--batch: no model here has a batch API"
             hint "run live, or give a prompt or a judge a model of the provider openai or anthropic; agents are always run live";
         BatchesUnderWay { run: String } =>

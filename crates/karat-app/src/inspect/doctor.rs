@@ -97,6 +97,9 @@ impl App {
         let path = self.store.path();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let says = |health, says| Finding { what: "store".to_owned(), health, says };
+        if let Err(error) = self.store.check_file_system() {
+            return says(Health::Broken, error.to_string());
+        }
         if self.store.exists() {
             return match self.open_store() {
                 Ok(store) => match store.describe_server() {

@@ -1,7 +1,7 @@
 //! The list of stored runs.
 
 use karat_store::{RunSummary, Store};
-use karat_types::{PlanHeader, RunStatus};
+use karat_types::{PlanHeader, RunStatus, Shard};
 use serde::Serialize;
 
 use crate::inspect::figures::{RunFigures, kept_figures};
@@ -21,6 +21,9 @@ pub struct RunLine {
     pub suite: String,
     /// Its status.
     pub status: String,
+    /// The part of a run that it is, such as `1/4`; absent for a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Its batches that are under way at providers.
     pub batches: usize,
     /// Cells of its plan.
@@ -72,6 +75,7 @@ impl App {
                 cost_usd: Some(run.totals.spending.spent.usd()),
                 simulated: header.plan.is_simulated(),
                 status: serialized_name(&run.status),
+                shard: header.shard(),
                 batches: store.batches(&run.id)?.iter().filter(|batch| batch.state.is_under_way()).count(),
                 cells: count_done(&store, &run, &header.plan)?,
                 errors: run.totals.errors,

@@ -53,7 +53,7 @@ impl CellSource {
 
     fn cells(&self) -> Cells<'_> {
         let Self { rows, plan, estimate, canonical, .. } = self;
-        Cells { plan, rows, estimate: estimate.as_ref(), canonical: *canonical, whole_outputs: false }
+        Cells { plan, rows, estimate: estimate.as_ref(), canonical: *canonical, whole_outputs: false, findings: None }
     }
 
     /// Writes the file of cells in plan order. `kept` is the manifest's entry for the present file.

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use karat_analysis::gate::StopSummary;
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
 use karat_report::{Cells, Context, Outputs, RenderError, Report};
 use karat_store::StoredRun;
 use karat_suite::Files;
-use karat_types::{Exit, Layout, RunHeader, RunRows};
+use karat_types::{Exit, Layout, RunHeader, RunRows, ShardRows};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::{exit, failures, no_verdict_note};
@@ -56,14 +57,16 @@ pub struct ReportTo {
 }
 
 impl ReportTo {
-    fn place(&self, app: &App, run: &str, own: Layout) -> (PathBuf, Layout) {
-        let layout = self.layout.unwrap_or(own);
+    fn place(&self, app: &App, header: &RunHeader) -> (PathBuf, Layout) {
+        let layout = self.layout.unwrap_or(header.plan.run.layout);
         let folder = match (&self.folder, layout) {
-            (Some(folder), _) => folder.clone(),
+            (Some(folder), _) => return (folder.clone(), layout),
             (None, Layout::Flat) => app.home.clone(),
-            (None, Layout::Folder) => app.home.join("runs").join(run),
+            (None, Layout::Folder) => app.home.join("runs").join(&header.id),
         };
-        (folder, layout)
+        // Shards have one id, and may be run side by side.
+        let part = header.shard().map(|shard| format!("shard-{}-of-{}", shard.number(), shard.count()));
+        (folder.join(part.unwrap_or_default()), layout)
     }
 }
 
@@ -106,7 +109,7 @@ impl App {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
-        let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
+        let (folder, layout) = to.place(self, stored.header());
         let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
         if held.is_some() {
@@ -200,6 +203,11 @@ impl App {
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
 
+    /// The note on a run that is one part of another; `None` for a whole run.
+    pub fn shard_note(&self, run: &str) -> Result<Option<String>, AppError> {
+        Ok(self.stored_run(run)?.header().shard.map(shard_note))
+    }
+
     /// The context of the findings, and the exit code of both.
     pub(crate) fn context(
         &self,
@@ -217,6 +225,8 @@ impl App {
         if verdicts.exit() != Exit::Pass && rules.policy.on_request && flags.binds.is_none() {
             verdicts.notes.insert(0, NOT_ENFORCED.to_owned());
         }
+        let stop = StopSummary::of(stored, &verdicts).map_err(RenderError::from)?;
+        let stop = if canonical { stop.map(StopSummary::canonical) } else { stop };
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
@@ -225,7 +235,7 @@ impl App {
         let paid = spending.map(|spending| spending.spent);
         let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
-        let warnings = warnings.into_iter().collect();
+        let warnings = header.shard.map(shard_note).into_iter().chain(warnings).collect();
         Ok((
             Context {
                 estimate,
@@ -233,6 +243,7 @@ impl App {
                 unpriced_calls,
                 canonical,
                 verdicts,
+                stop,
                 verdict_note,
                 failures,
                 warnings,
@@ -247,6 +258,15 @@ impl App {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
+}
+
+/// The note on a run that is a part of another.
+fn shard_note(ShardRows { shard, rows }: ShardRows) -> String {
+    format!(
+        "This run is shard {shard}, one part of a run: its {} only. The estimated cost is that of all shards. Gates are not decided; \
+         `karat merge` makes the whole run of all shards.",
+        karat_report::count_noun(rows, "sample")
+    )
 }
 
 fn file_lines(files: &[PathBuf]) -> String {

@@ -5,18 +5,22 @@ use std::sync::Arc;
 use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, PlanPart, Stop, UncachedCost, execute};
 use karat_providers::{Providers, Recorder, RecordingPlayer, Settings};
 use karat_store::{Ledger, Store, StoreError};
-use karat_suite::Plan;
+use karat_suite::{Plan, share_run_limits};
 use karat_text::redact::Redactor;
-use karat_types::{Exit, GateRules, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{
+    Exit, GateRules, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunSpec, RunStatus, ShardRows,
+};
 use tokio::runtime::Runtime;
 
 use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
 use crate::run::batches::passes::{BatchRun, price_batches};
+use crate::run::ending::early_stop::stopped_notice;
 use crate::run::ending::refusal::refusal_message;
-use crate::run::ending::run_command::check_same_plan;
+use crate::run::ending::run_command::{check_same_part, check_same_plan};
+use crate::run::options::sure_shares::set_sure_shares;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
-use crate::run::preflight_estimate::{PreflightEstimate, new_estimator};
+use crate::run::preflight_estimate::{PreflightEstimate, new_estimator, whole_cost};
 use crate::run::rescore_plan::rescore_plan;
 use crate::run::stored_invocation::{StoredInvocation, read_stored_invocation};
 use crate::run::target::RunTarget;
@@ -46,6 +50,8 @@ pub struct RunEnd {
     pub command: &'static str,
     /// Its status.
     pub status: RunStatus,
+    /// The part of the plan that it is of.
+    pub shard: Option<ShardRows>,
     /// Calls made now.
     pub calls: u64,
     /// Requests that they took.
@@ -75,6 +81,7 @@ impl RunEnd {
             run: header.id,
             command,
             status: RunStatus::Finished,
+            shard: header.shard,
             calls: 0,
             requests: 0,
             spent: Money::ZERO,
@@ -105,7 +112,10 @@ impl App {
     /// Estimates what a run would do. Makes no API calls.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.store_to_read()?;
-        Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)?.estimate_all()?)
+        let mut plan = plan.clone();
+        set_sure_shares(&mut plan, &store, None)?;
+        let plan = &plan;
+        Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None, None)?.estimate_all()?)
     }
 
     /// Runs a plan.
@@ -120,7 +130,9 @@ impl App {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         if header.status == RunStatus::Finished && store.is_whole(&header.id)? {
-            return Ok(RunEnd::of_finished(header, "resume", "the run is finished: there is nothing to resume"));
+            let notice = stopped_notice(&store, &header.id)?;
+            let notice = notice.unwrap_or_else(|| "the run is finished: there is nothing to resume".to_owned());
+            return Ok(RunEnd::of_finished(header, "resume", &notice));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, found)
@@ -164,18 +176,23 @@ impl App {
                 Ok(_) if !resume => Err(StoreError::RunExists(id.clone()).into()),
                 Ok(header) => {
                     check_same_plan(&header, &plan.header)?;
+                    check_same_part(&header, plan.shard())?;
                     Ok(RunTarget { id: id.clone(), header: Some(header), ..RunTarget::default() })
                 }
                 Err(StoreError::NoSuchRun { .. }) => Ok(RunTarget { id: check_id(id)?, ..RunTarget::default() }),
                 Err(error) => Err(error.into()),
             },
-            (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
-                Some(header) => Ok(RunTarget { id: header.id.clone(), header: Some(header), ..RunTarget::default() }),
-                None => {
-                    let notice = "there is no unfinished run of this plan: a new one is started".to_owned();
-                    Ok(RunTarget { id: self.new_id(&plan.header), notice: Some(notice), ..RunTarget::default() })
+            (None, true) => {
+                match store.latest_unfinished(plan.header.plan_hash, plan.shard().map(|part| part.shard))? {
+                    Some(header) => {
+                        Ok(RunTarget { id: header.id.clone(), header: Some(header), ..RunTarget::default() })
+                    }
+                    None => {
+                        let notice = "there is no unfinished run of this plan: a new one is started".to_owned();
+                        Ok(RunTarget { id: self.new_id(&plan.header), notice: Some(notice), ..RunTarget::default() })
+                    }
                 }
-            },
+            }
             (None, false) => Ok(RunTarget { id: self.new_id(&plan.header), ..RunTarget::default() }),
         }
     }
@@ -207,9 +224,15 @@ impl App {
         found: RunTarget,
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
+        set_sure_shares(&mut plan, &store, found.header.as_ref())?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         self.check_batches(&store, &plan, invocation, (&execution.tape, &found.id), is_batched)?;
+        match plan.header.run.stop_early {
+            Some(_) if is_batched => return Err(RunError::EarlyBatch {}.into()),
+            Some(_) if plan.shard().is_some() => return Err(RunError::EarlyShard {}.into()),
+            _ => {}
+        }
         if is_batched {
             price_batches(&mut plan)?;
             if let CallRecording::Record(_) = &execution.tape {
@@ -217,14 +240,24 @@ impl App {
             }
         }
         let terms = self.terms(&plan, invocation, execution.tape, &found)?;
+        // A shard is stored with the limits of the whole, which hold for the merged run.
+        let mut whole = plan.whole();
+        plan = plan.with_limits_shared(&invocation.overrides);
+        let known = match (plan.shard(), &found.header) {
+            (Some(_), None) => Some(whole_cost(&store, &whole, invocation, terms.oldest)?),
+            _ => None,
+        };
         let Preflight { uncached, providers, recorder } =
-            self.preflight(&store, &mut plan, invocation, &terms, &found)?;
+            self.preflight(&store, &mut plan, invocation, &terms, &found, known)?;
+        settle_limit(&mut whole, invocation);
         let call_log = self.call_log(&plan.header, invocation)?;
-        let ledger = self.open_ledger(&store, &plan.header, invocation, &terms, &found, &uncached)?;
+        let ledger = self.open_ledger(&store, (&whole.header, plan.shard()), invocation, &terms, &found, &uncached)?;
         recorder.iter().for_each(|recorder| recorder.begin());
         let providers = Arc::new(providers);
         let Execution { observer, stop, .. } = execution;
-        let job = || Job {
+        let mut stop_rule = self.stop_rule(&store, &found, &terms.rules)?;
+        let mut job = || Job {
+            stop_rule: stop_rule.take(),
             files: plan.files(),
             plan: plan.clone(),
             run: found.id.clone(),
@@ -280,6 +313,7 @@ impl App {
             command: found.command(),
             run: found.id,
             status: outcome.status,
+            shard: plan.shard(),
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
@@ -324,11 +358,12 @@ impl App {
         invocation: &Invocation,
         terms: &Terms,
         found: &RunTarget,
+        cost: Option<UncachedCost>,
     ) -> Result<Preflight, AppError> {
         let known = match &found.outputs {
-            None => PreflightEstimate::from_earlier_run(store, &plan.header, invocation)?,
-            // Scoring given outputs has a different cost than making them.
-            Some(_) => None,
+            None if plan.shard().is_none() => PreflightEstimate::from_earlier_run(store, &plan.header, invocation)?,
+            // Scoring given outputs has a different cost than making them, and a part than the whole.
+            _ => None,
         };
         // A model that cannot be connected may have nothing to do.
         let known = known.and_then(|forecast| Some((forecast, self.providers(plan, None, terms, found).ok()?)));
@@ -338,7 +373,7 @@ impl App {
             return Ok(Preflight { uncached: forecast.uncached, providers, recorder });
         }
         let as_planned = plan.clone();
-        let mut expected = new_estimator(store, &as_planned, terms.oldest, Some((found, found.plan_part())))?;
+        let mut expected = new_estimator(store, &as_planned, terms.oldest, Some((found, found.plan_part())), cost)?;
         let is_begun = found.header.is_some();
         let earlier = if is_begun { EarlierCalls::of(&found.account(store)?) } else { EarlierCalls::default() };
         let is_allowed =
@@ -355,7 +390,7 @@ impl App {
     fn open_ledger(
         &self,
         store: &Store,
-        plan: &Arc<PlanHeader>,
+        (plan, shard): (&Arc<PlanHeader>, Option<ShardRows>),
         invocation: &Invocation,
         terms: &Terms,
         found: &RunTarget,
@@ -373,7 +408,8 @@ impl App {
             tape: terms.tape.clone(),
             ..StoredInvocation::with_estimate(uncached)
         };
-        Ok(store.begin(&self.header(&found.id, plan, &begun, terms.started_at))?)
+        let header = self.header(&found.id, plan, &begun, terms.started_at);
+        Ok(store.begin(&RunHeader { shard, ..header })?)
     }
 
     fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &StoredInvocation, started_at: Moment) -> RunHeader {
@@ -383,6 +419,7 @@ impl App {
             started_at,
             completed_at: None,
             status: RunStatus::Running,
+            shard: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_commit: None,
             invocation: serde_json::to_value(begun).unwrap_or_default(),
@@ -472,6 +509,7 @@ struct Preflight {
 }
 
 fn refuse_empty(plan: &Plan) -> Result<(), AppError> {
+    // A shard may have no samples.
     if plan.header.cells() > 0 {
         return Ok(());
     }
@@ -518,6 +556,15 @@ fn budget_not_kept_message(unreadable: &str, found: &RunTarget) -> String {
     )
 }
 
+/// The limits that a stored run started with: of a shard, its share of those of the whole.
+fn limits_at_start(header: &RunHeader) -> Result<RunSpec, AppError> {
+    let mut limits = header.plan.run.clone();
+    if let Some(shard) = header.shard() {
+        share_run_limits(&mut limits, shard, &read_stored_invocation(header)?.invocation.overrides);
+    }
+    Ok(limits)
+}
+
 /// The message of a run whose calls or money are used up, with the command to resume it. `refused` is the upper bound
 /// of the refused call.
 fn stop_message(
@@ -531,9 +578,9 @@ fn stop_message(
         run: &found.id,
         command: found.command(),
         settings: &plan.header.run,
-        begun: &store.run(&found.id)?.plan.run,
+        begun: &limits_at_start(&store.run(&found.id)?)?,
         account: found.account(store)?,
-        left: &new_estimator(store, plan, oldest, Some((found, found.remaining_part())))?.estimate_all()?,
+        left: &new_estimator(store, plan, oldest, Some((found, found.remaining_part())), None)?.estimate_all()?,
         refused,
     };
     Ok(standstill.message())

@@ -1,13 +1,13 @@
 //! Starting, resuming and re-scoring runs.
 //!
 //! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to.
-//! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run;
-//!   `estimate_document` is an estimate as JSON.
+//! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run.
 //! - `stored_invocation` is what a run remembers of its start.
-//! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
+//! - `rescore` re-runs failed cells, continues stopped runs to their end, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
 //! - `batches` submits the calls that a pass collects for batch APIs, and waits for them.
 //! - `capture` holds the files that get calls: recordings and the call log.
+//! - `options` has the estimate as JSON with the ways to spend less, and what cascades learned of the last run.
 //! - `ending` words what a user reads at the end of a run.
 //!
 //! Read `execution`; it calls the others from top to bottom.
@@ -16,8 +16,8 @@ pub(crate) mod batches;
 pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod ending;
-pub(crate) mod estimate_document;
 pub(crate) mod execution;
+pub(crate) mod options;
 pub(crate) mod preflight_budget;
 pub(crate) mod preflight_estimate;
 pub(crate) mod readiness;

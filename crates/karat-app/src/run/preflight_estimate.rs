@@ -9,7 +9,7 @@ use karat_store::Store;
 use karat_suite::Plan;
 use karat_types::{Moment, PlanHeader};
 
-use crate::run::preflight_budget::allows_all;
+use crate::run::preflight_budget::{EarlierCalls, allows_all, check_limits};
 use crate::run::stored_invocation::known_estimate;
 use crate::run::target::RunTarget;
 use crate::{AppError, Invocation};
@@ -67,22 +67,43 @@ fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
     models.all(|spec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.0 > 0))
 }
 
-/// An estimator for the rest of a plan and for the cost of all of it, for a run or before one.
+/// An estimator for the rest of a plan and for the cost of all of it, for a run or before one. The cost of all is not
+/// estimated if it is given.
 pub(crate) fn new_estimator<'a>(
     store: &'a Store,
     plan: &'a Plan,
     oldest: Option<Moment>,
     found: Option<(&RunTarget, PlanPart)>,
+    cost: Option<UncachedCost>,
 ) -> Result<Estimator<'a>, AppError> {
     let outputs = found.and_then(|(found, _)| found.outputs.clone());
     let given = EstimateInput {
         part: found.map_or(PlanPart::Whole, |(_, part)| part),
         oldest,
-        uncached: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
+        uncached: match cost {
+            None if outputs.is_none() => known_estimate(store, &plan.header)?,
+            cost => cost,
+        },
         outputs,
         usage_history: usage_history(store, &plan.header)?,
     };
     Ok(Estimator::new(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
+}
+
+/// The cost of a whole plan, of which a shard is started. A run of the whole would store the same.
+pub(crate) fn whole_cost(
+    store: &Store,
+    whole: &Plan,
+    invocation: &Invocation,
+    oldest: Option<Moment>,
+) -> Result<UncachedCost, AppError> {
+    if let Some(known) = known_estimate(store, &whole.header)? {
+        return Ok(known);
+    }
+    let is_allowed =
+        |estimate: &Estimate| check_limits(&mut whole.clone(), estimate, invocation, EarlierCalls::default()).is_ok();
+    let mut survey = new_estimator(store, whole, oldest, None, None)?;
+    Ok(PreflightEstimate::of(&mut survey, &whole.header, is_allowed)?.uncached)
 }
 
 /// The usage of calls in the latest finished run of the suite.
@@ -130,7 +151,7 @@ scorers: { hit: { metric: contains } }
     }
 
     fn test_estimator<'a>(store: &'a Store, plan: &'a Plan) -> Estimator<'a> {
-        new_estimator(store, plan, Some(Moment(0)), None).unwrap()
+        new_estimator(store, plan, Some(Moment(0)), None, None).unwrap()
     }
 
     /// CL-22: a sample of a large dataset stands for all rows, even if much longer rows stand together.

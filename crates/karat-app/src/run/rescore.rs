@@ -5,6 +5,7 @@ use std::sync::Arc;
 use karat_store::Store;
 use karat_types::{RunHeader, RunRows, RunStatus};
 
+use crate::error::RunError;
 use crate::run::execution::check_id;
 use crate::run::rescore_plan::AdoptedScorers;
 use crate::run::stored_invocation::read_stored_invocation;
@@ -36,6 +37,27 @@ impl App {
         self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })
     }
 
+    /// Continues a run that stopped early to its end.
+    ///
+    /// # Errors
+    /// A run that has not stopped early, and those of [`App::resume`].
+    pub fn resume_to_end(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
+        let store = Arc::new(self.existing_store()?);
+        let header = store.run(&store.resolve(run)?)?;
+        match store.stop_of(&header.id)? {
+            None => return Err(RunError::NotStopped { run: header.id }.into()),
+            Some(stop) if stop.to_end && header.status == RunStatus::Finished => {
+                let notice = "the run went to its end: there is nothing to resume";
+                return Ok(RunEnd::of_finished(header, "resume", notice));
+            }
+            Some(_) => {}
+        }
+        let (plan, invocation, found) = self.reopen(&store, header, later)?;
+        // Before the first call: whoever resumes the run after this makes the rest.
+        store.continue_to_end(&found.id)?;
+        self.run_phases(store, plan, &invocation, execution, found)
+    }
+
     /// Returns whether a run is finished, and none of its cells failed.
     pub(crate) fn has_nothing_to_retry(&self, store: &Store, header: &RunHeader) -> Result<bool, AppError> {
         let finished = store.finished_cells(&header.id)?;
@@ -50,6 +72,9 @@ impl App {
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;
+        if let Some(shard) = source.header().shard() {
+            return Err(RunError::ScoredShard { run: source.header().id.clone(), shard }.into());
+        }
         let mut invocation = read_stored_invocation(source.header())?.invocation.with_execution(&rescoring.execution);
         invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
         if !rescoring.judges.is_empty() {

@@ -17,6 +17,8 @@ pub(crate) struct AdoptedScorers {
 /// Turns a plan into one that scores the outputs of `source`, with the scorers that only `source` has.
 pub(crate) fn rescore_plan(plan: &mut Plan, source: &RunHeader) -> AdoptedScorers {
     let header = Arc::make_mut(&mut plan.header);
+    // All outputs there are get scored.
+    header.run.stop_early = None;
     let mut adopted = AdoptedScorers::default();
     for (at, scorer) in source.plan.scorers.iter().enumerate() {
         if header.scorers.iter().any(|known| known.id == scorer.id) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_analysis::gate;
-use karat_suite::{Files, Overrides, Plan, Registry, Suite};
+use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
@@ -76,7 +76,16 @@ impl App {
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
         problems.extend(checked.err().map(|error| error.into()));
+        let mut plan = plan;
+        match gate::stop_problems(&plan.header, &plan.rules) {
+            Ok(warnings) => plan.notes.extend(warnings),
+            Err(problem) => problems.push(problem.into()),
+        }
         if problems.is_empty() {
+            let plan = match overrides.shard {
+                Some(shard) => plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?,
+                None => plan,
+            };
             return Ok(LoadedSuite { plan });
         }
         Err(SuiteError::Problems { problems: Lines(problems) }.into())

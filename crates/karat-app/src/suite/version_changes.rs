@@ -15,7 +15,8 @@ impl App {
         let store = self.store_to_read()?;
         let runs = store.runs_of_suite(&plan.suite, RUNS)?;
         let earlier = runs.iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
-        Ok(steps(plan, &earlier).into_iter().chain(rubrics(plan, &earlier)).collect())
+        let all = steps(plan, &earlier).into_iter().chain(rubrics(plan, &earlier)).chain(dataset(plan, &earlier));
+        Ok(all.collect())
     }
 }
 
@@ -59,6 +60,23 @@ fn rubrics(plan: &PlanHeader, earlier: &[RunHeader]) -> Vec<String> {
         }
     }
     changed
+}
+
+/// Files of the dataset that changed although its version did not.
+fn dataset(plan: &PlanHeader, earlier: &[RunHeader]) -> Vec<String> {
+    let Some(version) = &plan.dataset.version else { return Vec::new() };
+    let is_same = |header: &&RunHeader| header.plan.dataset.version.as_ref() == Some(version);
+    let Some(header) = earlier.iter().find(is_same) else { return Vec::new() };
+    let changed = plan.dataset.sources.iter().filter_map(|now| {
+        let then = header.plan.dataset.sources.iter().find(|then| then.path == now.path)?;
+        let first = |digest: &str| digest.chars().take(8).collect::<String>();
+        (then.blake3 != now.blake3).then(|| {
+            let what = format!("the dataset `{}`", now.path);
+            let told = same_version(&what, version, &first(&then.blake3), &first(&now.blake3), &header.id);
+            format!("{told}, and a line in its changelog")
+        })
+    });
+    changed.collect()
 }
 
 fn same_version(what: &str, version: &str, then: &str, now: &str, run: &str) -> String {

@@ -207,7 +207,7 @@ fn previous_run(store: &Store, header: &RunHeader) -> Result<Option<String>, App
     let mut earlier = store.run_before(&header.id)?;
     while let Some(run) = earlier {
         let before = store.run(&run)?;
-        if before.status == RunStatus::Finished && before.plan.run.measures_judges == header.plan.run.measures_judges {
+        if before.is_whole() && before.plan.run.measures_judges == header.plan.run.measures_judges {
             return Ok(Some(run));
         }
         earlier = store.run_before(&run)?;

@@ -9,7 +9,9 @@
 )]
 
 mod annotate;
+mod cascade;
 mod clock;
+mod datasets;
 mod exports;
 mod journal;
 mod opened;
@@ -19,4 +21,6 @@ mod ready_rubrics;
 mod schema;
 mod series;
 mod service;
+mod shards;
 mod stored;
+mod test_sets;

@@ -37,6 +37,7 @@ use crate::cell::files::RecordedFiles;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
 use crate::reuse::identity::{call_key, seed_from_key};
+use crate::run::early::halt::{HALTED, Halt};
 use crate::run::stop::{GRACE, Stop};
 use crate::steps::parameters;
 
@@ -51,6 +52,7 @@ pub(crate) struct CallExecutor {
     /// The replies that earlier parts of the run have paid for.
     pub paid: PaidReplies,
     stop: Stop,
+    halt: Halt,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
     /// The calls that go by a batch API, if the run uses it.
@@ -77,6 +79,8 @@ pub(crate) struct CallExecutorInit {
     pub service_costs: ServiceCosts,
     pub paid: PaidReplies,
     pub stop: Stop,
+    /// Set once no call is made any more, because the run stopped early.
+    pub halt: Halt,
     pub privacy: Privacy,
     pub call_log: Option<Arc<dyn CallLog>>,
     pub batches: Option<BatchDesk>,
@@ -105,6 +109,7 @@ impl CallExecutor {
             budget: init.budget,
             paid: init.paid,
             stop: init.stop,
+            halt: init.halt,
             privacy: init.privacy,
             call_log: init.call_log,
             batches: init.batches,
@@ -373,6 +378,9 @@ impl CallExecutor {
             let message = "the run was stopped before this call";
             return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
         }
+        if self.halt.is_set() {
+            return SettledCall::refusal(key, CallErrorCode::Cancelled, HALTED.to_owned());
+        }
         let body = self.request_body(request, target);
         let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, pool, ledger, stop, refusals, .. } = self;
@@ -548,8 +556,13 @@ impl CallExecutor {
         });
         // Polled before the call takes a slot that other calls of its cell release because the time is used up.
         let is_late = || target.time.as_ref().is_some_and(|time| time.is_expired() && !claim.is_sent());
+        // Polled likewise: a call that waits for a slot when the run stops early is not made.
+        let is_halted = || self.halt.is_set() && !claim.is_sent();
         tokio::select! {
             biased;
+            () = std::future::poll_fn(|_| ready_if(is_halted())) => {
+                Ok(Some((claim.ended_exchange(CallErrorCode::Cancelled, HALTED.to_owned()), None)))
+            }
             () = std::future::poll_fn(|_| ready_if(is_late())) => Ok(Some((claim.timed_out_exchange(), None))),
             held = held => held.map(Some),
             () = out_of_time => Ok(Some((claim.timed_out_exchange(), None))),

@@ -14,6 +14,7 @@ use crate::cell::step_outcome::StepResult;
 use crate::plan::systems::Systems;
 use crate::reuse::peer_runs::PeerRuns;
 use crate::reuse::resolver::Resolver;
+use crate::run::early::follower::Follower;
 use crate::run::stop::Stop;
 
 /// The state that all cells of a run share.
@@ -29,11 +30,23 @@ pub(crate) struct RunContext {
     /// Other runs on the same store.
     pub peers: PeerRuns,
     pub stop: Stop,
+    /// Follows the run, if it may stop early.
+    pub follower: Option<Arc<Follower>>,
     /// Decides what exists of a cell.
     pub resolver: Resolver,
 }
 
 impl RunContext {
+    /// Returns whether the run has stopped early.
+    pub fn is_halted(&self) -> bool {
+        self.follower.as_ref().is_some_and(|follower| follower.is_decided())
+    }
+
+    /// Returns whether a cell under way is still needed: a run that may stop early judges no other.
+    pub fn is_needed(&self, ordinal: u64) -> bool {
+        self.follower.as_ref().is_none_or(|follower| follower.is_needed(ordinal))
+    }
+
     /// Watches for other runs on the store; takes leases on all running work when one starts. Never returns.
     pub async fn watch_for_peers(&self) -> Infallible {
         let store_lease = self.peers.wait_for_peer().await;

@@ -7,9 +7,10 @@ use futures::future::join_all;
 use karat_scoring::judge::{JudgeInput, Verdict};
 use karat_store::Receipt;
 use karat_types::{
-    CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Machine, Money, Record, Score,
+    AskedJudge, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Machine, Money,
+    Record, Score,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::call::target::Target;
 use crate::cell::context::RunContext;
@@ -17,6 +18,7 @@ use crate::cell::evaluate::PendingWrites;
 use crate::cell::row::Row;
 use crate::cell::single_flight::FlightGuard;
 use crate::cell::step_outcome::Reason;
+use crate::plan::cascade::{CascadePlace, FirstScores, NOT_ASKED, not_asked_key};
 use crate::plan::ready::{JudgmentKeys, ReadyJudge};
 use crate::reuse::identity::OtherOutputs;
 
@@ -27,7 +29,20 @@ pub(crate) struct JudgingSummary {
 }
 
 /// A judgment and its pending write, if it has one.
-type JudgmentWrite = (JudgingSummary, Option<Receipt>, Option<FlightGuard<Arc<JudgmentRecord>>>);
+#[derive(Default)]
+struct JudgmentWrite {
+    summary: JudgingSummary,
+    record: Option<Arc<JudgmentRecord>>,
+    receipt: Option<Receipt>,
+    flight: Option<FlightGuard<Arc<JudgmentRecord>>>,
+}
+
+impl JudgmentWrite {
+    /// Nothing was recorded, because the run is being stopped.
+    fn left() -> Self {
+        Self { summary: JudgingSummary { unscored: true, left: true }, ..Self::default() }
+    }
+}
 
 impl RunContext {
     /// Makes the judgments that are not `present`; adds their writes to `pending`.
@@ -39,18 +54,125 @@ impl RunContext {
         pending: &mut PendingWrites,
     ) -> JudgingSummary {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return JudgingSummary::default() };
+        if !self.is_needed(record.ordinal) {
+            return JudgingSummary::default();
+        }
         let (at, system, _) = self.plan.place(record.ordinal);
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(at, system));
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
-        let results = join_all(wanted.map(|judge| self.record_judgment(row, record, output, judge))).await;
+        let (later, now): (Vec<&ReadyJudge>, Vec<&ReadyJudge>) = wanted.partition(|judge| judge.cascade.is_some());
+        let each = now.into_iter().map(|judge| self.record_judgment(row, record, output, judge, None));
+        let mut results = join_all(each).await;
+        if !later.is_empty() {
+            // Boxed: few scorers have a cascade.
+            let made = results.iter().filter_map(|it| it.record.clone()).collect();
+            results.extend(Box::pin(self.record_cascades(row, record, output, later, made)).await);
+        }
         let mut all = JudgingSummary::default();
-        for (judged, receipt, flight) in results {
-            all.unscored |= judged.unscored;
-            all.left |= judged.left;
+        for JudgmentWrite { summary, receipt, flight, .. } in results {
+            all.unscored |= summary.unscored;
+            all.left |= summary.left;
             pending.receipts.extend(receipt);
             pending.judgments.extend(flight);
         }
         all
+    }
+
+    /// Makes the judgments of cascades, given those of their first judges that were `made` now. A judge that is not asked
+    /// gets a record that says so.
+    async fn record_cascades(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        output: &Value,
+        judges: Vec<&ReadyJudge>,
+        mut made: Vec<Arc<JudgmentRecord>>,
+    ) -> Vec<JudgmentWrite> {
+        let stored = self.resolver.own.as_ref().and_then(|own| own.judgments(record.ordinal).ok()).unwrap_or_default();
+        let is_new = |it: &JudgmentRecord| !made.iter().any(|new| (new.scorer, new.judge) == (it.scorer, it.judge));
+        let stored: Vec<_> = stored.into_iter().filter(is_new).map(Arc::new).collect();
+        made.extend(stored);
+        let (_, system, trial) = self.plan.place(record.ordinal);
+        let each = judges.into_iter().map(|judge| {
+            let made = &made;
+            async move {
+                let Some(cascade) = &judge.cascade else { return JudgmentWrite::left() };
+                let of_first = || made.iter().filter(|it| it.scorer == cascade.first);
+                let first_judges = self.systems.judges.iter().filter(|it| it.scorer == cascade.first).count();
+                if of_first().count() < first_judges {
+                    return JudgmentWrite::left();
+                }
+                let first = FirstScores {
+                    scores: match first_judges {
+                        0 => record.scores.clone(),
+                        _ => of_first().flat_map(|it| it.scores.iter().cloned()).collect(),
+                    },
+                    rounds: of_first().flat_map(|it| it.rounds.iter().cloned()).collect(),
+                };
+                let place = CascadePlace { sample: &row.shown, system, trial };
+                match cascade.draw(place, &first, &record.scores) {
+                    Ok(draw) if draw.asked == AskedJudge::No => self.record_not_asked(row, record, judge, draw).await,
+                    Ok(draw) => self.record_judgment(row, record, output, judge, Some(draw)).await,
+                    Err(error) => self.record_failed_draw(row, record, judge, error).await,
+                }
+            }
+        });
+        join_all(each).await
+    }
+
+    /// Records that a judge was not asked.
+    async fn record_not_asked(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        judge: &ReadyJudge,
+        draw: CascadeDraw,
+    ) -> JudgmentWrite {
+        let score = Score::not_applicable(NOT_ASKED);
+        let judgment = JudgmentRecord { cascade: Some(draw), ..self.unmade_judgment(row, record, judge, &score) };
+        self.append_judgment(judgment, None).await
+    }
+
+    /// Records that it cannot be said whether a judge is asked.
+    async fn record_failed_draw(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        judge: &ReadyJudge,
+        error: CellError,
+    ) -> JudgmentWrite {
+        let score = Score::unscored(error.message.clone());
+        let judgment = JudgmentRecord { error: Some(error), ..self.unmade_judgment(row, record, judge, &score) };
+        self.append_judgment(judgment, None).await
+    }
+
+    /// A judgment without a call, with the same score for every metric.
+    fn unmade_judgment(&self, row: &Row, record: &CellRecord, judge: &ReadyJudge, score: &Score) -> JudgmentRecord {
+        let keys = self.resolver.judgment_keys(row, judge, record.output_hash, &[]);
+        let paid = self.cost_of_replaced(record.ordinal, judge);
+        JudgmentRecord {
+            ordinal: record.ordinal,
+            key: not_asked_key(keys.own),
+            scorer: judge.scorer,
+            judge: judge.judge,
+            scores: judge.metrics.iter().map(|(_, at)| (*at, score.clone())).collect(),
+            reasoning: String::new(),
+            diagnostics: Map::new(),
+            caps: Vec::new(),
+            rounds: Vec::new(),
+            rung: None,
+            shuffle_seed: 0,
+            prompt_version: judge.version.clone(),
+            reused: false,
+            made_at: None,
+            error: None,
+            cost: CellCost { cost: Some(Money::ZERO), paid, ..CellCost::default() },
+            latency_ms: 0.0,
+            calls: Vec::new(),
+            notes: Vec::new(),
+            answered: Vec::new(),
+            cascade: None,
+        }
     }
 
     async fn record_judgment(
@@ -59,32 +181,47 @@ impl RunContext {
         record: &CellRecord,
         output: &Value,
         judge: &ReadyJudge,
+        cascade: Option<CascadeDraw>,
     ) -> JudgmentWrite {
-        let left = (JudgingSummary { unscored: true, left: true }, None, None);
-        let Ok((others, paid)) = self.partner_outputs(row, record.ordinal, judge).await else { return left };
+        let partners = self.partner_outputs(row, record.ordinal, judge).await;
+        let Ok((others, paid)) = partners else { return JudgmentWrite::left() };
         let keys = self.resolver.judgment_keys(row, judge, record.output_hash, &others);
         let made = pin!(self.reuse_or_judge(keys, row, output, &others, judge));
         let (judgment, flight) = self.judgments.join(keys.own, made).await;
-        let mut judgment =
-            JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
+        let mut judgment = JudgmentRecord {
+            ordinal: record.ordinal,
+            scorer: judge.scorer,
+            judge: judge.judge,
+            cascade,
+            ..(*judgment).clone()
+        };
         if flight.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
         judgment.cost.paid += paid + self.cost_of_replaced(record.ordinal, judge);
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
-            return left;
+            return JudgmentWrite::left();
         }
+        self.append_judgment(judgment, flight).await
+    }
+
+    async fn append_judgment(
+        &self,
+        judgment: JudgmentRecord,
+        flight: Option<FlightGuard<Arc<JudgmentRecord>>>,
+    ) -> JudgmentWrite {
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let stored = Arc::new(self.systems.privacy.judgment(judgment));
         let lease = flight.as_ref().and_then(FlightGuard::lease);
-        match self.ledger.append_deferred_guarded(vec![Record::Judgment(stored)], lease).await {
+        match self.ledger.append_deferred_guarded(vec![Record::Judgment(stored.clone())], lease).await {
             Ok(receipt) => {
                 self.flush_for_peers().await;
-                (JudgingSummary { unscored, left: false }, Some(receipt), flight)
+                let summary = JudgingSummary { unscored, left: false };
+                JudgmentWrite { summary, record: Some(stored), receipt: Some(receipt), flight }
             }
             Err(error) => {
                 self.stop.fail(&error);
-                left
+                JudgmentWrite::left()
             }
         }
     }
@@ -213,6 +350,7 @@ impl RunContext {
             calls: tally.calls,
             notes: verdict.notes.into_iter().chain(tally.notes).collect(),
             answered: tally.facts.answered,
+            cascade: None,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::call::vectors::vector_key;
 use crate::cell::row::Row;
 use crate::cell::step_outcome::Reason;
 use crate::estimate::tokens;
+use crate::plan::cascade::CascadePlace;
 use crate::plan::ready::{ReadyJudge, ReadyStep, ReadySystem};
 use crate::reuse::resolver::first_asks;
 use crate::steps::DEFAULT_MAX_TOKENS;
@@ -68,7 +69,8 @@ impl EstimateContext<'_> {
     pub fn all_calls(&self, place: &PlannedCell<'_>, start: KnownOutput) -> Vec<NeededCalls> {
         let Ok((mut needed, known)) = self.step_calls(place, 0, start) else { return Vec::new() };
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.row.sample.row, place.at));
-        needed.extend(judges.map(|judge| self.judgment_calls(place, &known, judge, None)));
+        let asked = judges.filter(|judge| is_expected(place, judge) != Some(false));
+        needed.extend(asked.map(|judge| self.judgment_calls(place, &known, judge, None)));
         needed.extend(self.needed_texts(place.row, &known, |_| false));
         needed
     }
@@ -185,9 +187,17 @@ impl EstimateContext<'_> {
     ) -> NeededCalls {
         let sum = judge_sum(place, judge, known, self.plan.header.run.seed);
         let scorer = self.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
+        let sum = if is_expected(place, judge).is_none() { sum.or_none() } else { sum };
         let likely = self.usage_history.judgment_usage(scorer, &judge.model.id);
         NeededCalls { key, who: Recipient::Judge(judge.model.clone()), sum, likely, fee: None }
     }
+}
+
+/// Returns whether a judge is expected to be asked about a cell: always without a cascade. `None` if only the first score
+/// can tell.
+pub(super) fn is_expected(place: &PlannedCell<'_>, judge: &ReadyJudge) -> Option<bool> {
+    let Some(cascade) = &judge.cascade else { return Some(true) };
+    cascade.expects(CascadePlace { sample: &place.row.shown, system: place.at, trial: place.trial })
 }
 
 /// The calls of an agent: one turn, or as many as it may take, each with all turns before it and the results of their

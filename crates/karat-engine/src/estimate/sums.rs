@@ -292,6 +292,12 @@ impl<'a> UncachedTotals<'a> {
 }
 
 impl CallSum {
+    /// The same if the calls may not be made at all.
+    pub fn or_none(self) -> Self {
+        let up_to = |(_, most): (u64, u64)| (0, most);
+        Self { calls: up_to(self.calls), input: up_to(self.input), output: up_to(self.output), sure: 0 }
+    }
+
     fn counters_mut(&mut self) -> [&mut u64; 7] {
         let Self { calls, input, output, sure } = self;
         [&mut calls.0, &mut calls.1, &mut input.0, &mut input.1, &mut output.0, &mut output.1, sure]

@@ -8,6 +8,7 @@ use karat_types::{Sample, output_key};
 
 use super::Estimate;
 use super::context::{EstimateContext, KnownOutput, PlannedCell};
+use super::needed::is_expected;
 use super::sums::{CallTotals, NeededCalls, UncachedTotals};
 use crate::EngineError;
 use crate::cell::row::Row;
@@ -35,7 +36,7 @@ pub(super) struct RowQueue<'a> {
 impl<'a> RowQueue<'a> {
     /// All rows of a plan.
     pub fn of(plan: &Plan) -> Self {
-        Self { left: Mutex::new(plan.rows()), count: plan.header.dataset.rows }
+        Self { left: Mutex::new(plan.rows()), count: plan.row_count() }
     }
 
     /// A sample of the rows.
@@ -211,6 +212,9 @@ impl<'a> EstimateWalk<'a> {
                 all_are_made = false;
                 continue;
             }
+            if is_expected(place, judge) == Some(false) {
+                continue;
+            }
             let resolver = &self.context.resolver;
             let others = resolver.existing_others(row, judge, (place.at, place.trial))?;
             let is_known = others.iter().all(Option::is_some);
@@ -240,6 +244,6 @@ impl<'a> EstimateWalk<'a> {
         let header = &self.context.plan.header;
         let known = || self.context.uncached.clone().unwrap_or_default();
         let uncached = self.uncached.as_ref().map_or_else(known, |sums| sums.total(header));
-        Estimate { cells: header.cells(), models: self.now.models(header), uncached, ..self.counts.clone() }
+        Estimate { cells: self.context.plan.cells(), models: self.now.models(header), uncached, ..self.counts.clone() }
     }
 }

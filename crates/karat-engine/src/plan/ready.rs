@@ -12,6 +12,7 @@ use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, PairDesign, Reads,
 
 use crate::call::target::{AgentTargets, Target};
 use crate::cell::deadline::CellDeadline;
+use crate::plan::cascade::ReadyCascade;
 use crate::reuse::identity::{RowDigests, judgment_key, step_key};
 use crate::steps::CompiledStep;
 
@@ -114,6 +115,8 @@ pub(crate) struct ReadyJudge {
     pub reasks: u64,
     /// Estimated tokens of the rubric in a prompt.
     pub rubric_tokens: u64,
+    /// The cascade by which it is asked about part of the cells only.
+    pub cascade: Option<Arc<ReadyCascade>>,
 }
 
 /// The systems whose outputs a judge compares with that of a cell.

@@ -7,14 +7,18 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer;
 use karat_text::template::Context;
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, ScorerKind, UserSpec};
+use karat_types::{
+    Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, Sample, SampleRecord, ScorerKind, UserSpec,
+};
 use serde_json::{Value, json};
 
 use crate::EngineError;
 use crate::estimate::tokens;
+use crate::plan::cascade::ReadyCascade;
 use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::scored::scored_reads;
 use crate::plan::services::placeholder_services;
 use crate::reuse::identity::{instrument_identity, run_only_identity};
 use crate::reuse::identity_parts;
@@ -35,6 +39,8 @@ pub(crate) struct Systems {
     pub reads: Vec<Reads>,
     /// The union of all read sets.
     pub all_reads: Reads,
+    /// What metrics read of a row. No part of the identity of a cell: they are applied anew each time.
+    pub scored_reads: Reads,
     /// Every name that a step or a join reads.
     pub names: Arc<[String]>,
     /// The start of every chain of keys.
@@ -64,6 +70,7 @@ impl Systems {
         let judges = ready_judges(plan, run, &mut reads)?;
         share_partners(&mut systems, &judges);
         let all_reads = Reads::union(&reads);
+        let scored_reads = scored_reads(plan);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
         let mut names = joins.reads();
         names.extend(steps.flat_map(|step| step.reads.iter().chain(&step.media_reads)));
@@ -75,11 +82,25 @@ impl Systems {
             judges,
             reads,
             all_reads,
+            scored_reads,
             names,
             root: KeyBuilder::new("karat/chain/1").finish(),
             privacy: Privacy::of(plan)?,
         };
         Ok(systems.with_service_urls(&placeholder_services(plan)))
+    }
+
+    /// The parts of a row that gates read, as the store has them.
+    pub fn sample_record(&self, sample: &Sample) -> SampleRecord {
+        let redacted = self.privacy.row(sample);
+        SampleRecord {
+            row: sample.row,
+            id: sample.id.to_string(),
+            cluster: sample.cluster.clone(),
+            date: sample.date.clone(),
+            metadata: redacted.as_ref().unwrap_or(sample).metadata.clone(),
+            ..SampleRecord::default()
+        }
     }
 
     /// The same systems with services at these addresses: `{ID: {url}}`.
@@ -219,6 +240,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
     let mut ready = Vec::new();
     for (index, spec) in plan.scorers.iter().enumerate() {
         let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
+        let cascade = ReadyCascade::of(plan, index)?.map(Arc::new);
         for id in &rubric.judges {
             let judge = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
             let (at, model) = judge
@@ -250,6 +272,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,
+                cascade: cascade.clone(),
             });
         }
     }

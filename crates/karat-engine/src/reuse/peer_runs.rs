@@ -199,6 +199,7 @@ mod tests {
             completed_at: None,
             status: RunStatus::Running,
             version: String::new(),
+            shard: None,
             git_commit: None,
             invocation: serde_json::Value::Null,
         }

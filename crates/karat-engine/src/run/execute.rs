@@ -5,7 +5,7 @@ use std::sync::Arc;
 use karat_providers::{Providers, Services};
 use karat_store::{Ledger, LedgerError, Reservation, Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{CachePolicy, Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
+use karat_types::{CachePolicy, Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus, StopRule};
 
 use crate::EngineError;
 use crate::budget::limits::Budget;
@@ -24,6 +24,9 @@ use crate::reuse::history::EarlierRun;
 use crate::reuse::peer_runs;
 use crate::reuse::peer_runs::PeerRuns;
 use crate::reuse::resolver::{Resolver, reuse_view};
+use crate::run::early::follower::Follower;
+use crate::run::early::halt::Halt;
+use crate::run::early::order::UnitOrder;
 use crate::run::progress::Progress;
 use crate::run::remaining::Remaining;
 use crate::run::scheduler::dispatch;
@@ -57,6 +60,8 @@ pub struct Job {
     pub outputs: Option<StoredRun>,
     /// True if calls go by their providers' batch APIs: they are collected, and answered by what batches brought.
     pub batch: bool,
+    /// The rule that may stop it early; `None` if it goes to its end.
+    pub stop_rule: Option<Box<dyn StopRule>>,
     /// Results are reused from other runs that started at this moment or later; `None`: from none.
     pub oldest: Option<Moment>,
 }
@@ -103,6 +108,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         calls: earlier.calls.saturating_sub(batched.calls),
         upper: (earlier.upper - batched.upper).max(Money::ZERO),
     };
+    let halt = Halt::default();
     let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
@@ -113,17 +119,18 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         batches,
         paid: PaidReplies::new(account.paid),
         stop: job.stop.clone(),
+        halt: halt.clone(),
         privacy: systems.privacy.clone(),
         call_log: job.call_log,
         concurrency: plan.run.max_concurrency.max(1) as usize,
-        cells: plan.cells(),
+        cells: job.plan.cells(),
         began_at: job.clock.now(),
     });
     let services = match &job.outputs {
         Some(_) => Services::default(),
         None => start_services(&job.providers, &plan, &job.stop).await?,
     };
-    let total = plan.cells();
+    let total = job.plan.cells();
     // Other runs never wait for results that are not stored or not reused.
     let is_shared = job.oldest.is_some() && plan.run.cache != CachePolicy::Outputs && systems.privacy.keeps_content();
     let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {
@@ -132,6 +139,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
     let done = remaining.count_done(&plan, &systems);
+    let follower = match job.stop_rule {
+        None => None,
+        Some(rule) => {
+            let place = (job.store.clone(), job.run.clone());
+            let ordered = read_order(&job.plan, &systems, rule).await?;
+            Some(Arc::new(Follower::new(place, plan.clone(), ordered, (halt, job.stop.clone()))?))
+        }
+    };
     let context = Arc::new(RunContext {
         plan: plan.clone(),
         systems: systems.clone(),
@@ -142,6 +157,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         judgments: SingleFlight::new(),
         peers: PeerRuns::new(store_lease, call),
         stop: job.stop.clone(),
+        follower,
         resolver: Resolver {
             reuse: reuse_view(&job.store, &job.run, job.oldest, &plan)?,
             plan,
@@ -152,6 +168,10 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             remaining: Some(remaining),
         },
     });
+    if context.follower.is_some() {
+        // Units wait for their cells, so no cell may wait for the texts of later units.
+        context.stop_collecting_texts();
+    }
     job.observer.on_event(&Event::Started {
         run: &job.run,
         cells: total,
@@ -177,8 +197,15 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         None => 0,
     };
     let refusing = context.calls.refusals.refusing_targets();
+    if let Some(failure) = context.follower.as_ref().and_then(|follower| follower.take_failure()) {
+        // The first failure is the one to report.
+        ledger.finish(RunStatus::Interrupted, job.clock.now()).await.unwrap_or_default();
+        return Err(failure);
+    }
     let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
+        // Cells that were left are not needed any more.
+        (false, _) if context.is_halted() => RunStatus::Finished,
         (false, true) => RunStatus::BudgetStopped,
         (false, false) if batched > 0 || !refusing.is_empty() => RunStatus::Interrupted,
         (false, false) => RunStatus::Finished,
@@ -195,6 +222,17 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     job.observer.on_event(&Event::Finished { status, calls, spent });
     let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
     Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing, batched })
+}
+
+/// The order of the plan's units, and the rule that has seen them.
+async fn read_order(
+    plan: &Plan,
+    systems: &Arc<Systems>,
+    mut rule: Box<dyn StopRule>,
+) -> Result<(UnitOrder, Box<dyn StopRule>), EngineError> {
+    let (plan, systems) = (plan.clone(), systems.clone());
+    let read = move || UnitOrder::read(&plan, &systems, &mut *rule).map(|order| (order, rule));
+    tokio::task::spawn_blocking(read).await.map_err(|died| EngineError::Bug(died.to_string()))?
 }
 
 /// Starts the plan's services; none if the run is stopped in the meantime.

@@ -70,7 +70,10 @@ impl Progress {
             for mut cell in cells.drain(..) {
                 let written = wait_until_durable(context, std::mem::take(&mut cell.pending.receipts)).await;
                 match written {
-                    Ok(()) => self.notify_observer(context, &cell),
+                    Ok(()) => {
+                        self.notify_observer(context, &cell);
+                        context.follower.iter().for_each(|follower| follower.end_cell(cell.ordinal));
+                    }
                     Err(error) => context.stop.fail(&error),
                 }
             }

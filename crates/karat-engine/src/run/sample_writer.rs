@@ -40,6 +40,14 @@ impl<'a> SampleWriter<'a> {
         is_told
     }
 
+    /// As [`SampleWriter::write_rows`], for rows that come once, in any order.
+    pub async fn write_in_any_order(&self, samples: &[Sample], broken: Vec<DatasetError>) -> bool {
+        let is_open = |row: u64| !self.is_finished(row);
+        let broken = broken.into_iter().filter(|error| is_open(error.row.unwrap_or_default()));
+        self.write_broken_rows(broken).await
+            && self.write_samples(samples.iter().filter(|sample| is_open(sample.row))).await
+    }
+
     /// Returns whether nothing is left to do of a row.
     fn is_finished(&self, row: u64) -> bool {
         let per_row = self.context.plan.cells_per_row();
@@ -85,7 +93,7 @@ impl<'a> SampleWriter<'a> {
                 cluster: sample.cluster.clone(),
                 date: sample.date.clone(),
                 metadata: row.metadata.clone(),
-                reads: systems.all_reads.digests(sample),
+                reads: systems.all_reads.digests_with_scored(&systems.scored_reads, sample),
                 texts: if keeps_texts { systems.all_reads.texts(row) } else { Vec::new() },
             })
         });

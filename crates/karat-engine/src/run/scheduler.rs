@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::future::{join, join_all};
+use futures::future::{FutureExt, join, join_all};
 use karat_providers::QueueEntry;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
@@ -20,8 +20,9 @@ use crate::call::vectors::{VectorDesk, WAITING_WORKERS};
 use crate::cell::context::RunContext;
 use crate::cell::row::Row;
 use crate::plan::systems::Systems;
+use crate::run::cell_work::CellWork;
+use crate::run::early::feed::feed_units;
 use crate::run::progress::{FinishedCell, MAX_TRAILING, Progress};
-use crate::run::remaining::RecordedParts;
 use crate::run::sample_writer::SampleWriter;
 
 /// Rows that are read ahead and written to the ledger together.
@@ -34,18 +35,12 @@ const WAITING_CELLS: usize = 64;
 /// cell.
 const BATCH: usize = WAITING_CELLS / 2;
 
-/// A cell to be made or finished.
-struct CellWork {
-    row: Arc<Row>,
-    ordinal: u64,
-    recorded: RecordedParts,
-}
-
 /// Runs cells until the rows end or the run is stopped, and reports each once it is on disk.
 pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &Progress) -> Result<(), EngineError> {
     let (finished_sender, finished_receiver) = mpsc::channel(MAX_TRAILING);
     let sample_writer = SampleWriter::new(context, progress);
     let (mut workers, mut feeders) = (JoinSet::new(), Vec::new());
+    let mut senders = Vec::new();
     let groups = group_by_model(&context.plan, &context.systems);
     // Cells that are being scored hold no call slot, so there are more workers than slots.
     let calls = context.plan.run.max_concurrency.max(1) as usize;
@@ -57,13 +52,20 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
     for (queue_entry, cells) in groups {
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
         let work = Arc::new(Mutex::new(receiver));
-        let cells_of_group = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
+        let cells_of_group = plan.row_count().saturating_mul(cells.len() as u64);
         let count = cells_of_group.min(workers_per_group as u64);
         context.vectors.iter().for_each(|desk| desk.expect_workers(count as usize));
         for _ in 0..count {
             workers.spawn(worker(context.clone(), queue_entry.clone(), work.clone(), finished_sender.clone()));
         }
-        feeders.push(feed_rows(plan, &sample_writer, cells, sender));
+        match context.follower {
+            Some(_) => senders.push((cells, sender)),
+            None => feeders.push(feed_rows(plan, &sample_writer, cells, sender).boxed()),
+        }
+    }
+    // Units have cells of all groups, and come one after the other.
+    if let Some(follower) = &context.follower {
+        feeders.push(feed_units(plan, &sample_writer, follower, senders).boxed());
     }
     // The channel closes when the last worker ends.
     drop(finished_sender);
@@ -113,9 +115,16 @@ async fn worker(
         if context.stop.is_set() {
             return;
         }
+        if let Some(follower) = context.follower.as_ref().filter(|follower| !follower.is_needed(ordinal)) {
+            follower.end_cell(ordinal);
+            continue;
+        }
         let started = Instant::now();
         let result = context.evaluate_cell(&row, ordinal, recorded).await;
-        if result.left {
+        if let Some(follower) = context.follower.as_ref().filter(|_| result.left) {
+            follower.leave_cell();
+        }
+        if result.left && !context.is_halted() {
             context.calls.refusals.count_left(context.recipients(ordinal));
         }
         if let Some(cell) = FinishedCell::new(row.sample.id.clone(), result, started.elapsed())

@@ -15,7 +15,7 @@ mod texts;
 pub use head::{Empty, Head};
 pub use plots::{
     Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Interval, Matrix,
-    MatrixShape, Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
+    MatrixShape, Radar, RadarAxis, Scatter, ScatterPoint, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
 pub use render::{render, render_all};
 pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
@@ -39,6 +39,8 @@ pub enum Block {
     Matrix(Matrix),
     /// One quantity over another: a curve, a reliability diagram or a distribution.
     Curve(Curve),
+    /// Things by two values.
+    Scatter(Scatter),
     /// A distribution of values.
     Histogram(Histogram),
     /// Values over dates.
@@ -65,6 +67,7 @@ impl Block {
             Self::Forest(it) => &it.head,
             Self::Matrix(it) => &it.head,
             Self::Curve(it) => &it.head,
+            Self::Scatter(it) => &it.head,
             Self::Histogram(it) => &it.head,
             Self::Series(it) => &it.head,
             Self::Radar(it) => &it.head,
@@ -90,6 +93,7 @@ impl Block {
             Self::Forest(it) => &mut it.head,
             Self::Matrix(it) => &mut it.head,
             Self::Curve(it) => &mut it.head,
+            Self::Scatter(it) => &mut it.head,
             Self::Histogram(it) => &mut it.head,
             Self::Series(it) => &mut it.head,
             Self::Radar(it) => &mut it.head,
@@ -109,6 +113,7 @@ impl Block {
             Self::Forest(_) => "forest",
             Self::Matrix(_) => "matrix",
             Self::Curve(_) => "curve",
+            Self::Scatter(_) => "scatter",
             Self::Histogram(_) => "histogram",
             Self::Series(_) => "series",
             Self::Radar(_) => "radar",

@@ -145,6 +145,40 @@ impl CurveLine {
     }
 }
 
+/// A thing at two values.
+#[derive(Debug, Clone, Default)]
+pub struct ScatterPoint {
+    /// The name of the thing.
+    pub name: String,
+    /// Its horizontal value.
+    pub x: f64,
+    /// Its vertical value.
+    pub y: f64,
+    /// Index of its group.
+    pub group: usize,
+    /// The thing it stands for, if a table has a row for it.
+    pub key: Option<String>,
+}
+
+/// Things by two values.
+#[derive(Debug, Clone, Default)]
+pub struct Scatter {
+    /// The head.
+    pub head: Head,
+    /// Names of the horizontal and of the vertical quantity.
+    pub axes: (String, String),
+    /// The scale of the horizontal quantity.
+    pub x: Scale,
+    /// The scale of the vertical quantity.
+    pub y: Scale,
+    /// Names of the groups, which have a marker each.
+    pub groups: Vec<String>,
+    /// The things.
+    pub points: Vec<ScatterPoint>,
+    /// A marked height, and its name.
+    pub mark: Option<(f64, String)>,
+}
+
 /// A bin of a histogram.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {

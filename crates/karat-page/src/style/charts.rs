@@ -2,7 +2,7 @@
 
 use crate::block::{
     Bar, Bars, Block, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Head, Histogram, Incident, Matrix,
-    MatrixShape, Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
+    MatrixShape, Radar, RadarAxis, Scatter, ScatterPoint, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
 use crate::component::verdict::Verdict;
 use crate::number::{Estimate, Scale, Unit};
@@ -11,7 +11,7 @@ use crate::style::data::{Draws, LONG_NAME, dates, estimate};
 type State = (&'static str, &'static str, Block);
 
 pub(super) fn all() -> Vec<State> {
-    [dots(), bars(), forest(), heat(), matrix(), reliability(), latency(), histogram(), series(), radar(), stack()]
+    [dots(), bars(), forest(), heat(), matrix(), reliability(), latency(), scatter(), histogram(), series(), radar(), stack()]
         .concat()
 }
 
@@ -241,6 +241,37 @@ fn latency() -> Vec<State> {
             ],
         ),
         of("all equal", vec![CurveLine::distribution("scripted", &[150.0; 20])]),
+    ]
+}
+
+fn scatter() -> Vec<State> {
+    let of = |state: &'static str, points: Vec<(f64, f64)>| {
+        let point = |(at, (x, y)): (usize, &(f64, f64))| ScatterPoint {
+            name: format!("q{at:03}"),
+            x: *x,
+            y: *y,
+            group: at % 3,
+            key: None,
+        };
+        let chart = Scatter {
+            head: head("Which items tell systems apart?", state).with_n(points.len() as u64),
+            axes: ("difficulty".to_owned(), "discrimination".to_owned()),
+            x: unit_score(),
+            y: Scale::score(-1.0, 1.0),
+            groups: ["no flag", "may be wrong", "saturated"].map(str::to_owned).to_vec(),
+            points: points.iter().enumerate().map(point).collect(),
+            mark: Some((0.0, "chance".to_owned())),
+        };
+        ("Scatter", state, Block::Scatter(chart))
+    };
+    let mut draws = Draws::new(17);
+    let mut random = |n: usize| (0..n).map(|_| (draws.next(), draws.around(0.3, 0.4).clamp(-1.0, 1.0))).collect();
+    vec![
+        of("none", Vec::new()),
+        of("one", vec![(0.4, 0.3)]),
+        of("many", random(120)),
+        of("more than are drawn", random(700)),
+        of("all equal", vec![(0.5, 0.5); 4]),
     ]
 }
 

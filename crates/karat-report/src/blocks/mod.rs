@@ -27,6 +27,7 @@ pub fn of_analysis(report: Report<'_>, analysed: &AnalysisResult) -> Vec<Block> 
         Outcome::Leaderboards(found) => changes::leaderboards::blocks(report, found),
         Outcome::Agreement(found) => judging::agreement::blocks(report, found),
         Outcome::Calibration(found) => judging::calibration::blocks(found),
+        Outcome::Cascades(found) => judging::cascade::blocks(report, found),
         Outcome::EvidencePosition(found) => judging::evidence_position::blocks(report, found),
         Outcome::Grading(found) => judging::grading::blocks(found),
         Outcome::HumanAnchor(found) => judging::human_anchor::blocks(report, found),

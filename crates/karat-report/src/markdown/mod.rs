@@ -60,6 +60,7 @@ const DETAILS: &[Section] = &[
     changes::drift::write,
     samples::dataset::write,
     judging::judges::write,
+    judging::cascade::write,
     judging::human_anchor::write,
     judging::judge_bias::write,
     judging::evidence_position::write,

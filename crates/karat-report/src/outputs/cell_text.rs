@@ -115,6 +115,7 @@ impl CellText {
     ) -> Result<Self, RenderError> {
         let plan = &report.findings.plan;
         let scores = CellScores::of(plan, row);
+        let expected = |metric: usize| report.findings.expected_score(row, metric);
         let output = match row.cell.status {
             CellStatus::Ok => {
                 report.rows.output(row.cell.ordinal)?.map(|value| Excerpt::whole(&text_of(&value), limit))
@@ -139,7 +140,7 @@ impl CellText {
             is_failed: thresholds.failure(row, &scores).is_some(),
             output,
             missing,
-            scores: report.metrics().filter_map(|it| score_text(it, &scores, thresholds)).collect(),
+            scores: report.metrics().filter_map(|it| score_text(it, &scores, thresholds, &expected)).collect(),
             judges: judge_texts(report, row),
             command: report.trace_command(row.cell.ordinal),
         })
@@ -163,6 +164,7 @@ fn score_text(
     (at, metric): (usize, &MetricSpec),
     scores: &CellScores,
     thresholds: &Thresholds<'_>,
+    expected: &impl Fn(usize) -> Option<f64>,
 ) -> Option<ScoreText> {
     let score = scores.scores.get(at)?.as_ref()?;
     let (value, reason) = match score {
@@ -174,7 +176,11 @@ fn score_text(
             };
             (text, reason.as_deref())
         }
-        Score::NotApplicable { na } => ("n/a".to_owned(), Some(&**na)),
+        Score::NotApplicable { na } => match expected(at) {
+            // A cascade did not ask the judges about the cell.
+            Some(value) => (format!("≈ {}", figures::value(metric, value)), Some(&**na)),
+            None => ("n/a".to_owned(), Some(&**na)),
+        },
         Score::Unscored { unscored } => ("unscored".to_owned(), Some(unscored.as_str())),
     };
     let is_unscored = matches!(score, Score::Unscored { .. });

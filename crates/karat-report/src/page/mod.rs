@@ -11,12 +11,13 @@
 //! - `sections`: sections in order, with the list beside them.
 //! - `run/`: the page of a run. Its panels come from [`blocks`](crate::blocks).
 //! - `texts/`: chooses the cells worth reading and marks parts of their texts.
-//! - `comparison/`: the page of a comparison.
+//! - `comparison/`: the page of a comparison. `items`: the page of a test set.
 //! - `readable`: a value, such as an output, as text.
 //! - `markdown_document`: a document of another command, written as Markdown.
 
 mod comparison;
 mod file;
+mod items;
 mod links;
 mod markdown_document;
 mod readable;
@@ -26,6 +27,7 @@ mod texts;
 
 pub use comparison::comparison;
 pub use file::{MOST_BYTES, file};
+pub use items::{RepeatedRow, RepeatedRows, items};
 pub use karat_page::Document;
 pub use links::Links;
 pub use markdown_document::markdown_document;

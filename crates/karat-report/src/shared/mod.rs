@@ -1,9 +1,10 @@
 //! Material that every format uses: the inputs (`report`, `calibration_round`, `history_row`), numbers and times as
-//! text (`figures`, `moment`, `ranking`, `anchored`), harmless forms of texts from outside (`visible`), and the one drawing
+//! text (`figures`, `moment`, `ranking`, `anchored`, `cascade`), harmless forms of texts from outside (`visible`), and the one drawing
 //! (`reliability_curve`). `scales` brings metrics and findings into the form of pages.
 
 pub(crate) mod anchored;
 pub(crate) mod calibration_round;
+pub(crate) mod cascade;
 pub(crate) mod figures;
 pub(crate) mod history_row;
 pub(crate) mod moment;

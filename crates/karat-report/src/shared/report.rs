@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::{ControlFlow, Range};
 
+use karat_analysis::gate::{Counted, Prefix, StopSummary};
 use karat_analysis::series::SeriesView;
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
 use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, Pricing, RowError, RunRows};
@@ -74,6 +75,8 @@ pub struct Context {
     pub canonical: bool,
     /// The verdicts of the gates.
     pub verdicts: Verdicts,
+    /// The early stop of a run that may stop early.
+    pub stop: Option<StopSummary>,
     /// The reason for a missing verdict.
     pub verdict_note: Option<String>,
     /// Reasons for a failed run besides its gates.
@@ -110,6 +113,8 @@ pub struct Cells<'a> {
     pub canonical: bool,
     /// True if long outputs are written whole, in place of a reference.
     pub whole_outputs: bool,
+    /// The findings, if they are known: they estimate what a cascade's judges did not grade.
+    pub findings: Option<&'a Findings>,
 }
 
 impl<'a> Cells<'a> {
@@ -129,14 +134,36 @@ impl<'a> Cells<'a> {
         ordinals: Range<u64>,
         mut each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>,
     ) -> Result<(), RenderError> {
+        self.each_marked_row(ordinals, |row, counted| match counted {
+            Counted::InFigures => each(row),
+            Counted::AfterStop => Ok(()),
+        })
+    }
+
+    /// Calls `each` for the cells with these ordinals, until it fails, with whether they enter figures. Cells that were
+    /// under way when the run stopped are no part of the canonical form.
+    pub(crate) fn each_marked_row(
+        self,
+        ordinals: Range<u64>,
+        mut each: impl FnMut(CellRow<'_>, Counted) -> Result<(), RenderError>,
+    ) -> Result<(), RenderError> {
         let mut failed = None;
-        self.rows.for_each_in(ordinals, &mut |row| match each(row) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
+        let mut give = |row: CellRow<'_>, counted: Counted| {
+            if counted == Counted::AfterStop && self.canonical {
+                return ControlFlow::Continue(());
             }
-        })?;
+            match each(row, counted) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        match Prefix::of(self.rows)? {
+            Some(prefix) => prefix.for_each_marked(ordinals, &mut give)?,
+            None => self.rows.for_each_in(ordinals, &mut |row| give(row, Counted::InFigures))?,
+        }
         failed.map_or(Ok(()), Err)
     }
 
@@ -156,6 +183,7 @@ impl<'a> Report<'a> {
             estimate: estimate.as_ref(),
             canonical: *canonical,
             whole_outputs: false,
+            findings: Some(self.findings),
         }
     }
 

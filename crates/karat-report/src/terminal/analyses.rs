@@ -1,12 +1,18 @@
 //! Diagnostics, failures and corpora of sessions in a few lines each.
 
-use karat_analysis::{Diagnostics, FailureCategory, Failures, Outcome, SpanFigures, SummaryCorpus};
+use karat_analysis::{
+    Cascade, CascadeMetric, CascadeSystem, Cascades, Diagnostics, FailureCategory, Failures, Outcome, SpanFigures,
+    SummaryCorpus,
+};
 use serde_json::Value;
 
+use crate::shared::cascade::cascade_line;
 use crate::shared::figures::{self, NONE, Unscaled, count, percent};
 use crate::shared::report::Report;
 use crate::shared::visible::excerpt;
 
+/// Number of cascades shown.
+const CASCADES: usize = 4;
 /// Number of things named on one line.
 const NAMED: usize = 3;
 /// Length of an id or a text, in characters.
@@ -20,6 +26,10 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     for analysed in &report.findings.analyses {
         let (head, parts) = match &analysed.outcome {
             Outcome::Diagnostics(found) => (overview(found), diagnostics(&found.all)),
+            Outcome::Cascades(found) => {
+                lines.extend(cascades(report, found));
+                continue;
+            }
             Outcome::SummaryCorpus(corpus) => (sessions(corpus), of_sessions(report, corpus)),
             Outcome::Failures(found) if found.worst.iter().any(|it| !it.shown.is_empty()) => {
                 (failure_overview(found), failure_categories(found))
@@ -31,6 +41,27 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
         lines.extend(parts.into_iter().map(|(name, text)| format!("  {name:width$}  {}", excerpt(&text, LINE))));
     }
     lines
+}
+
+/// Returns the line of each system in the first metric of each cascade.
+fn cascades(report: Report<'_>, found: &Cascades) -> Vec<String> {
+    let plan = &report.findings.plan;
+    let each = found.scorers.iter().flat_map(|cascade| cascade.systems.iter().map(move |system| (cascade, system)));
+    let line = |(cascade, system): (&Cascade, &CascadeSystem)| {
+        let it = headline_metric(report, system)?;
+        let metric = plan.metrics.get(plan.metric(&it.metric)?)?;
+        let of = if cascade.systems.len() > 1 { format!("{}: ", excerpt(&system.system, TEXT)) } else { String::new() };
+        Some(format!("cascade: {of}{}", cascade_line(cascade, system, it, metric)))
+    };
+    each.filter_map(line).take(CASCADES).collect()
+}
+
+/// The composite of a scorer if it is the run's primary metric, else its first.
+fn headline_metric<'a>(report: Report<'_>, system: &'a CascadeSystem) -> Option<&'a CascadeMetric> {
+    let findings = report.findings;
+    let primary = findings.primary.and_then(|at| findings.plan.metrics.get(at)).map(|it| it.name.as_str());
+    let is_primary = |it: &&CascadeMetric| Some(it.metric.as_str()) == primary;
+    system.metrics.iter().find(is_primary).or(system.metrics.first())
 }
 
 fn overview(found: &Diagnostics) -> String {

@@ -1,5 +1,5 @@
-//! The terminal formats: the summary at the end of a run, and the results of `agree`, `calibrate`, `compare`, `gate`
-//! and `golden`.
+//! The terminal formats: the summary at the end of a run, and the results of `agree`, `calibrate`, `compare`,
+//! `dataset items`, `gate` and `golden`.
 //!
 //! This file has the summary ([`render`]): at most [`LINES`] lines, readable without colour. `metrics` (the table of the
 //! headline metrics), `kpis` and `analyses` are parts of it; the other files are documents of their own.
@@ -10,6 +10,7 @@ mod calibration;
 mod comparison;
 mod gates;
 mod golden;
+mod items;
 mod kpis;
 mod metrics;
 mod movers;
@@ -25,6 +26,7 @@ pub use self::calibration::calibration;
 pub use self::comparison::comparison;
 pub use self::gates::gates;
 pub use self::golden::golden;
+pub use self::items::items;
 pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
@@ -79,6 +81,7 @@ pub fn render(report: Report<'_>) -> String {
         count(tally.skipped),
         count(tally.reused)
     ));
+    report.context.stop.iter().for_each(|stop| line(excerpt(&stop.sentence(), 3 * WIDTH)));
     gates::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
     if let Some(note) = &report.context.verdict_note {
         line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));

@@ -7,6 +7,7 @@ pub(crate) mod calibration;
 pub(crate) mod changes;
 pub(crate) mod comparison;
 pub(crate) mod gates;
+pub(crate) mod items;
 pub(crate) mod kpis;
 pub(crate) mod movers;
 pub(crate) mod notes;

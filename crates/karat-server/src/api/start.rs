@@ -117,7 +117,8 @@ pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Val
     let planned = state.read(move |app| {
         let plan = load(app, &invocation)?.plan;
         let (estimate, reasons) = (app.estimate(&plan)?, app.reasons(&plan)?);
-        Ok::<_, Problem>(estimate_document(&plan.header, &estimate, &reasons))
+        let options = app.plan_options(&plan)?;
+        Ok::<_, Problem>(estimate_document(&plan, &estimate, &reasons, &options))
     });
     planned.await.map(Json)
 }

@@ -8,7 +8,8 @@
 //! | `cells` | `/runs/R/cells`: which cells do I read? |
 //! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
-//! | `series` | `/series/SUITE`: is a dated suite slipping? |
+//! | `suite/series` | `/series/SUITE`: is a dated suite slipping? |
+//! | `suite/items` | `/suites/SUITE/items`: which test items say nothing, or may be wrong? |
 //! | `service` | `/service`: what runs by itself, what is wrong, was everybody told? |
 //! | `annotate` | `/annotate`: tasks for people; `/annotate/TASK` to label, `…/owner` to watch, `…/adjudicate` to decide |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
@@ -27,9 +28,9 @@ mod parts;
 mod run;
 mod runs;
 mod sample;
-mod series;
 mod service;
 mod style;
+mod suite;
 mod trace;
 
 use axum::Router;
@@ -49,7 +50,7 @@ pub(crate) fn router(state: &State) -> Router<State> {
         .merge(cells::router())
         .merge(sample::router())
         .merge(trace::router())
-        .merge(series::router())
+        .merge(suite::router())
         .merge(service::router())
         .merge(annotate::router());
     match state.settings().purpose {

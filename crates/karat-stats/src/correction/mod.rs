@@ -2,7 +2,8 @@
 //!
 //! For a mean use [`ppi_mean`]; it is never asymptotically worse than the human labels alone. For a
 //! pass rate whose labels come from elsewhere use [`rogan_gladen`]. To show corrected scores item by
-//! item use [`recalibrate`], with errors measured out of fold.
+//! item use [`recalibrate`], with errors measured out of fold. [`cascade_mean`] is the mean of a cheap judge anchored by an
+//! expensive one.
 //!
 //! ```
 //! use karat_stats::correction::ppi_mean;
@@ -16,6 +17,7 @@
 //! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
+mod cascade;
 mod isotonic;
 mod label_budget;
 mod ppi;
@@ -24,6 +26,7 @@ mod rogan_gladen;
 #[cfg(test)]
 mod tests;
 
+pub use cascade::{Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeLine, CascadeMean, MIN_DRAWN, cascade_mean};
 pub use isotonic::{Direction, Isotonic};
 pub use label_budget::{LabelBudget, LabelPlan, label_budget};
 pub use ppi::{AnchoredMean, PpiMean, ppi_mean};

@@ -63,10 +63,21 @@ impl AsymptoticSequence {
             mean += deviation / t;
             squares += deviation * (value - mean);
             let sd = (squares / t).max(0.0).sqrt();
-            let growth: f64 = t * rho_squared + 1.0;
-            let width = (2.0 * growth / (t * t * rho_squared) * (growth.sqrt() / self.alpha).ln()).sqrt();
-            AsymptoticPoint { mean, half_width: sd * width }
+            AsymptoticPoint { mean, half_width: sd * width(t, rho_squared, self.alpha) }
         });
         Ok(points.collect())
+    }
+}
+
+/// √(2(tρ²+1)/(t²ρ²)·ln(√(tρ²+1)/α)): the half-width after `t` values of standard deviation 1.
+fn width(t: f64, rho_squared: f64, alpha: f64) -> f64 {
+    let growth: f64 = t * rho_squared + 1.0;
+    (2.0 * growth / (t * t * rho_squared) * (growth.sqrt() / alpha).ln()).sqrt()
+}
+
+impl AsymptoticSequence {
+    /// The half-width after `t` values, in standard deviations of the values.
+    pub fn width(&self, t: f64) -> f64 {
+        width(t, self.rho_squared(), self.alpha)
     }
 }

@@ -3,6 +3,7 @@
 /// Running moments of values in \[0, 1\], started as if ½ ± ½ had been seen once.
 ///
 /// μ_t = (½ + Σx)/(t + 1), σ²_t = (¼ + Σ(x_i − μ_i)²)/(t + 1) (Waudby-Smith & Ramdas 2023, eq. 15).
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Predictable {
     seen: f64,
     sum: f64,

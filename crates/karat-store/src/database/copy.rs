@@ -60,6 +60,8 @@ pub(crate) const TABLES: &[CopiedTable] = tables! {
     annotation_events(seq) { seq, task, item, person, kind, body, at }
     annotation_leases() { task, item, person, expires_at }
     annotation_drafts() { task, item, person, body, at }
+    shards() { run, shard, first, last }
+    stops() { run, to_end, body }
 };
 
 /// Tables without a row in an empty store.

@@ -9,6 +9,7 @@
 //! judgments  one row a judgment: its ordinal, the place of its facts in the block
 //! reuse      content key of a step's output or of a sound judgment → its place; shared by all runs. Lags behind the
 //!            lists in blocks: see [`crate::reuse::known_keys`]
+//! shards     of a run that was merged of shards: the blocks that came from each
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
@@ -26,6 +27,7 @@
 //!            work for people, and what they did, which is only ever added: see [`crate::server::annotation`]
 //! annotation_leases, annotation_drafts
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
+//! stops      early stops of runs: see [`crate::write::stops`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
@@ -322,6 +324,22 @@ const MIGRATIONS: &[&str] = &[
         primary key (task, item, person)
     ) strict, without rowid;
 ",
+    "
+    create table shards (
+        run integer not null,
+        shard integer not null,
+        first integer not null,
+        last integer not null,
+        primary key (run, shard, first)
+    ) strict, without rowid;
+",
+    "
+    create table stops (
+        run integer primary key,
+        to_end integer not null,
+        body text not null
+    ) strict;
+",
 ];
 
 /// The schema version that this Karat writes.
@@ -434,6 +452,13 @@ pub(crate) fn readable(connection: &Connection, path: &Path) -> Result<(), Store
         0 => Err(StoreError::ReadOnly { path: path.to_owned() }),
         found => Err(StoreError::Older { path: path.to_owned(), found, known: VERSION }),
     }
+}
+
+/// Returns `true` if a process has created the file and was stopped before it wrote the tables.
+pub(crate) fn is_unwritten(path: &Path, is_open: bool) -> bool {
+    let access = if is_open { Access::Read } else { Access::Frozen };
+    let found = open_reader(path, access).and_then(|reader| version(&reader, path));
+    matches!(found, Ok(0)) && path.is_file()
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {

@@ -1,6 +1,6 @@
 //! Judgments: the entries of a block's judgments.
 
-use karat_types::{JudgeRound, JudgmentRecord};
+use karat_types::{AskedJudge, CascadeDraw, JudgeRound, JudgmentRecord};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
@@ -10,8 +10,8 @@ use super::score::{finite, pack_scores, unpack_scores};
 use crate::block::pack::{Damage, Packer, Unpacker};
 
 /// Format version. 2 added the time at which a reused judgment was made, 3 the rounds of a judge that was asked
-/// several times, 4 the models that answered, 6 the other side of each round.
-const VERSION: u8 = 6;
+/// several times, 4 the models that answered, 6 the other side of each round, 7 the draw of a cascade.
+const VERSION: u8 = 7;
 
 /// Returns `true` if the judgment has neither an error nor an unscored metric, so that other runs may reuse it.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
@@ -40,6 +40,25 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     packer.option(judgment.made_at, Packer::moment);
     packer.list(&judgment.rounds, pack_round);
     pack_answered(packer, &judgment.answered);
+    packer.option(judgment.cascade, |packer, draw| {
+        packer.byte(asked_code(draw.asked));
+        packer.float(draw.pi);
+    });
+}
+
+fn asked_code(asked: AskedJudge) -> u8 {
+    match asked {
+        AskedJudge::Unsure => 0,
+        AskedJudge::Drawn => 1,
+        AskedJudge::No => 2,
+    }
+}
+
+fn unpack_draw(unpacker: &mut Unpacker<'_>) -> Result<CascadeDraw, Damage> {
+    let code = unpacker.byte()?;
+    let asked = [AskedJudge::Unsure, AskedJudge::Drawn, AskedJudge::No].into_iter().find(|it| asked_code(*it) == code);
+    let asked = asked.ok_or_else(|| Damage(format!("{code} is not the part of a cell in a cascade")))?;
+    Ok(CascadeDraw { asked, pi: finite(unpacker)? })
 }
 
 fn pack_round(packer: &mut Packer, round: &JudgeRound) {
@@ -82,6 +101,7 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         made_at: None,
         rounds: Vec::new(),
         answered: Vec::new(),
+        cascade: None,
     };
     if version > 1 {
         judgment.made_at = unpacker.option(Unpacker::moment)?;
@@ -90,6 +110,25 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         judgment.rounds = unpacker.list(|unpacker| unpack_round(unpacker, version))?;
     }
     judgment.answered = unpack_answered(&mut unpacker)?;
+    if version > 6 {
+        judgment.cascade = unpacker.option(unpack_draw)?;
+    }
     unpacker.end()?;
     Ok(judgment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::test_data::judgment;
+
+    /// Invariant 7: judgments of version 6, which have no draw of a cascade, are read.
+    #[test]
+    fn a_judgment_without_a_draw_is_read() {
+        let old = judgment(3, 0, 1, "judged");
+        let mut entry = Packer::pack(|packer| pack_judgment(packer, &old));
+        assert_eq!(entry.pop(), Some(0));
+        entry[0] = 6;
+        assert_eq!(unpack_judgment(&entry).unwrap(), old);
+    }
 }

@@ -6,7 +6,8 @@ use crate::StoreError;
 use crate::block::pack::{Damage, Unpacker};
 use crate::block::section::{Entries, Section, SectionWriter};
 
-const VERSION: u8 = 1;
+/// Format version. 2 is a shard: an older Karat would take it for a run of the whole plan.
+const VERSION: u8 = 2;
 
 /// Returns the code of a run's status in its column.
 pub(crate) fn run_status_code(status: RunStatus) -> i64 {
@@ -30,7 +31,7 @@ pub(crate) fn pack_header(header: &RunHeader) -> Result<Vec<u8>, StoreError> {
     let not_packed = |error: std::io::Error| StoreError::OutOfRange(format!("the run's header: {error}"));
     let mut entries = Entries::default();
     entries.push(|packer| {
-        packer.byte(VERSION);
+        packer.byte(if header.shard.is_some() { VERSION } else { 1 });
         packer.json(header);
     });
     SectionWriter::new().and_then(|mut writer| writer.write([&entries])).map_err(not_packed)

@@ -112,7 +112,7 @@ impl Store {
 }
 
 /// Counts the cells and judgments of a run, and describes what is missing of those that it ended with.
-fn missing_rows(connection: &Connection, run: &str) -> Result<(u64, u64, Vec<String>), ReadFailure> {
+pub(crate) fn missing_rows(connection: &Connection, run: &str) -> Result<(u64, u64, Vec<String>), ReadFailure> {
     let id = run_number(connection, run)?;
     let (cells, judgments) = totals::count_rows(connection, id)?;
     let kept: Option<Vec<u8>> =

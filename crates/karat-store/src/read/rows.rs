@@ -6,7 +6,9 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex};
 
-use karat_types::{CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord};
+use karat_types::{
+    CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord, StoredStop,
+};
 
 use crate::block::pack::Damage;
 use crate::block::section_cache::{LoadedSection, SectionCache, SectionKind};
@@ -18,6 +20,7 @@ use crate::read::run_lookup::find_run;
 use crate::read::totals;
 use crate::read::totals::Totals;
 use crate::sql::{Connection, OptionalExtension, Rows, params};
+use crate::write::stops::stop_of_run;
 use crate::{Store, StoreError};
 
 pub(crate) const CELLS: &str =
@@ -60,6 +63,8 @@ pub struct StoredRun {
     pub(crate) store: Store,
     pub(crate) id: i64,
     header: RunHeader,
+    /// Its early stop; boxed, because few runs have one.
+    stop: Option<Box<StoredStop>>,
     /// The place of the current row's output: a caller that sees a row usually asks for its output next.
     shown: Arc<Mutex<Option<Shown>>>,
 }
@@ -77,9 +82,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`], or its row cannot be read.
     pub fn rows(&self, run: &str) -> Result<StoredRun, StoreError> {
-        let known = self.read("a run", |connection| find_run(connection, run))?;
+        let (known, stop) = self.read("a run", |connection| {
+            let known = find_run(connection, run)?;
+            let may_stop = known.header.plan.run.stop_early.is_some();
+            let stop = if may_stop { stop_of_run(connection, known.id)? } else { None };
+            Ok((known, stop))
+        })?;
         let status = self.present_status(run, known.header.status);
         Ok(StoredRun {
+            stop: stop.map(Box::new),
             store: self.clone(),
             id: known.id,
             header: RunHeader { status, ..known.header },
@@ -98,6 +109,10 @@ impl StoredRun {
 impl RunRows for StoredRun {
     fn header(&self) -> &RunHeader {
         &self.header
+    }
+
+    fn stop(&self) -> Option<&StoredStop> {
+        self.stop.as_deref()
     }
 
     fn for_each_in(

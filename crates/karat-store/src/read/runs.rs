@@ -1,6 +1,6 @@
 //! Lists of runs, and runs found by name, suite or plan.
 
-use karat_types::{Key, Moment, RunHeader, RunStatus};
+use karat_types::{Key, Moment, RunHeader, RunStatus, Shard};
 
 use crate::format::{run_status_code, run_status_of};
 use crate::read::run_lookup::{RUN_COLUMNS, SUGGESTIONS, find_run, no_such_run, read_run_entry, run_number};
@@ -140,17 +140,40 @@ impl Store {
         })
     }
 
-    /// Returns the newest unfinished run of a plan.
+    /// Returns the runs that are one shard of a run, oldest first.
+    ///
+    /// # Errors
+    /// Their rows cannot be read.
+    pub fn shards(&self) -> Result<Vec<RunHeader>, StoreError> {
+        self.read("the list of runs", |connection| {
+            let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs order by id"))?;
+            let mut rows = statement.query(params![])?;
+            let mut shards = Vec::new();
+            while let Some(row) = rows.next()? {
+                let header = read_run_entry(&row)?.header;
+                shards.extend(header.shard.is_some().then_some(header));
+            }
+            Ok(shards)
+        })
+    }
+
+    /// Returns the newest unfinished run of a plan, or of this shard of it.
     ///
     /// # Errors
     /// Its row cannot be read.
-    pub fn latest_unfinished(&self, plan_hash: Key) -> Result<Option<RunHeader>, StoreError> {
+    pub fn latest_unfinished(&self, plan_hash: Key, shard: Option<Shard>) -> Result<Option<RunHeader>, StoreError> {
         self.read("the unfinished runs", |connection| {
             let mut statement = connection.prepare_cached(&format!(
-                "select {RUN_COLUMNS} from runs where plan_hash = ?1 and status <> ?2 order by id desc limit 1"
+                "select {RUN_COLUMNS} from runs where plan_hash = ?1 and status <> ?2 order by id desc"
             ))?;
             let mut rows = statement.query(params![plan_hash.0, run_status_code(RunStatus::Finished)])?;
-            rows.next()?.map(|row| Ok(read_run_entry(&row)?.header)).transpose()
+            while let Some(row) = rows.next()? {
+                let header = read_run_entry(&row)?.header;
+                if header.shard() == shard {
+                    return Ok(Some(header));
+                }
+            }
+            Ok(None)
         })
     }
 

@@ -74,6 +74,14 @@ pub(crate) fn pack_keys(parts: &[&Encoded]) -> Vec<u8> {
     })
 }
 
+/// Packs a list of keys.
+pub(crate) fn pack_list(keys: &[(ReuseKey, EntryPlace)]) -> Vec<u8> {
+    Packer::pack(|packer| {
+        packer.byte(VERSION);
+        keys.iter().for_each(|((key, kind), place)| pack_key(packer, *key, *kind, place.entry));
+    })
+}
+
 fn pack_key(packer: &mut Packer, key: Key, kind: SectionKind, entry: u64) {
     packer.key(key);
     packer.byte(kind.code());

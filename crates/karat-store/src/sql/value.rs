@@ -18,6 +18,12 @@ pub(crate) trait ToValue {
     fn to_value(&self) -> Value<'_>;
 }
 
+impl ToValue for Value<'_> {
+    fn to_value(&self) -> Value<'_> {
+        *self
+    }
+}
+
 /// A type that a column can be read as.
 pub(crate) trait Column: Sized {
     /// Converts a value; `None` if it is of another kind or out of range.

@@ -98,7 +98,7 @@ fn kill_after(acknowledgments: &[u64]) {
             assert!(store.step(cell.key).unwrap().is_some() && store.call(Some("r"), cell.calls[0]).unwrap().is_some());
         }
         assert!(store.account("r").unwrap().paid.is_empty());
-        assert_eq!(store.latest_unfinished(key("suite")).unwrap().unwrap().id, "r");
+        assert_eq!(store.latest_unfinished(key("suite"), None).unwrap().unwrap().id, "r");
         acknowledged = count;
     }
 }

@@ -118,6 +118,10 @@ prop_compose! {
         (rung, shuffle_seed, prompt_version) in (prop::option::of(text()), any::<u64>(), prop::option::of(text())),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
         (reused, made_at, latency_ms, answered) in (any::<bool>(), moment(), 0.0..1e9_f64, answered()),
+        cascade in prop::option::of((0..3_usize, 0.0..=1.0_f64).prop_map(|(asked, pi)| CascadeDraw {
+            asked: [AskedJudge::Unsure, AskedJudge::Drawn, AskedJudge::No][asked],
+            pi,
+        })),
         rounds in prop::collection::vec(
             (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
                 .prop_map(|(swapped, scores)| JudgeRound { opponent: scores.len() as u16 * 300, swapped, scores }),
@@ -127,7 +131,7 @@ prop_compose! {
         JudgmentRecord {
             ordinal, key: Key([key; 16]), scorer, judge, scores, reasoning, diagnostics, caps, rung, shuffle_seed,
             prompt_version, reused, made_at, error, cost, latency_ms, calls, notes, rounds,
-            answered,
+            answered, cascade,
         }
     }
 }

@@ -133,9 +133,9 @@ pub(crate) fn runs_are_found_by_id_prefix_and_latest() {
         let error = store.resolve(unknown).unwrap_err();
         assert!(error.to_string().contains("0190-b") && matches!(error, StoreError::NoSuchRun { .. }), "{error}");
     }
-    assert_eq!(store.latest_unfinished(key("one")).unwrap().unwrap().id, "nightly%");
-    assert_eq!(store.latest_unfinished(key("two")).unwrap().unwrap().id, "0190-b");
-    assert_eq!(store.latest_unfinished(key("three")).unwrap(), None);
+    assert_eq!(store.latest_unfinished(key("one"), None).unwrap().unwrap().id, "nightly%");
+    assert_eq!(store.latest_unfinished(key("two"), None).unwrap().unwrap().id, "0190-b");
+    assert_eq!(store.latest_unfinished(key("three"), None).unwrap(), None);
     let listed: Vec<_> = store.runs(2).unwrap().into_iter().map(|run| (run.id, run.suite, run.status)).collect();
     assert_eq!(
         listed,

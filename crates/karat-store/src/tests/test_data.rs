@@ -88,6 +88,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {
+            stop_early: None,
             max_concurrency: 8,
             timeout_ms: 60_000,
             cell_timeout_ms: None,
@@ -119,6 +120,7 @@ pub fn header(id: &str, rows: u64) -> RunHeader {
         completed_at: None,
         status: RunStatus::Running,
         version: "0.1.0".to_owned(),
+        shard: None,
         git_commit: None,
         invocation: json!({"suite": "karat.yaml"}),
     }
@@ -222,6 +224,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         calls: vec![key(&format!("call of {name}"))],
         notes: Vec::new(),
         answered: Vec::new(),
+        cascade: None,
     }
 }
 

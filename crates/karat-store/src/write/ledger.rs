@@ -36,7 +36,7 @@ impl Store {
         let attempt = Attempt { path: self.path(), doing: "starting a run" };
         let claim = self.claim_with_room(&header.id)?;
         let facts = pack_header(header)?;
-        let planned = to_sql_integer("a plan", header.plan.cells())?;
+        let planned = to_sql_integer("a plan", header.planned_cells())?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let id = transaction

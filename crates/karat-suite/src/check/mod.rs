@@ -3,11 +3,13 @@
 //! - here: the checker, which walks the tree along the grammar's tables
 //! - `options.rs`: options of a metric, provider or analysis, against the JSON Schema of the catalog
 //! - `secrets.rs`: keys and passwords in plain text, which a suite must not contain
+//! - `stop_early.rs`: settings that a run that stops early does not go with
 //! - `references.rs`: metrics that have nothing to compare with; runs after the pass over the dataset
 
 pub(crate) mod options;
 pub(crate) mod references;
 pub(crate) mod secrets;
+pub(crate) mod stop_early;
 
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
@@ -78,6 +80,8 @@ impl Checker<'_> {
                 self.no_environment(node);
             }
             Shape::Boolean => self.wants(node, node.boolean().is_some(), key, "true or false"),
+            Shape::BooleanOr(_) if node.boolean().is_some() => {}
+            Shape::BooleanOr(other) => self.node(node, *other, key, owner),
             Shape::Integer(least) => self.integer(node, least, key),
             Shape::Number(lo, hi) => self.number(node, lo, hi, key),
             Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
@@ -354,9 +358,11 @@ mod tests {
 
     fn within(shape: Shape, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
         match shape {
-            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) | Shape::TemplateOr(inner) => {
-                within(*inner, seen, all)
-            }
+            Shape::List(inner)
+            | Shape::Map(inner)
+            | Shape::WordOr(_, inner)
+            | Shape::BooleanOr(inner)
+            | Shape::TemplateOr(inner) => within(*inner, seen, all),
             Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
             _ => {}
         }

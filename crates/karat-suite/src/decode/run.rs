@@ -1,6 +1,6 @@
 //! `run`.
 
-use karat_types::{CachePolicy, RunSpec, StatisticsSpec};
+use karat_types::{CachePolicy, RunSpec, StatisticsSpec, StopEarlySpec};
 
 use super::{integer_at, word_at};
 use crate::overrides::Overrides;
@@ -39,8 +39,21 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         measures_judges: overrides.golden_check,
         layout: node.and_then(|node| word_at(node, "layout")).unwrap_or_default(),
         seed: large("seed").unwrap_or(1),
+        stop_early: node.and_then(|node| node.field("stop_early")).and_then(stop_early),
     };
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
+}
+
+/// `stop_early`: `true`, or its settings.
+fn stop_early(node: &Node) -> Option<StopEarlySpec> {
+    match node.boolean() {
+        Some(on) => on.then(StopEarlySpec::default),
+        None => Some(StopEarlySpec {
+            rule: word_at(node, "rule").unwrap_or_default(),
+            min: integer_at(node, "min"),
+            race: node.text_of("race").map(str::to_owned),
+        }),
+    }
 }
 
 /// Default number of bootstrap resamples.

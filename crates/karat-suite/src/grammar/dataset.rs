@@ -3,7 +3,7 @@
 use super::step::HTTP;
 use super::{ANY, Kind, NUMBER, Object, Shape, TEXTS, may, must};
 
-pub(super) static DATASET: Object = Object::new(
+pub(crate) static DATASET: Object = Object::new(
     "dataset",
     &[
         may("source", Shape::File, "A file, a folder, a pattern with `*` in the file name, or `traces:NAME`: calls that applications report to `karat serve`.", "data/tickets.jsonl"),

@@ -18,6 +18,7 @@ pub(crate) mod unimplemented;
 
 use serde_json::Value;
 
+pub(crate) use dataset::DATASET;
 pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
 pub(crate) use rubric::RUBRIC;
 pub(crate) use scorer::RUBRIC_ONLY;
@@ -48,6 +49,8 @@ pub(crate) enum Shape {
     File,
     /// True or false.
     Boolean,
+    /// True or false, or something else.
+    BooleanOr(&'static Shape),
     /// A whole number of at least this.
     Integer(i64),
     /// A number within these bounds.

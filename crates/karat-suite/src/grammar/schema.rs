@@ -63,6 +63,7 @@ impl Writer<'_> {
             }
             Shape::WordOr(_, other) => or("string", self.shape(*other)),
             Shape::Boolean => json!({ "type": "boolean" }),
+            Shape::BooleanOr(other) => json!({ "anyOf": [{ "type": "boolean" }, self.shape(*other)] }),
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number(lo, hi) => number(lo, hi),
             Shape::Placeholders(names) => {

@@ -26,6 +26,7 @@ pub(super) static SCORER: Object = Object::new(
         may("orders", Shape::Words(&["both", "one"]), "Whether a pair is judged in both orders or in one.", "both"),
         may("versus", Shape::Text, "System to compare outputs with: `variant:ID` or `model:ID`; `all` compares every system with every other.", "all"),
         may("pairs", Shape::Object(&PAIRS), "Which pairs `versus: all` compares; without it all of them.", "{ per_sample: 4 }"),
+        may("cascade", Shape::Object(&CASCADE), "Asks the judges about part of the cells: a cheaper judge or scorer grades all of them first.", "{ first: gpt-5-mini }"),
         may("consensus", Shape::Object(&CONSENSUS), "How the scores of several judges become one.", "{ method: median }"),
         may("labels", Shape::File, "File with scores by people, to calibrate the judges.", "data/labels.jsonl"),
         may("canary", Shape::Object(&CANARY), "Frozen judgments that a schedule with `task: canary` repeats, to notice a judge that changed.", "{ source: golden }"),
@@ -37,8 +38,39 @@ pub(super) static SCORER: Object = Object::new(
 .foreign(&[("type", "metric"), ("threshold", "min"), ("weight", "a metric `combine`")]);
 
 /// Keys that only a scorer with a rubric may have.
-pub(crate) const RUBRIC_ONLY: &[&str] =
-    &["judges", "votes", "orders", "versus", "pairs", "consensus", "labels", "canary", "parameters", "timeout"];
+pub(crate) const RUBRIC_ONLY: &[&str] = &[
+    "judges",
+    "votes",
+    "orders",
+    "versus",
+    "pairs",
+    "cascade",
+    "consensus",
+    "labels",
+    "canary",
+    "parameters",
+    "timeout",
+];
+
+static CASCADE: Object = Object::new(
+    "cascade",
+    &[
+        super::must("first", Shape::Text, "Judge or scorer that goes first, on the same scale.", "gpt-5-mini"),
+        may(
+            "share",
+            Shape::Fraction(0.0, 1.0),
+            "Share of the other cells that are drawn at random: at least 5%, and 60 cells or all on average. Default: 10%.",
+            "10%",
+        ),
+        may(
+            "unsure",
+            Shape::Expression,
+            "The cells that the judges are always asked about, by `first` and `sample`. Default: votes differ, a check \
+             is contradicted, or a bound is near; `false`: none.",
+            "first < 0.3",
+        ),
+    ],
+);
 
 static CONSENSUS: Object = Object::new(
     "consensus",

@@ -209,8 +209,8 @@ static RUN: Object = Object::new(
         ),
         may(
             "stop_early",
-            Shape::Boolean,
-            "Accepted with a warning; this version does not act on it. Whether the run stops once every gate is decided.",
+            Shape::BooleanOr(&Shape::Object(&STOP_EARLY)),
+            "Whether the run stops once every gate is decided: `true`, or settings of the rule.",
             "true",
         ),
     ],
@@ -221,6 +221,30 @@ static RUN: Object = Object::new(
     ("concurrency", "max_concurrency"),
     ("max_budget", "budget_usd"),
 ]);
+
+static STOP_EARLY: Object = Object::new(
+    "stop_early",
+    &[
+        may(
+            "rule",
+            Shape::Words(&["betting", "e_value", "asymptotic"]),
+            "Rule that decides a gate early. `asymptotic` is only shown: it decides nothing.",
+            "betting",
+        ),
+        may(
+            "min",
+            Shape::Integer(1),
+            "Samples before a gate may be decided, or clusters if the dataset has them. Default: 30 samples, 20 clusters.",
+            "50",
+        ),
+        may(
+            "race",
+            Shape::Text,
+            "Metric in which systems race: those that cannot be the best are stopped.",
+            "quality.overall",
+        ),
+    ],
+);
 
 static STATISTICS: Object = Object::new(
     "statistics",

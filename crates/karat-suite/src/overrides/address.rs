@@ -52,7 +52,9 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
                 _ => Err(lost_error("member", address, "this list", &all)),
             }
         }
-        Shape::WordOr(_, below) | Shape::TemplateOr(below) => assign(node, *below, address, value, at),
+        Shape::WordOr(_, below) | Shape::BooleanOr(below) | Shape::TemplateOr(below) => {
+            assign(node, *below, address, value, at)
+        }
         Shape::Any | Shape::With(_) | Shape::Open(_) | Shape::Map(_) => {
             let names: Vec<String> = node.entries().iter().map(|entry| entry.key.clone()).collect();
             let known: Vec<&str> = names.iter().map(String::as_str).collect();

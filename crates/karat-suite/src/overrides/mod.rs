@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::files::Files;
 use crate::syntax::environment::Environment;
-use karat_types::{Moment, Tier, VariantSpec};
+use karat_types::{Moment, Shard, Tier, VariantSpec};
 
 /// Changes to a suite. Each one replaces a value of the suite; `None`, `false` and empty lists change nothing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct Overrides {
     pub judge_timeout_ms: Option<u64>,
     /// `--max-chunks` of every chunked step.
     pub max_chunks: Option<u32>,
+    /// `--shard`: the part of the samples that is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// `--no-cache`: no results of earlier runs are reused.
     pub no_cache: bool,
     /// True if outputs of earlier runs are reused, and judges judge again.

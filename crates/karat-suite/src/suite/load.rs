@@ -19,7 +19,7 @@ use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_
 use super::{Suite, read};
 use crate::catalog::Catalog;
 use crate::check;
-use crate::check::{references, secrets};
+use crate::check::{references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
@@ -101,6 +101,7 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
     secrets::refuse(&node, &mut decoder.problems);
     secrets::refuse_given(&overrides.params, &mut decoder.problems);
     check::check(&node, &SUITE, decoder.catalog, &mut decoder.problems);
+    stop_early::check(&node, &mut decoder.problems);
     if overrides.safe {
         safe::refuse_keys(&node, &mut decoder.problems);
     }
@@ -343,7 +344,10 @@ impl Assembly<'_> {
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         notes.extend(assessment.notes);
         if let Some(wanted) = &overrides.context.scorers {
-            scorers.retain(|scorer| wanted.contains(&scorer.id));
+            let is_wanted = |scorer: &ScorerSpec| wanted.contains(&scorer.id);
+            let first = |scorer: &ScorerSpec| scorer.cascade.as_ref().map(|cascade| cascade.first.clone());
+            let firsts: Vec<String> = scorers.iter().filter(|it| is_wanted(it)).filter_map(first).collect();
+            scorers.retain(|scorer| is_wanted(scorer) || firsts.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
         let rules = GateRules {
@@ -370,6 +374,7 @@ impl Assembly<'_> {
             tools: decoder.tools,
             as_of: decoder.as_of,
             run,
+            states_concurrency: node.field("run").and_then(|run| run.field("max_concurrency")).is_some(),
             trials,
             dataset,
             dataset_header,

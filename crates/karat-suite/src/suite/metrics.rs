@@ -22,7 +22,11 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
         apply_bound(metrics, scorer)
     });
     let mut metrics: Vec<MetricSpec> = each.collect();
-    let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary || metric.verdicts).collect();
+    // A cascade does not grade every cell, so it is no check.
+    let is_test = |metric: &&MetricSpec| {
+        (metric.binary || metric.verdicts) && scorers.get(metric.scorer).is_some_and(|it| !it.is_in_cascade())
+    };
+    let tests: Vec<&MetricSpec> = metrics.iter().filter(is_test).collect();
     let asked = tests.len() > 1 || tests.iter().any(|metric| metric.bound.is_some());
     if asked && metrics.iter().all(|metric| metric.name != PASS) {
         let volatile = tests.iter().any(|metric| metric.volatile);

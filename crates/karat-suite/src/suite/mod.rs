@@ -3,7 +3,9 @@
 //! - here: [`Suite`] and its accessors; `load.rs` reads one, phase by phase; `plan.rs` makes the plan
 //! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
 //! - `traces.rs`: the share of the traces that a server keeps
+//! - `row_source.rs`: rows of a file or of traces apart from any suite
 //! - `hash.rs`: identities of suite, dataset and plan
+//! - `shard.rs`: a part of a plan, with its share of the limits
 //! - `safe.rs`, `versions.rs`, `prompt_limits.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
 
 pub(crate) mod hash;
@@ -12,8 +14,10 @@ pub(crate) mod metrics;
 pub(crate) mod orphaned_files;
 pub(crate) mod plan;
 pub(crate) mod prompt_limits;
+pub(crate) mod row_source;
 pub(crate) mod safe;
 mod selection;
+pub(crate) mod shard;
 pub(crate) mod traces;
 pub(crate) mod versions;
 
@@ -60,6 +64,8 @@ pub struct Suite {
     pub(crate) services: BTreeMap<String, ServiceSpec>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) run: RunSpec,
+    /// True if `run.max_concurrency` is written in the suite.
+    pub(crate) states_concurrency: bool,
     pub(crate) trials: u32,
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,

@@ -8,8 +8,8 @@ use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, StepSpec, System,
-    ToolSpec, VariantSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, ShardRows, StepSpec,
+    System, ToolSpec, VariantSpec,
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
@@ -17,6 +17,7 @@ use crate::decode::service::CanarySpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::suite::Suite;
+use crate::suite::shard::is_of_shard;
 use crate::suite::{hash, prompt_limits};
 
 /// Everything that fixes cells and judgments: a header that is stored with the run, and the rows, which are streamed.
@@ -38,21 +39,38 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
-    dataset: Arc<Dataset>,
-    representative_rows: Option<Arc<RepresentativeRows>>,
-    files: Arc<dyn Files>,
+    /// The part of the rows that is run; `None` = all. No part of the plan's identity: each part has the whole's header.
+    pub(super) shard: Option<ShardRows>,
+    pub(super) states_concurrency: bool,
+    pub(super) dataset: Arc<Dataset>,
+    pub(super) representative_rows: Option<Arc<RepresentativeRows>>,
+    pub(super) files: Arc<dyn Files>,
 }
 
 impl Plan {
-    /// The rows in order; every pass gives the same ones. An error is a bad row: the only one and the last where the
+    /// The rows in order, of its shard if it has one; every pass gives the same ones. An error is a bad row: the only one and the last where the
     /// dataset stops at bad rows, else one of the planned rows (its number is in the error).
     pub fn rows(&self) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
-        self.dataset.rows()
+        let rows = self.dataset.rows();
+        match self.shard {
+            None => rows,
+            Some(ShardRows { shard, .. }) => Box::new(rows.filter(move |row| is_of_shard(shard, row))),
+        }
+    }
+
+    /// The columns that may hold a row's id.
+    pub fn id_columns(&self) -> Vec<String> {
+        self.dataset.roles.id.columns()
+    }
+
+    /// The columns that describe a row to readers.
+    pub fn metadata_columns(&self) -> Vec<String> {
+        self.dataset.metadata.iter().map(|(name, _)| name.clone()).collect()
     }
 
     /// A representative sample of the rows, if there are too many to read all before a run starts.
     pub fn representative_rows(&self) -> Option<&RepresentativeRows> {
-        self.representative_rows.as_deref()
+        self.representative_rows.as_deref().filter(|_| self.shard.is_none())
     }
 
     /// Read access to the plan's files, such as recorded outputs.
@@ -128,6 +146,8 @@ impl Suite {
             key_variables: self.registry.key_variables(),
             notes,
             warnings: self.warnings().clone(),
+            shard: None,
+            states_concurrency: self.states_concurrency,
             dataset: self.dataset.clone(),
             representative_rows: self.representative_rows.clone(),
             files: self.files.clone(),

@@ -35,6 +35,8 @@ pub(crate) const RUBRIC: &[&str] = &["sample", "input", "reference", "output", "
 pub(crate) const RUBRIC_LINE: &[&str] = &["item", "index", "sample", "input", "reference", "output", "run"];
 /// Names of a rubric's own prompt.
 pub(crate) const RUBRIC_PROMPT: &[&str] = &["ask", "sections", "dimensions", "format", "examples"];
+/// Names of the condition under which the first judge of a cascade is unsure.
+pub(crate) const CASCADE: &[&str] = &["first", "sample"];
 /// Names of a gate's condition.
 pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
 

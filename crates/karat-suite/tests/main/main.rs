@@ -5,6 +5,7 @@
 mod world;
 
 mod broken;
+mod cascades;
 mod conversations;
 mod dataset;
 mod mistakes;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus};
+use crate::{
+    Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus, first_metric,
+};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -192,9 +194,18 @@ impl PlanHeader {
         self.metrics.iter().position(|metric| metric.name == PASS && metric.scorer >= self.scorers.len())
     }
 
-    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of.
+    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of. Scorers in a cascade
+    /// do not grade every cell, so they are no checks.
     pub fn checks(&self) -> impl Iterator<Item = &MetricSpec> {
-        self.metrics.iter().filter(|it| (it.binary || it.verdicts) && it.scorer < self.scorers.len())
+        let is_check = |it: &&MetricSpec| {
+            (it.binary || it.verdicts) && self.scorers.get(it.scorer).is_some_and(|scorer| !scorer.is_in_cascade())
+        };
+        self.metrics.iter().filter(is_check)
+    }
+
+    /// The metric of the first scorer that stands for a metric of a cascade; see [`first_metric`].
+    pub fn first_metric(&self, metric: usize) -> Option<usize> {
+        first_metric(&self.scorers, &self.metrics, metric)
     }
 
     /// The model of a system, where it has one.
@@ -383,6 +394,9 @@ pub struct RunSpec {
     pub cell_line: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
+    /// The rule by which the run stops once its gates are decided; `None` if it goes to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_early: Option<StopEarlySpec>,
     /// Which results of earlier runs are reused.
     #[serde(default)]
     pub cache: CachePolicy,
@@ -393,6 +407,33 @@ pub struct RunSpec {
     /// The default layout of the report's files.
     #[serde(default, skip_serializing_if = "Layout::is_folder")]
     pub layout: Layout,
+}
+
+/// The rule by which a run stops before its end.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopEarlySpec {
+    /// The rule that decides a claim.
+    pub rule: EarlyRule,
+    /// Units before a bound may decide; 30 samples or 20 clusters without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<u64>,
+    /// A metric: systems that cannot be the best in it are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<String>,
+}
+
+/// A rule that decides claims early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyRule {
+    /// A mixture of eight fixed bets.
+    #[default]
+    Betting,
+    /// One bet by the variance so far.
+    EValue,
+    /// The asymptotic confidence sequence: shown, decides nothing.
+    Asymptotic,
 }
 
 /// The layout of a report's files in their folder.

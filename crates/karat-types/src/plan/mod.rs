@@ -3,6 +3,7 @@
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
 //! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` (with `pairs.rs`)
 //!   and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `shard.rs` is a part of a plan that runs apart.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod agent;
@@ -15,6 +16,7 @@ mod prompt;
 mod rubric;
 mod scorer;
 mod service;
+mod shard;
 mod step;
 mod tool;
 
@@ -22,8 +24,8 @@ pub use agent::{AgentLimits, AgentSpec, UserSpec};
 pub use cap::Cap;
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{
-    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
-    PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
+    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, EarlyRule, Layout, MetricSpec, Mismatch,
+    Mismatches, PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, StopEarlySpec, System,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use pairs::PairDesign;
@@ -33,8 +35,12 @@ pub use rubric::{
     FindingMerge, InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale,
     ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
-pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
+pub use scorer::{
+    Bound, CascadeSpec, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, UnsureRule,
+    Versus, first_metric,
+};
 pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
+pub use shard::{ParseShardError, Shard, ShardRows};
 pub use step::{
     Action, ChunkSize, ChunkSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, RecordedSpec,
     Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,

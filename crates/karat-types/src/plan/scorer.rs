@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, ModelSpec, Parameters, Rubric, Threshold};
+use crate::{Better, MetricSpec, ModelSpec, Parameters, Rubric, Threshold};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,12 @@ pub struct ScorerSpec {
     /// The smallest difference that matters: what `compare` calls equivalent lies within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<Threshold>,
+    /// The cheaper scorer that goes first, if the judges are asked about part of the cells only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cascade: Option<CascadeSpec>,
+    /// True if it is the first judge of a cascade: the plan made it, and the suite did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_first_judge: bool,
 }
 
 impl ScorerSpec {
@@ -56,8 +62,75 @@ impl ScorerSpec {
             aggregate: "mean".to_owned(),
             better: None,
             margin: None,
+            cascade: None,
+            is_first_judge: false,
         }
     }
+
+    /// Returns true if it is one side of a cascade, so that not each of its scores is a grade of its judges.
+    pub fn is_in_cascade(&self) -> bool {
+        self.cascade.is_some() || self.is_first_judge
+    }
+}
+
+/// A cascade: a cheaper scorer scores all cells, and the judges only those where it is unsure and a random sample of the
+/// others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CascadeSpec {
+    /// Id of the scorer that goes first.
+    pub first: String,
+    /// Share of the sure cells that are drawn, if there are many.
+    pub share: f64,
+    /// The cells that the first scorer is unsure about.
+    #[serde(default)]
+    pub unsure: UnsureRule,
+    /// Share of sure cells of each system in the suite's last run; all cells where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sure: Vec<f64>,
+}
+
+impl CascadeSpec {
+    /// The share of sure cells that are drawn without a `share`.
+    pub const SHARE: f64 = 0.1;
+
+    /// The least share.
+    pub const MIN_SHARE: f64 = 0.05;
+
+    /// The sure cells of a system that are drawn at least, on average: an estimate from fewer answers is unreliable.
+    pub const FLOOR: f64 = 60.0;
+
+    /// π = min(1, max(share, 60/N_sure)): the probability with which a sure cell of a system is drawn. `cells` is the
+    /// number of the system's cells.
+    pub fn probability(&self, system: usize, cells: u64) -> f64 {
+        let sure = self.sure.get(system).copied().unwrap_or(1.0) * cells as f64;
+        self.share.max(Self::FLOOR / sure.max(1.0)).min(1.0)
+    }
+}
+
+/// The index of the first scorer's metric that stands for a metric of a cascade: that of the same dimension, or the only
+/// one where both scorers have only one. `None` for metrics without a cascade.
+pub fn first_metric(scorers: &[ScorerSpec], metrics: &[MetricSpec], metric: usize) -> Option<usize> {
+    let own = metrics.get(metric)?;
+    let dear = scorers.get(own.scorer)?;
+    let first = scorers.iter().position(|scorer| Some(&scorer.id) == dear.cascade.as_ref().map(|it| &it.first))?;
+    let of = |scorer: usize| metrics.iter().enumerate().filter(move |(_, metric)| metric.scorer == scorer);
+    let dimension = own.name.strip_prefix(&dear.id)?;
+    let same = of(first).find(|(_, metric)| metric.name.strip_prefix(&scorers[first].id) == Some(dimension));
+    let only = || of(first).next().filter(|_| of(first).count() == 1 && of(own.scorer).count() == 1);
+    same.or_else(only).map(|(at, _)| at)
+}
+
+/// The rule by which a cell's first score is unsure. A cell without a first score always is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnsureRule {
+    /// Its votes differ, it contradicts a check, or it lies within a tenth of the range from a bound.
+    #[default]
+    Standard,
+    /// None but those without a first score.
+    Never,
+    /// An expression over `first` and `sample`.
+    Where(String),
 }
 
 /// The kind of a scorer.
@@ -265,6 +338,27 @@ impl Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// SL-20: a share of the sure cells, but 60 at least, and no more than all; of the last run's where there is one.
+    #[test]
+    fn the_probability_of_a_draw_has_a_floor() {
+        let cascade = |share, sure: &[f64]| CascadeSpec {
+            first: "first".to_owned(),
+            share,
+            unsure: UnsureRule::Standard,
+            sure: sure.to_vec(),
+        };
+        let found = [
+            cascade(0.1, &[]).probability(0, 10_000),
+            cascade(0.1, &[]).probability(0, 200),
+            cascade(0.5, &[]).probability(0, 100),
+            cascade(0.1, &[]).probability(0, 50),
+            cascade(0.1, &[1.0, 0.5]).probability(1, 200),
+            cascade(0.1, &[0.0]).probability(0, 200),
+        ];
+        let expected = [0.1, 0.3, 0.6, 1.0, 0.6, 1.0];
+        assert!(found.iter().zip(expected).all(|(found, pi)| (found - pi).abs() < 1e-12), "{found:?}");
+    }
 
     #[test]
     fn a_bound_includes_its_ends_and_not_turns_it() {

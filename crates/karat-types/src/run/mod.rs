@@ -3,14 +3,22 @@
 //! - `record.rs` holds the rows that a run writes, in the order of its life.
 //! - `rows.rs` is the contract through which analysis and reports read a stored run.
 //! - `event.rs` holds the volatile events for progress output.
+//! - `stop_rule.rs` is the contract of rules that stop a run early, `stopping.rs` the record of a stop.
 
 mod event;
 mod record;
 mod rows;
+mod stop_rule;
+mod stopping;
 
 pub use event::{CallSummary, CellProgress, Event, Observer, OutputOrigin, SilentObserver};
 pub use record::{
-    CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note, NoteKind, Record,
-    ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
+    AskedJudge, CallRecord, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note,
+    NoteKind, Record, ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
+pub use stop_rule::StopRule;
+pub use stopping::{
+    DecidedBy, DroppedSystem, EarlyVerdict, OpenGate, STOP_SCHEMA, StopRecord, StopSpan, StoppedClaim, StoredStop,
+    unit_key,
+};

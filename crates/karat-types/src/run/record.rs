@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Usage};
+use crate::{
+    CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Shard, ShardRows, Usage,
+};
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +38,9 @@ pub struct RunHeader {
     pub completed_at: Option<Moment>,
     /// Its state.
     pub status: RunStatus,
+    /// The part of the plan that it is of; `None` = all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardRows>,
     /// Karat's version.
     pub version: String,
     /// Commit of the suite's repository, where there is one.
@@ -44,6 +49,23 @@ pub struct RunHeader {
     /// The arguments that the run was started with, in the application's own form; `resume` uses them.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub invocation: Value,
+}
+
+impl RunHeader {
+    /// The shard that the run is; `None` for a run of the whole plan.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard.map(|part| part.shard)
+    }
+
+    /// Returns true if it is a finished run of the whole plan: gates, baselines and comparisons over time take no other.
+    pub fn is_whole(&self) -> bool {
+        self.status == RunStatus::Finished && self.shard.is_none()
+    }
+
+    /// Cells of the run before conditions that only a row can decide.
+    pub fn planned_cells(&self) -> u64 {
+        self.shard.map_or_else(|| self.plan.cells(), |part| part.rows * self.plan.cells_per_row())
+    }
 }
 
 /// One durable row. A `Record` is on disk before anything that follows from it is shown or used.
@@ -459,6 +481,27 @@ fn is_first(opponent: &u16) -> bool {
     *opponent == 0
 }
 
+/// The part of a cell in a cascade of judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedJudge {
+    /// The first scorer was unsure, so the judge was asked.
+    Unsure,
+    /// The cell was drawn among the sure ones, so the judge was asked.
+    Drawn,
+    /// The judge was not asked.
+    No,
+}
+
+/// The draw of a cell in a cascade of judges.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CascadeDraw {
+    /// The cell's part.
+    pub asked: AskedJudge,
+    /// π: the probability with which a sure cell of the system was drawn.
+    pub pi: f64,
+}
+
 /// One judge's scores of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgmentRecord {
@@ -512,4 +555,14 @@ pub struct JudgmentRecord {
     /// The models that answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<ServedName>,
+    /// The cell's draw, if the scorer has a cascade; its scores do not apply where the judge was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cascade: Option<CascadeDraw>,
+}
+
+impl JudgmentRecord {
+    /// Returns true unless a cascade left the cell to its first scorer.
+    pub fn is_asked(&self) -> bool {
+        self.cascade.is_none_or(|draw| draw.asked != AskedJudge::No)
+    }
 }

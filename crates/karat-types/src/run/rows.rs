@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord};
+use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
 
 /// A stored run could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,11 @@ pub type JudgmentRow = JudgmentRecord;
 pub trait RunRows: Sync {
     /// The run.
     fn header(&self) -> &RunHeader;
+
+    /// The record of its early stop; `None` for a run that cannot stop early or has not ended.
+    fn stop(&self) -> Option<&StoredStop> {
+        None
+    }
 
     /// Calls `row` for each cell of these ordinals until it breaks.
     fn for_each_in(

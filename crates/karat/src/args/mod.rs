@@ -26,7 +26,12 @@ pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
     GoldenPinArgs, MethodArg,
 };
-pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg, TraceRowsArg};
+pub use data::{
+    ColumnArgs, DatasetCheckArgs, DatasetCommand, DatasetDedupArgs, DatasetDescribeArgs, DatasetDiffArgs,
+    DatasetItemsArgs, DatasetSampleArgs, DatasetSplitArgs, DatasetVersionArgs, ExportArgs, ExportFormatArg, ImportArgs,
+    ImportKindArg, ItemFlagArg, ItemsFormatArg, KeptRowArg, RowDifferenceArg, SampleMethodArg, SourceRowsArgs,
+    TraceRowsArg,
+};
 pub use gate_flags::{EnforceArgs, GateArgs};
 pub use history::{
     CompareArgs, CorrectionArg, DateRangeArgs, DigestArgs, FailOnArg, JudgedByArgs, LsArgs, ReportArgs, ShowArgs,
@@ -38,7 +43,9 @@ pub use housekeeping::{
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, CalibrateArgs, LabelFormat};
-pub use run::{CancelArgs, InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
+pub use run::{
+    CancelArgs, ContinueArgs, InitArgs, MergeArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs,
+};
 pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, TracesCommand, ViewArgs};
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
@@ -107,6 +114,9 @@ pub struct Common {
     /// Folder for Karat's own files, instead of `.karat`
     #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR")]
     pub home: Option<String>,
+    /// Open a store for writing although it is on a network file system
+    #[arg(long, global = true, env = "KARAT_ALLOW_NETWORK_FS", value_parser = clap::builder::BoolishValueParser::new())]
+    pub allow_network_fs: bool,
     /// Exit code for failed gates and regressions, instead of 2
     #[arg(long, global = true, env = "KARAT_FAIL_EXIT_CODE", value_name = "N")]
     pub fail_exit_code: Option<u8>,
@@ -173,9 +183,11 @@ pub enum Command {
     /// Cancel the batches of a run; what is done is kept
     Cancel(CancelArgs),
     /// Re-run the failed cells of a run
-    Retry(ResumeArgs),
+    Retry(ContinueArgs),
     /// Re-score the stored outputs of a run
     Score(ScoreArgs),
+    /// Merge the shards of a run from their stores into one run
+    Merge(MergeArgs),
     /// Show stored runs in a browser
     View(ViewArgs),
     /// Serve the dashboard and the HTTP API

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use karat_types::Shard;
 
 use super::{EnforceArgs, ExecutionArgs, GateArgs, OutputArgs, SelectionArgs, heading};
 
@@ -36,6 +37,9 @@ pub struct PlanArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
+    /// Plan shard M of N only, as `karat run --shard` runs it
+    #[arg(long, value_name = "M/N", env = "KARAT_SHARD", help_heading = heading::SELECTION)]
+    pub shard: Option<Shard>,
     /// Also show how many samples and dollars it takes to detect this difference: `X` or `METRIC=X`, in the metric's unit,
     /// or `5%` of its value in the latest run
     #[arg(long, value_name = "[METRIC=]X", value_delimiter = ',', help_heading = heading::OUTPUT)]
@@ -51,6 +55,9 @@ pub struct RunArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
+    /// Run shard M of N only: a fixed part of the samples, in a store of its own. `karat merge` makes one run of all
+    #[arg(long, value_name = "M/N", env = "KARAT_SHARD", help_heading = heading::SELECTION)]
+    pub shard: Option<Shard>,
     /// Continue the latest unfinished run of the same plan, or the run named by `--run-id`
     #[arg(long, env = "KARAT_RESUME", value_parser = BoolishValueParser::new(), help_heading = heading::EVERYDAY)]
     pub resume: bool,
@@ -67,7 +74,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = heading::CACHE)]
     pub replay: Option<PathBuf>,
     /// Store and send the alerts of the suite when the run ends, as scheduled runs do
-    #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run"], help_heading = heading::EVERYDAY)]
+    #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run", "shard"], help_heading = heading::EVERYDAY)]
     pub alert: bool,
     /// Invalidate the cached results of a run and exit, as `karat invalidate RUN` does
     #[arg(long, value_name = "RUN", help_heading = heading::CACHE)]
@@ -95,6 +102,16 @@ pub struct ProgressArgs {
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
+    #[command(flatten)]
+    pub run: ContinueArgs,
+    /// Make the rest of a run that stopped early; then all of its cells enter its figures
+    #[arg(long, help_heading = heading::EVERYDAY)]
+    pub to_end: bool,
+}
+
+/// Flags of commands that continue a stored run.
+#[derive(Debug, Args)]
+pub struct ContinueArgs {
     /// Id of the run, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
@@ -110,6 +127,21 @@ pub struct ResumeArgs {
     pub json: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Stores of the shards, or folders with one each
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Id of the run in all of them [default: that of the only shard in each]
+    #[arg(long, value_name = "ID")]
+    pub run_id: Option<String>,
+    /// Merge what is there; `karat resume` makes the rest
+    #[arg(long)]
+    pub partial: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karat_app::App;
+use karat_app::{App, NetworkFiles};
 use karat_types::{Clock, Moment};
 
 use crate::args::Common;
@@ -32,8 +32,9 @@ impl<'a> CommandContext<'a> {
             None => karat_app::StoreUrl::in_folder(&home),
         };
         let store = if common.allow_unsafe_postgres { store.without_durability() } else { store };
+        let network = if common.allow_network_fs { NetworkFiles::Allowed } else { NetworkFiles::Refused };
         let app = App {
-            store,
+            store: store.with_network_files(network),
             home,
             lookup: Arc::new(move |name| environment.get(name)),
             clock: Arc::new(SystemClock),

@@ -47,7 +47,9 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
     match cli.command {
         Command::Init(args) => init::init(&context, &args),
         Command::Validate(args) => validate::validate(&context, &args.selection),
-        Command::Plan(args) => plan::plan(&context, &args.selection, &args.execution, &args.mde, args.json),
+        Command::Plan(args) => {
+            plan::plan(&context, (&args.selection, &args.execution, args.shard), &args.mde, args.json)
+        }
         Command::Run(args) => run::run(&context, *args),
         Command::Report(args) => report::report(&context, &args),
         Command::Compare(args) => compare::compare(&context, &args),
@@ -71,6 +73,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Cancel(args) => run::cancel(&context, &args.run),
         Command::Retry(args) => run::retry(&context, args),
         Command::Score(args) => run::score(&context, args),
+        Command::Merge(args) => run::merge(&context, args),
         Command::View(args) => view::view(&context, &args),
         Command::Serve(args) => serve::serve(context, args),
         Command::Mcp(args) => mcp::mcp(context, &args),

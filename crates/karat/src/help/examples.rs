@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("karat run", "Run karat.yaml in this folder"),
             ("karat run --limit 10 --budget-usd 2", "Try the first ten samples, for at most 2 dollars"),
             ("karat run claims", "Run a preset with its own data, offline and free"),
+            ("karat run --shard 1/4 --run-id nightly --store sqlite:s1/karat.db", "Run the first of four parts"),
             ("karat run --baseline baseline.json --max-drop 5%", "Fail if a metric drops by more than 5 %"),
         ],
     ),
@@ -217,6 +218,47 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat dataset check", "Check the dataset of karat.yaml"),
             ("karat dataset fetch", "Create the missing files of its columns"),
+            ("karat dataset diff tickets-1.jsonl tickets.jsonl", "Show what changed between two files"),
+            ("karat dataset items", "Show which test items say nothing, or may be wrong"),
+        ],
+    ),
+    (
+        "dataset version",
+        &[
+            ("karat dataset version tickets.jsonl", "Print the hash of a file's rows, and their version"),
+            (
+                "karat dataset version tickets.jsonl --set 2 --note 'Corrected the reference of q7'",
+                "Record a version with its changelog line",
+            ),
+        ],
+    ),
+    (
+        "dataset diff",
+        &[
+            ("karat dataset diff tickets-1.jsonl tickets.jsonl", "Show added, removed and changed rows"),
+            ("karat dataset diff run:main run:latest --fail-on changed", "Exit with 2 if inputs or references differ"),
+        ],
+    ),
+    (
+        "dataset items",
+        &[
+            ("karat dataset items", "Show the items of karat.yaml that need attention"),
+            (
+                "karat dataset items --ids suspects.txt",
+                "Write the ids of suspects, for `annotate create --select ids:FILE`",
+            ),
+            (
+                "karat dataset items --remove saturated -o tickets-3.jsonl --set 3",
+                "Write a new version of the rows without saturated items",
+            ),
+            ("karat dataset items --metric hit --format csv", "Print difficulty and discrimination of each item"),
+        ],
+    ),
+    (
+        "dataset describe",
+        &[
+            ("karat dataset describe tickets.jsonl --by topic", "Write datasheet.md beside a file of rows"),
+            ("karat dataset describe -o -", "Print the datasheet of the dataset of karat.yaml"),
         ],
     ),
     (
@@ -227,10 +269,47 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "dataset sample",
+        &[
+            ("karat dataset sample --from logs.jsonl -n 200 -o draft.jsonl", "Draw 200 rows at random"),
+            (
+                "karat dataset sample --from traces:faq -n 200 --how stratified --by topic --alloc equal -o draft.jsonl",
+                "Draw as many calls of each topic",
+            ),
+            ("karat dataset sample --from logs.jsonl -n 50 --how diverse -o pilot.jsonl", "Draw rows that differ most"),
+        ],
+    ),
+    (
+        "dataset dedup",
+        &[
+            ("karat dataset dedup draft.jsonl --report", "Show clusters of duplicates, and change nothing"),
+            ("karat dataset dedup draft.jsonl -o items.jsonl --keep labelled", "Keep the labelled row of each cluster"),
+        ],
+    ),
+    (
+        "dataset split",
+        &[
+            (
+                "karat dataset split items.jsonl --parts train=0.8,test=0.2 -o parts",
+                "Split rows so that no near duplicate crosses parts",
+            ),
+            (
+                "karat dataset split items.jsonl --parts train=0.8,test=0.2 --by user --time date -o parts",
+                "Keep the rows of a user together, and test on the latest",
+            ),
+            (
+                "karat dataset split more.jsonl --parts train=0.8,test=0.2 --keep parts/items.dataset.json -o parts-2",
+                "Add new rows, and move none of the old ones",
+            ),
+        ],
+    ),
+    (
         "dataset check",
         &[
             ("karat dataset check", "Check the dataset of karat.yaml"),
             ("karat dataset check claims -p corpus=corpus.json", "Check your own corpus with a preset's rules"),
+            ("karat dataset check --leaks", "Look for test rows in the suite's own prompts and examples"),
+            ("karat dataset check test.jsonl --against train.jsonl", "Look for test rows in a training set"),
         ],
     ),
     (
@@ -293,6 +372,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat resume", "Continue the latest run"),
             ("karat resume main --budget-usd 20", "Continue the run main with a larger budget"),
+            ("karat resume main --to-end", "Make the rest of the run main, which stopped early"),
         ],
     ),
     (
@@ -314,6 +394,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat score latest", "Score stored outputs with the suite's present scorers"),
             ("karat score latest --judges gpt-4o --run-id second-judge", "Score them with another judge"),
+        ],
+    ),
+    (
+        "merge",
+        &[
+            ("karat merge s1 s2 s3 s4 --run-id nightly -o out", "Make one run of four shards, and write its report"),
+            ("karat merge out/*.db --partial", "Merge the shards that are there; `karat resume` makes the rest"),
         ],
     ),
     (

@@ -10,7 +10,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("CI", &["ci", "gate", "baseline", "golden", "drift"]),
     ("Judges and people", &["rubrics", "calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
-    ("History", &["ls", "show", "why", "trace", "digest", "resume", "cancel", "retry", "score"]),
+    ("History", &["ls", "show", "why", "trace", "digest", "resume", "cancel", "retry", "score", "merge"]),
     ("Dashboard and service", &["view", "serve", "health", "schedule", "alert", "mcp", "token", "traces"]),
     ("Housekeeping", &["models", "invalidate", "cache", "store", "doctor", "demo", "schema", "completions"]),
 ];

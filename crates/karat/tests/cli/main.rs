@@ -12,4 +12,5 @@ mod place;
 mod presets;
 mod runs;
 mod server;
+mod shards;
 mod suites;

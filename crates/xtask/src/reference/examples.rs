@@ -79,10 +79,11 @@ static METRICS: [MetricExample; 41] = [
 ];
 
 #[rustfmt::skip]
-static ANALYSES: [(&str, &str); 14] = [
+static ANALYSES: [(&str, &str); 15] = [
     ("agreement", "{ analysis: agreement, with: { scorer: quality } }"),
     ("balance", "{ analysis: balance, with: { by: [category] } }"),
     ("calibration", "{ analysis: calibration, with: { scorer: quality, agreement: icc } }"),
+    ("cascade", "{ analysis: cascade }"),
     ("delta", "{ analysis: delta, with: { over: variant, base: raw } }"),
     ("diagnostics", "{ analysis: diagnostics, with: { scorer: quality, items: $.spans } }"),
     ("drift", "{ analysis: drift, with: { metric: long, method: cusum } }"),

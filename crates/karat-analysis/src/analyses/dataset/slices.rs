@@ -105,12 +105,13 @@ impl Analysis for SlicesFold {
 fn slice(value: &str, samples: &[usize], metrics: &[usize], context: &FinishContext<'_>) -> Slice {
     let figure = |metric: &usize| {
         let (spec, measure) = (context.plan.metrics.get(*metric)?, context.measures.get(*metric)?);
-        let mut observed = context.table.observations(*metric);
+        let mut observed = context.table.placed_observations(*metric);
         for sample in samples {
             for system in 0..context.plan.systems.len() {
                 if let Some(score) = context.table.value(*metric, *sample, system) {
                     let labels = context.table.labels(*metric, *sample, system);
                     observed.push_labelled(score, labels, system, context.table.cluster(*sample));
+                    observed.push_place(*sample, system, system);
                 }
             }
         }

@@ -126,7 +126,7 @@ impl GradingFold {
 
 impl Analysis for GradingFold {
     fn add_cell(&mut self, cell: &ScoredCell<'_>) {
-        cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
+        cell.row.judgments.iter().filter(|it| it.is_asked()).for_each(|judgment| self.count(judgment));
         let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
         self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
         self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few && it.judges < 2));

@@ -20,6 +20,7 @@ use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, 
 
 use crate::AnalysisError;
 use crate::figures::groups::{is_called, system_id};
+use crate::gate::Prefix;
 use crate::run::metric_names::primary_metric;
 use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
@@ -204,13 +205,16 @@ pub fn for_each_graded(
     let header = rows.header();
     let plan = header.plan.clone();
     let Some(graded) = GradedMetric::of(&plan, metric) else { return Ok(()) };
+    let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
+    let prefix = Prefix::of(rows).map_err(unreadable)?;
+    let rows = prefix.as_ref().map_or(rows, |prefix| prefix as &dyn RunRows);
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
             grade_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
         }
         ControlFlow::Continue(())
     });
-    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })
+    read.map_err(unreadable)
 }
 
 fn grade_cell(
@@ -289,7 +293,8 @@ fn grade_cell(
 
 /// Digests of the judged content of a cell.
 pub(crate) fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
-    let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
+    let judged = row.sample.reads.iter().filter(|(name, _)| karat_types::scored_part(name).is_none());
+    let read = judged.map(|(name, digest)| (name.clone(), *digest));
     // A column may have the same name; the output takes precedence.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
 }

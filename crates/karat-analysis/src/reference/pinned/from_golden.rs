@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::contents::PinnedContents;
 use super::{ANY_SYSTEM, BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::reference::golden::Golden;
 use crate::run::instrument::SampleInstrument;
@@ -29,6 +30,8 @@ impl Pinned {
             // A golden set is for single systems and has no overall figure.
             overall: BTreeMap::new(),
             systems: systems.filter(|system| !system.metrics.is_empty()).collect(),
+            contents: PinnedContents::default(),
+            changed: BTreeSet::new(),
             graded: golden.iter().map(graded).collect(),
             scorers: BTreeMap::new(),
             index: HashMap::new(),

@@ -1,9 +1,10 @@
 //! Reads a `report.json` as pinned results.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::contents::PinnedContents;
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::reference::history::joined_names as names_together;
 use crate::run::instrument::SampleInstrument;
@@ -31,6 +32,8 @@ pub(crate) fn read(report: &Value) -> Pinned {
         samples: cells.samples.iter().map(|id| (*id).to_owned()).collect(),
         overall,
         systems: systems.collect(),
+        contents: PinnedContents::default(),
+        changed: BTreeSet::new(),
         graded: BTreeMap::new(),
         scorers: instruments(report),
         index: HashMap::new(),
@@ -72,10 +75,22 @@ fn run(report: &Value) -> PinnedRun {
         suite: of("suite"),
         plan_hash: of("plan_hash"),
         dataset_hash: of("dataset_hash"),
+        dataset_version: text(run, "dataset_version").map(str::to_owned),
         judges: list(config, "judges").iter().filter_map(|judge| text(judge, "id")).map(str::to_owned).collect(),
         rubrics: list(config, "scorers").iter().filter_map(rubric).collect(),
+        stopped_after: stopped_after(report),
         instruments: BTreeMap::new(),
     }
+}
+
+/// The course of a run that stopped early and was not continued.
+fn stopped_after(report: &Value) -> Option<String> {
+    let stop = report.get("stop_early")?;
+    let number = |key: &str| stop.get(key).and_then(Value::as_u64);
+    let (after, units) = (number("stopped_after")?, number("units")?);
+    let is_continued = stop.get("after_end").is_some_and(Value::is_object);
+    let unit = text(stop, "unit").unwrap_or("sample");
+    (after < units && !is_continued).then(|| format!("{after} of {units} {unit}s"))
 }
 
 /// The figures of a list of metrics, each extended by `more`.

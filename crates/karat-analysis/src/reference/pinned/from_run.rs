@@ -1,9 +1,10 @@
 //! Pins the findings of a run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use karat_types::RunHeader;
 
+use super::contents::PinnedContents;
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::figures::groups::Group;
 use crate::figures::spread::Spread;
@@ -35,9 +36,11 @@ impl Pinned {
         };
         Self {
             schema: BASELINE_SCHEMA.to_owned(),
-            run: PinnedRun::of(header, &findings.judges),
+            run: PinnedRun { stopped_after: findings.stopped_after(), ..PinnedRun::of(header, &findings.judges) },
             overall: metrics(&findings.run, &|_| Default::default()),
             systems: findings.systems.iter().map(system).collect(),
+            contents: PinnedContents::default(),
+            changed: BTreeSet::new(),
             graded: BTreeMap::new(),
             scorers: BTreeMap::new(),
             index: HashMap::new(),

@@ -1,16 +1,18 @@
 //! Pinned results that gates compare with: a file of its own (`karat.baseline/1`), a `report.json`, or a golden set.
 
 mod consistency;
+mod contents;
 mod from_golden;
 mod from_report;
 mod from_run;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::contents::PinnedContents;
 use crate::run::instrument::{
     Instrument, MeasuredRun, SampleInstrument, changes, instruments, metric_change, sample_change,
 };
@@ -40,6 +42,12 @@ pub struct Pinned {
     /// Equal-weight means over systems, by metric.
     overall: BTreeMap<String, PinnedMetric>,
     systems: Vec<PinnedSystem>,
+    /// Digests of what was read of each sample; empty in older files.
+    #[serde(default, skip_serializing_if = "PinnedContents::is_empty")]
+    contents: PinnedContents,
+    /// Samples whose content is another one in the run that is compared.
+    #[serde(skip)]
+    changed: BTreeSet<String>,
     /// Instrument of each sample, if known by sample rather than for the run.
     #[serde(skip)]
     graded: BTreeMap<String, SampleInstrument>,
@@ -62,10 +70,16 @@ pub struct PinnedRun {
     pub plan_hash: String,
     /// Hash of its dataset.
     pub dataset_hash: String,
+    /// Declared version of its dataset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset_version: Option<String>,
     /// Ids of its judges.
     pub judges: Vec<String>,
     /// Version of each rubric, by scorer.
     pub rubrics: BTreeMap<String, String>,
+    /// The part of its samples that were run before it stopped early, such as `61 of 200 samples`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_after: Option<String>,
     /// Instrument of each scorer; empty if the file does not state it.
     #[serde(rename = "rulers", skip_serializing_if = "BTreeMap::is_empty")]
     pub instruments: BTreeMap<String, Instrument>,
@@ -208,8 +222,11 @@ impl Pinned {
             differences.push(format!("{name} belongs to the suite {}, this run to {}", self.run.suite, plan.suite));
         }
         if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
+            differences.push(self.dataset_note(name, plan.dataset.version.as_deref()));
+        }
+        if let Some(course) = &self.run.stopped_after {
             differences.push(format!(
-                "{name} uses another dataset: samples are matched by id, and their content may have changed"
+                "{name} stopped early, after {course}: it has no others, and its means lean away from the bounds of its gates"
             ));
         }
         if !self.run.instruments.is_empty() {
@@ -262,8 +279,10 @@ impl PinnedRun {
             suite: plan.suite.clone(),
             plan_hash: plan.plan_hash.to_string(),
             dataset_hash: plan.dataset.hash.clone(),
+            dataset_version: plan.dataset.version.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
+            stopped_after: None,
             instruments: instruments(MeasuredRun { plan, judges }),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use karat_types::{PlanHeader, RunHeader};
+use karat_types::{PlanHeader, RunHeader, Shard, ShardRows};
 
 use crate::error::{Names, RunError};
 use crate::run::stored_invocation::StoredInvocation;
@@ -33,6 +33,17 @@ pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<()
     Err(RunError::PlanChanged { run: stored.id.clone(), changes, command: run_command(stored) }.into())
 }
 
+/// Refuses to resume a shard as another part of its plan.
+pub(crate) fn check_same_part(stored: &RunHeader, now: Option<ShardRows>) -> Result<(), AppError> {
+    let now = now.map(|part| part.shard);
+    if stored.shard() == now {
+        return Ok(());
+    }
+    let name =
+        |shard: Option<Shard>| shard.map_or_else(|| "the whole plan".to_owned(), |shard| format!("shard {shard}"));
+    Err(RunError::OtherPart { run: stored.id.clone(), stored: name(stored.shard()), now: name(now) }.into())
+}
+
 /// The flags that select what is run, and those without which the run may be refused.
 fn selection_flags(invocation: &Invocation) -> String {
     let overrides = &invocation.overrides;
@@ -52,6 +63,7 @@ fn selection_flags(invocation: &Invocation) -> String {
     flags.add_value("--trials", overrides.trials);
     flags.add_value("--max-output-tokens", overrides.max_output_tokens);
     flags.add_value("--max-chunks", overrides.max_chunks);
+    flags.add_value("--shard", overrides.shard);
     flags.add_value("--max-calls", overrides.max_calls);
     flags.add_value("--budget-usd", overrides.budget_usd);
     flags.add_switch("--yes", invocation.yes);

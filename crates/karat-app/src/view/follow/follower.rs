@@ -86,11 +86,11 @@ impl RunFollower {
             finished.extend(self.counter.end(seq));
         }
         self.has_ended = status != RunStatus::Running;
-        let plan = &self.rows.header().plan;
+        let (plan, planned) = (&self.rows.header().plan, self.rows.header().planned_cells());
         let done = self.counter.done.len();
         self.speed.add(self.app.clock.now(), done);
-        let outlook = self.speed.outlook(plan.cells().saturating_sub(done)).filter(|_| !self.has_ended);
-        let progress = Progress::of(&self.counter, plan.cells(), plan.run.budget_usd, outlook);
+        let outlook = self.speed.outlook(planned.saturating_sub(done)).filter(|_| !self.has_ended);
+        let progress = Progress::of(&self.counter, planned, plan.run.budget_usd, outlook);
         Ok(Look { status, finished, progress, seq })
     }
 

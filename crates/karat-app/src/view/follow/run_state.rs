@@ -110,7 +110,7 @@ impl App {
             started_at: Some(started_at),
             completed_at: header.completed_at.map(rfc3339),
             plan_hash: header.plan.plan_hash.to_string(),
-            cells: CellCounts::of(&counter, header.plan.cells()),
+            cells: CellCounts::of(&counter, header.planned_cells()),
             spend_usd: counter.spent.usd(),
             budget_usd: header.plan.run.budget_usd,
             exit_code: exit.map(Exit::code),

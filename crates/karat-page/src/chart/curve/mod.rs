@@ -1,7 +1,7 @@
 //! Charts over a horizontal axis.
 //!
 //! - `lines`: curves, reliability diagrams; hands distributions to `distribution`.
-//! - `histogram`: bins of values.
+//! - `scatter`: things by two values. `histogram`: bins of values.
 //! - `series`: values over dates; hands six or more lines to `multiples`.
 //! - `stack`: parts of a sum over dates. `radar`: a profile. `sparkline`: a line in a cell.
 //! - `dates`: positions and labels of dates, and thinning of long lines.
@@ -12,6 +12,7 @@ pub(crate) mod histogram;
 pub(crate) mod lines;
 mod multiples;
 pub(crate) mod radar;
+pub(crate) mod scatter;
 pub(crate) mod series;
 pub(crate) mod sparkline;
 pub(crate) mod stack;

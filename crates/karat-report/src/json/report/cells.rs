@@ -1,11 +1,11 @@
 //! The cells of the report, one at a time.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use karat_analysis::gate::Counted;
 use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
 use karat_types::{
-    CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
+    CascadeDraw, CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
 };
 use serde::ser::{Error, Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -56,6 +56,9 @@ pub(super) struct Cell<'a> {
     variant: &'a str,
     trial: u32,
     status: CellStatus,
+    /// True if it was under way when the run stopped early, so that it enters no figure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    after_stop: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cached: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,9 @@ pub(super) struct Cell<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_ref: Option<OutputRef>,
     scores: Members<'a, Score>,
+    /// By metric: what a cascade lets expect of the judges that were not asked.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    estimated: BTreeMap<&'a str, f64>,
     judgments: Vec<Judgment<'a>>,
     consensus: Members<'a, Consensus>,
     /// United over several judges.
@@ -115,10 +121,17 @@ struct Judgment<'a> {
     error: Option<&'a CellError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call_ids: Option<&'a [Key]>,
+    /// The draw of the cell, if the scorer has a cascade.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cascade: Option<CascadeDraw>,
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn of(cells: Cells<'a>, keys: &'a CellKeys<'a>, row: &CellRow<'a>) -> Result<Self, RowError> {
+    pub(super) fn of(
+        cells: Cells<'a>,
+        keys: &'a CellKeys<'a>,
+        (row, counted): (&CellRow<'a>, Counted),
+    ) -> Result<Self, RowError> {
         let plan = cells.plan;
         let cell = row.cell;
         let volatile = !cells.canonical;
@@ -132,10 +145,12 @@ impl<'a> Cell<'a> {
             variant: plan.system_variant(row.system),
             trial: row.trial,
             status: cell.status,
+            after_stop: counted == Counted::AfterStop,
             cached: volatile.then_some(cell.reused),
             output,
             output_ref,
             scores: Members { keys: &keys.names, values: scores.scores },
+            estimated: estimated(cells, row),
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: Members { keys: &keys.together, values: scores.consensus },
             diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
@@ -173,8 +188,19 @@ impl<'a> Judgment<'a> {
             notes: &judgment.notes,
             error: judgment.error.as_ref(),
             call_ids: volatile.then_some(&judgment.calls),
+            cascade: judgment.cascade,
         }
     }
+}
+
+/// Returns the expected scores of a cell that a cascade's judges were not asked about.
+fn estimated<'a>(cells: Cells<'a>, row: &CellRow<'_>) -> BTreeMap<&'a str, f64> {
+    let Some(findings) = cells.findings.filter(|_| row.judgments.iter().any(|it| !it.is_asked())) else {
+        return BTreeMap::new();
+    };
+    let expected =
+        |(at, metric): (usize, &'a MetricSpec)| Some((metric.name.as_str(), findings.expected_score(row, at)?));
+    cells.metrics().filter_map(expected).collect()
 }
 
 /// Returns a metric's dimension: its name without the scorer's.
@@ -214,18 +240,19 @@ impl Serialize for CellList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = CellKeys::of(self.0);
         let mut list = serializer.serialize_seq(None)?;
+        // The serializer's own error, which the caller tells apart from that of the rows.
         let mut failed = None;
-        let read = self.0.rows.for_each(&mut |row| {
-            let cell = Cell::of(self.0, &keys, &row).map_err(S::Error::custom);
-            match cell.and_then(|cell| list.serialize_element(&cell)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failed = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+        let read = self.0.each_marked_row(0..u64::MAX, |row, counted| {
+            let cell = Cell::of(self.0, &keys, (&row, counted)).map_err(S::Error::custom);
+            cell.and_then(|cell| list.serialize_element(&cell)).map_err(|error| {
+                let stopped = RowError(error.to_string());
+                failed = Some(error);
+                stopped.into()
+            })
         });
-        read.map_err(S::Error::custom)?;
-        failed.map_or_else(|| list.end(), Err)
+        match (failed, read) {
+            (Some(error), _) => Err(error),
+            (None, read) => read.map_err(S::Error::custom).and_then(|()| list.end()),
+        }
     }
 }

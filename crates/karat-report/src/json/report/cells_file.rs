@@ -53,8 +53,8 @@ pub fn starts_alike(cells: Cells<'_>, written: &mut dyn Read) -> Result<bool, Re
 /// Writes the cells with these ordinals as lines and returns how many there were.
 fn write_lines(cells: Cells<'_>, ordinals: Range<u64>, out: &mut impl Write) -> Result<u64, RenderError> {
     let (keys, mut n) = (CellKeys::of(cells), 0);
-    cells.each_row_of(ordinals, |row| {
-        serde_json::to_writer(&mut *out, &Cell::of(cells, &keys, &row)?).map_err(failure)?;
+    cells.each_marked_row(ordinals, |row, counted| {
+        serde_json::to_writer(&mut *out, &Cell::of(cells, &keys, (&row, counted))?).map_err(failure)?;
         out.write_all(b"\n")?;
         n += 1;
         Ok(())

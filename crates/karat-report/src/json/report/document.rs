@@ -44,6 +44,9 @@ impl Serialize for ReportDocument<'_> {
         map.serialize_entry("leaderboards", &leaderboards(report))?;
         map.serialize_entry("cost", &RunCost::of(report))?;
         verdict(report, &mut map)?;
+        if let Some(stop) = &report.context.stop {
+            map.serialize_entry("stop_early", stop)?;
+        }
         map.serialize_entry("analyses", &analyses(report))?;
         match self.cells {
             Some(file) => map.serialize_entry("cells_file", file)?,
@@ -87,6 +90,9 @@ struct Run<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Option<String>>,
     status: karat_types::RunStatus,
+    /// The part of the plan that it is of, such as `1/4`; absent for a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<karat_types::Shard>,
     version: &'a str,
     git_commit: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +115,7 @@ fn run<'a>(report: Report<'a>) -> Run<'a> {
         started_at: volatile.then(|| rfc3339(header.started_at)),
         completed_at: volatile.then(|| header.completed_at.map(rfc3339)),
         status: header.status,
+        shard: header.shard(),
         version: &header.version,
         git_commit: header.git_commit.as_deref(),
         service_commit: report.findings.services().and_then(karat_analysis::Services::version),

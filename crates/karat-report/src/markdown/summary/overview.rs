@@ -45,6 +45,13 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
         lines.extend((board.places.len() > 1).then_some(compared));
     }
     lines.push(totals(report));
+    lines.extend(
+        report
+            .context
+            .stop
+            .as_ref()
+            .map(|stop| Inline::plain("**Early stop:** ").and_text(format!("{}.", stop.sentence()))),
+    );
     lines.extend(report.context.failures.iter().map(|it| Inline::plain("**Failed:** ").and_text(it)));
     lines
 }

@@ -23,6 +23,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     let context = report.context;
     html! {
         (sentence(report))
+        @if let Some(stop) = &context.stop { p data-testid="early-stop" { (line(&format!("{}.", capitalize(&stop.sentence())))) } }
         @for failure in &context.failures { (state::error(failure, None, None)) }
         (cards::render(&answer(report)))
         (warnings(report))
@@ -52,6 +53,12 @@ fn sentence(report: Report<'_>) -> Markup {
             html! { div.verdict-line data-testid="verdict" data-verdict="none" { p { (line(&words)) } } }
         }
     }
+}
+
+/// A sentence with a capital letter.
+fn capitalize(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns the verdict in the form of pages.

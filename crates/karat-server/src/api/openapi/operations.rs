@@ -425,6 +425,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         json_body("Nothing", false),
         &[ok("The end of the task", "ClosedAnnotationTask")],
     ),
+    start(
+        "/suites/{suite}/suspects",
+        "createSuspectsTask",
+        "Make a task for people of the items that may be wrong; role `run`",
+        json_body("Nothing", false),
+        &[ok("The task, or the one that is there", "CreatedAnnotationTask")],
+    ),
     read("/suites", "listSuites", "Suites that can be run", &[], &[ok("The suites", "SuiteList"), NOT_MODIFIED]),
     read(
         "/metrics",

@@ -81,6 +81,7 @@ impl WantedTask {
             count: self.n,
             per_sample: self.per_sample.unwrap_or(plain.per_sample),
             select,
+            only: None,
             assigned: self.assign,
             mask: self.mask,
             seed: self.seed.unwrap_or(plain.seed),

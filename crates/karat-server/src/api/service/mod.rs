@@ -3,6 +3,7 @@
 //! - `schedules`: lists, runs, pauses and resumes schedules of the suites that the server follows.
 //! - `incidents`: lists incidents and ends their reminders. `outbox`: lists messages and sends them again.
 //! - `annotations`: tasks for people; what a person sees says nothing of where items come from.
+//! - `suspects`: a task for people of the items of a test set that may be wrong.
 //! - `listing`: pages of both, which stay while rows are added.
 
 mod annotations;
@@ -10,6 +11,7 @@ mod incidents;
 mod listing;
 mod outbox;
 mod schedules;
+mod suspects;
 
 use axum::routing::{get, post};
 
@@ -31,6 +33,7 @@ pub(super) fn routes() -> Routes {
         ("/incidents/{id}/close", post(incidents::close)),
         ("/outbox", get(outbox::list)),
         ("/outbox/{id}/retry", post(outbox::retry)),
+        ("/suites/{suite}/suspects", post(suspects::create)),
     ]);
     routes
 }

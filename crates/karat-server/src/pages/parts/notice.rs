@@ -14,7 +14,7 @@ use crate::pages::parts::query::Query;
 /// The remarks on a run: at most one of each kind. Empty for a finished run with outputs.
 pub(in crate::pages) fn of_run(view: &RunView) -> Markup {
     let run = &view.header.id;
-    let (there, planned) = (view.index.len() as u64, view.plan.cells());
+    let (there, planned) = (view.index.len() as u64, view.header.planned_cells());
     let errors = view.count_flag(CellFlag::Error);
     html! {
         @match view.header.status {

@@ -5,8 +5,10 @@
 //! - `nested.rs`: metrics whose options are more than values: lists of checks, and files whose rows are joined with cells
 //! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read; `stored_outputs.rs`: the same, by the
 //!   outputs of the last run
+//! - `cascade.rs`: the scorers that go before the judges of another
 //! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
 
+mod cascade;
 mod counted;
 pub(crate) mod labels;
 pub(crate) mod nested;
@@ -25,7 +27,7 @@ use super::{Decoder, word_at};
 use crate::check::{references, share};
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::{Kind, RUBRIC_ONLY};
-use crate::overrides::Overrides;
+use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::Registry;
 use crate::suite::hash::FOLDER;
 use crate::syntax::names;
@@ -54,7 +56,12 @@ impl Decoder<'_> {
         overrides: &Overrides,
     ) -> Vec<ScorerSpec> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| self.scorer(entry, judges, registry, overrides)).collect()
+        let scorers = entries.iter().filter_map(|entry| self.scorer(entry, judges, registry, overrides)).collect();
+        // What measures the judges asks them about everything.
+        if overrides.golden_check || overrides.context.purpose == LoadPurpose::Calibrate {
+            return scorers;
+        }
+        self.cascades(entries, scorers, registry)
     }
 
     fn scorer(
@@ -96,6 +103,8 @@ impl Decoder<'_> {
             aggregate: self.decode_choice(node, "aggregate", "mean", is_aggregate),
             better: word_at(node, "better"),
             margin: self.margin(node),
+            cascade: None,
+            is_first_judge: false,
         })
     }
 
@@ -254,7 +263,12 @@ impl Decoder<'_> {
             .or(&self.parameters(node.field("parameters")));
         let judges = match node.field("judges").filter(|_| overrides.judges.is_empty()) {
             Some(own) => self.own_judges(own, registry),
-            None => judges.to_vec(),
+            // The judge that goes first is not asked again.
+            None => {
+                let first = node.field("cascade").and_then(|cascade| cascade.text_of("first"));
+                let first = first.and_then(|first| registry.find(first)).map(|model| model.id.clone());
+                judges.iter().filter(|judge| Some(*judge) != first.as_ref()).cloned().collect()
+            }
         };
         self.enough_judges(node, judges.len());
         let versus = self.versus(node, &decoded.rubric);

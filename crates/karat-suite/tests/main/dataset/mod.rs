@@ -2,6 +2,7 @@
 
 mod columnar;
 mod dated;
+mod shards;
 mod traces;
 
 use std::io::{self, BufRead, BufReader, Read};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, ReuseReasons, count_noun, estimate_document};
-use karat_types::{Exit, PlanHeader};
+use karat_app::{Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count_noun, estimate_document};
+use karat_types::{Exit, PlanHeader, Shard};
 use serde_json::json;
 
 use super::power;
@@ -15,12 +15,12 @@ use crate::failure::Failure;
 
 pub fn plan(
     context: &CommandContext<'_>,
-    selection: &SelectionArgs,
-    execution: &ExecutionArgs,
+    (selection, execution, shard): (&SelectionArgs, &ExecutionArgs, Option<Shard>),
     differences: &[String],
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let invocation = invocation::from_selection(selection, execution)?;
+    let mut invocation = invocation::from_selection(selection, execution)?;
+    invocation.overrides.shard = shard;
     let mut loaded = context.app.load(&invocation)?;
     if invocation.batch || loaded.plan.header.run.batch {
         let split = context.app.price_batches(&mut loaded.plan)?;
@@ -33,25 +33,30 @@ pub fn plan(
     }
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
+    if !context.quiet {
+        context.print_warnings(context.app.dataset_warnings(&loaded.plan)?);
+    }
     let estimate = context.app.estimate(&loaded.plan)?;
     let reasons = context.app.reasons(&loaded.plan)?;
+    let options = context.app.plan_options(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
     if as_json {
-        let mut value = estimate_document(&loaded.plan.header, &estimate, &reasons);
+        let mut value = estimate_document(&loaded.plan, &estimate, &reasons, &options);
         if let Some(power) = &power {
             value["power"] = json!({ "run": power.run, "metrics": power.metrics });
         }
         context.print_json(&value)?;
     } else {
-        let plan = plan_text(context, &loaded.plan.header, &estimate, &reasons);
+        let plan = plan_text(context, &loaded.plan, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
-        context.printer.text(&format!("{plan}{power}"))?;
+        let options = options_text(context, &options);
+        context.printer.text(&format!("{plan}{options}{power}"))?;
     }
     Ok(Exit::Pass)
 }
 
-fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> String {
-    let mut text = format!("{}\n{}", dimensions(plan), work(estimate, reasons));
+fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, reasons: &ReuseReasons) -> String {
+    let mut text = format!("{}\n{}{}", dimensions(&plan.header), shard_line(plan), work(estimate, reasons));
     // Writing to a String cannot fail.
     if let Some(oldest) = reasons.oldest_reused {
         let _ = writeln!(text, "oldest cached result: {}", karat_app::rfc3339(oldest));
@@ -79,6 +84,31 @@ fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimat
     text
 }
 
+/// Returns the table of the ways to run the plan, if there is another than all of it at once.
+fn options_text(context: &CommandContext<'_>, options: &PlanOptions) -> String {
+    let there: Vec<&PlanOption> = options.options.iter().filter(|option| option.calls.is_some()).collect();
+    if there.len() < 2 {
+        return String::new();
+    }
+    let width = options.metric.as_ref().map_or_else(|| "half width".to_owned(), |metric| format!("± {metric}"));
+    let head = ["option", "calls", "price", "hours", &width];
+    let rows = there.into_iter().map(|option| {
+        let number = |number: Option<f64>| number.map_or_else(|| "unknown".to_owned(), |number| format!("{number:.2}"));
+        vec![
+            option.option.replace('_', " "),
+            option.calls.map_or_else(String::new, |(low, high)| range(low, high)),
+            option.usd.map_or_else(String::new, |(low, high)| format!("{} – {}", usd(low), usd(high))),
+            number(option.hours),
+            option.half_width.map_or_else(|| "unknown".to_owned(), |width| format!("{width:.3}")),
+        ]
+    });
+    let basis = match &options.run {
+        Some(run) => format!("by run {run}"),
+        None => "without a stored run of this suite".to_owned(),
+    };
+    format!("\n\noptions ({basis}; early stops: median and 90 % of simulated runs)\n{}", table(context, &head, rows))
+}
+
 /// Returns `bench: 30 samples × 2 systems (…) = 60 cells, 1 judge`.
 fn dimensions(plan: &PlanHeader) -> String {
     let models: BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
@@ -94,6 +124,18 @@ fn dimensions(plan: &PlanHeader) -> String {
         count_noun(plan.cells(), "cell"),
         count_noun(plan.judges.len() as u64, "judge")
     )
+}
+
+/// Returns what a shard is of its plan; nothing for a whole plan.
+fn shard_line(plan: &Plan) -> String {
+    plan.shard().map_or_else(String::new, |part| {
+        let (samples, cells) = (count_noun(part.rows, "sample"), count_noun(plan.cells(), "cell"));
+        let paid = match part.shard.count() {
+            1 => "",
+            _ => "; calls that samples of several shards share are paid once a shard",
+        };
+        format!("shard {}: {samples}, {cells}{paid}\n", part.shard)
+    })
 }
 
 /// Returns the lines of cells and judgments.

@@ -1,12 +1,12 @@
-//! `karat run`, `resume`, `retry` and `score`.
+//! `karat run`, `resume`, `retry`, `score` and `merge`.
 
 use std::path::PathBuf;
 
-use karat_app::{App, AppError, CallRecording, Execution, Invocation, Rescoring, RunEnd};
+use karat_app::{App, AppError, CallRecording, Completeness, Execution, Invocation, MergeRequest, Rescoring, RunEnd};
 use karat_types::{Exit, RunStatus};
 
 use super::{plan, report};
-use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::args::{ContinueArgs, FormatArg, MergeArgs, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::commands::ci::gate;
 use crate::commands::housekeeping::invalidate;
 use crate::commands::people::calibrate;
@@ -20,7 +20,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         return invalidate::invalidate(context, run, &[], args.dry_run);
     }
     if args.dry_run {
-        return plan::plan(context, &args.selection, &args.execution, &[], args.json);
+        return plan::plan(context, (&args.selection, &args.execution, args.shard), &[], args.json);
     }
     let tape = match (args.record, args.replay) {
         (Some(file), _) => CallRecording::Record(file),
@@ -28,6 +28,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         (None, None) => CallRecording::None,
     };
     let mut invocation = invocation::from_selection(&args.selection, &args.execution)?;
+    invocation.overrides.shard = args.shard;
     invocation.overrides.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
@@ -58,11 +59,15 @@ fn send_alerts(
 }
 
 pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    let ResumeArgs { run: args, to_end } = args;
+    if to_end {
+        return continue_run(context, args, App::resume_to_end);
+    }
     let wants_report = args.json || args.output.output_dir.is_some() || !args.output.format.is_empty();
     if !wants_report && let Some(run) = context.app.finished_run(&args.run)? {
-        context
-            .printer
-            .say(&format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report"));
+        let nothing =
+            || format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report");
+        context.printer.say(&context.app.early_stop(&run)?.unwrap_or_else(nothing));
         return Ok(context.app.summary(&run)?.1);
     }
     continue_run(context, args, App::resume)
@@ -87,14 +92,14 @@ pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> 
     Ok(if is_done { Exit::Pass } else { Exit::HarnessError })
 }
 
-pub fn retry(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+pub fn retry(context: &CommandContext<'_>, args: ContinueArgs) -> Result<Exit, Failure> {
     continue_run(context, args, App::retry)
 }
 
 /// Continues a stored run, and writes its report to the place that was asked for when it started.
 fn continue_run(
     context: &CommandContext<'_>,
-    mut args: ResumeArgs,
+    mut args: ContinueArgs,
     run: impl FnOnce(&App, &str, &Invocation, Execution) -> Result<RunEnd, AppError>,
 ) -> Result<Exit, Failure> {
     let settings = invocation::from_execution(&args.execution)?;
@@ -114,6 +119,18 @@ pub fn score(context: &CommandContext<'_>, args: ScoreArgs) -> Result<Exit, Fail
     report::check_output(&args.output, false)?;
     let execution = Execution { run_id: args.run_id, ..execution(context, false, args.progress) };
     let end = context.app.score(&args.run, &rescoring, execution)?;
+    finish(context, &end, &args.output, false)
+}
+
+pub fn merge(context: &CommandContext<'_>, args: MergeArgs) -> Result<Exit, Failure> {
+    report::check_output(&args.output, false)?;
+    let request = MergeRequest {
+        paths: args.paths,
+        run_id: args.run_id,
+        needs: if args.partial { Completeness::Partial } else { Completeness::Whole },
+        output_dir: args.output.output_dir.clone(),
+    };
+    let end = context.app.merge(&request)?;
     finish(context, &end, &args.output, false)
 }
 
@@ -142,6 +159,10 @@ pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, j
         return Ok(end.exit());
     }
     let (results, files) = match end.status {
+        RunStatus::Finished if end.shard.is_some_and(|part| part.rows == 0) => {
+            context.printer.say("this shard has no samples: there is nothing to report");
+            (Exit::Pass, Vec::new())
+        }
         RunStatus::Finished => write_results(context, end, output, json)?,
         // It was stopped before its first cell.
         _ if context.app.is_empty(&end.run)? => (Exit::Pass, Vec::new()),

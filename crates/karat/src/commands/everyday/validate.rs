@@ -13,6 +13,8 @@ pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Resu
     context.print_notices(&loaded.plan);
     if !context.quiet {
         context.print_warnings(context.app.readiness(&loaded.plan));
+        context.print_warnings(context.app.datasheet_gaps(&invocation.suite, &loaded.plan));
+        context.print_warnings(context.app.dataset_warnings(&loaded.plan)?);
     }
     let header = &loaded.plan.header;
     let parts = [

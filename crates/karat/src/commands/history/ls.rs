@@ -43,7 +43,8 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
 
 /// The status; a run whose batches go on without a process was not cut off.
 fn status(run: &RunLine) -> String {
-    if run.batches > 0 && run.status == "interrupted" { "in batches".to_owned() } else { run.status.clone() }
+    let status = if run.batches > 0 && run.status == "interrupted" { "in batches" } else { &run.status };
+    run.shard.map_or_else(|| status.to_owned(), |shard| format!("{status}, shard {shard}"))
 }
 
 fn cost(run: &RunLine) -> String {

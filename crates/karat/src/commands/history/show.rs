@@ -43,6 +43,9 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
         sample: args.sample.clone(),
         with_texts: args.sample.is_some() || args.outputs.is_some_and(|shown| shown != OutputsArg::None),
     };
+    if let Some(note) = context.app.shard_note(&args.run)?.filter(|_| !context.quiet) {
+        context.printer.say(&note);
+    }
     let metrics = context.app.metric_names(&args.run)?;
     let head: Vec<&str> = head(&metrics);
     let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| context.app.each_cell(&args.run, &filter, each);

@@ -90,12 +90,14 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 7] = [
+pub const EXECUTED: [&str; 8] = [
     "README.md",
     "docs/start/tutorial.md",
     "docs/guides/coming-from-promptfoo.md",
+    "docs/guides/benchmarks.md",
     "docs/guides/daily-documents.md",
     "docs/guides/reports.md",
+    "docs/guides/scale-out.md",
     "docs/guides/coming-from-inspect.md",
     "docs/guides/coming-from-openai-evals.md",
 ];

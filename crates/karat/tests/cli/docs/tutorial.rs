@@ -38,6 +38,14 @@ fn the_guide_to_reports_works() {
     session::run(&Page::read("docs/guides/reports.md"), &place);
 }
 
+/// SC-02, PE-36: the guide's shards are merged.
+#[test]
+fn the_guide_to_several_machines_works() {
+    let place = Place::new();
+    session::run(&Page::read("docs/guides/scale-out.md"), &place);
+    assert!(place.text("out/report.md").contains("4 of 4 planned cells"));
+}
+
 /// IO-07, PE-36: the guide's commands work on a log that Inspect wrote, and its figures come out the same.
 #[test]
 fn the_guide_from_inspect_works() {
@@ -54,6 +62,71 @@ fn the_guide_from_openai_evals_works() {
     copy_fixture("openai-hosted/output-items-dashboard.jsonl", &place, "results.jsonl");
     copy_fixture("openai-hosted/eval-object.json", &place, "eval-object.json");
     session::run(&Page::read("docs/guides/coming-from-openai-evals.md"), &place);
+}
+
+/// PE-36, BC-06, BC-07, BC-08: the guide's commands make a test set of 5,000 logs, find the references that are wrong,
+/// and compare its versions.
+#[test]
+fn the_guide_to_benchmarks_works() {
+    let place = Place::new();
+    place.write("logs.jsonl", &logs(5_000));
+    let page = Page::read("docs/guides/benchmarks.md");
+    let (before, after) = page.text.split_once("\n## 7.").unwrap();
+    let part = |text: &str| Page { path: page.path.clone(), text: text.to_owned() };
+    session::run(&part(before), &place);
+    // People correct the references that the guide found.
+    let suspects = place.text("suspects.txt");
+    let suspects: Vec<&str> = suspects.lines().collect();
+    assert!(suspects.len() >= 2, "{suspects:?}");
+    let mut corrected = 0;
+    let rows = place.text("tickets.jsonl");
+    let rows = rows.lines().map(|line| {
+        let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+        if suspects.contains(&row["id"].as_str().unwrap()) && corrected < 2 {
+            corrected += 1;
+            row["category"] = row["large"].clone();
+        }
+        format!("{row}\n")
+    });
+    place.write("corrected.jsonl", &rows.collect::<String>());
+    session::run(&part(&format!("## 7.{after}")), &place);
+}
+
+/// Logs of tickets: every thirtieth has a category that is wrong, every eleventh repeats an earlier text.
+fn logs(n: usize) -> String {
+    const WORDS: [&str; 12] = [
+        "order", "invoice", "password", "parcel", "refund", "account", "street", "monday", "phone", "letter", "shop",
+        "card",
+    ];
+    const CATEGORIES: [&str; 5] = ["billing", "login", "delivery", "returns", "other"];
+    let mut state = 7_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % below
+    };
+    let mut texts: Vec<String> = Vec::new();
+    let rows = (0..n).map(|at| {
+        let text = match (at % 11, texts.len()) {
+            (10, known) => texts[next(known)].clone(),
+            _ => (0..14).map(|_| format!("{}{}", WORDS[next(12)], next(40))).collect::<Vec<_>>().join(" "),
+        };
+        texts.push(text.clone());
+        let right = next(5);
+        let category = if at % 30 == 7 { CATEGORIES[(right + 1) % 5] } else { CATEGORIES[right] };
+        let mut answer = |percent: usize| {
+            if next(100) < percent { CATEGORIES[right] } else { CATEGORIES[(right + 1 + next(4)) % 5] }
+        };
+        let topics = ["shop", "app", "letters"];
+        let (small, medium, large, other) = (answer(78), answer(85), answer(93), answer(85));
+        let row = serde_json::json!({
+            "id": format!("log-{at}"), "user": format!("u{}", at % 900), "topic": topics[at % 3],
+            "ticket": text, "category": category, "small": small, "medium": medium, "large": large, "other": other,
+        });
+        format!("{row}\n")
+    });
+    rows.collect()
 }
 
 fn copy_fixture(fixture: &str, place: &Place, name: &str) {

@@ -1,5 +1,6 @@
 //! Runs that end before all cells are made: refused calls, a full disk, a lost store.
 
+mod early_stop;
 mod exit_codes;
 mod full_disk;
 mod kill;

@@ -268,3 +268,17 @@ judges: [stub]
     assert_eq!((&report["totals"]["judgments"], &report["totals"]["unscored"]), (&json!(12), &json!(0)), "{report}");
     assert_eq!(report["metrics"]["close"]["n"], 12);
 }
+
+/// SL-07: cells of a run that may stop early do not wait for the texts of later units, which wait for them.
+#[test]
+fn vectors_do_not_hold_an_early_stop_back() {
+    let provider = provider();
+    let place = place(&provider.base_url(), &rows(200));
+    let suite = place
+        .text("karat.yaml")
+        .replace("retries: 0 }", "retries: 0, stop_early: true }\ngates: [ { metric: close, min: 0.5 } ]");
+    place.write("karat.yaml", &suite);
+    place.fine(&["run", "--run-id", "a"]);
+    let stop = place.report("a")["stop_early"].clone();
+    assert!(stop["stopped_after"].as_u64().unwrap() < 200 && stop["claims"][0]["verdict"] == "pass", "{stop}");
+}

@@ -257,6 +257,10 @@ impl HumanAnchorFold {
             why: None,
         };
         let outcome = match self.options.method {
+            _ if context.table.cascade(metric).is_some_and(|it| it.is_estimated()) => {
+                Err("the judges of a cascade grade part of the outputs only, so people's labels cannot anchor them"
+                    .to_owned())
+            }
             _ if measure.aggregate != Aggregate::Mean => Err("only means are anchored".to_owned()),
             _ if samples.human.len() < 2 => {
                 Err(format!("at least two labels are needed, but only {} match", samples.human.len()))

@@ -266,6 +266,19 @@ create table annotation_drafts (
     primary key (task, item, person)
 );
 
+create table shards (
+    run bigint not null,
+    shard bigint not null,
+    first bigint not null,
+    last bigint not null,
+    primary key (run, shard, first)
+);
+create table stops (
+    run bigint primary key,
+    to_end bigint not null,
+    body text not null
+);
+
 -- Who writes a run, until when by the server's clock, and with which of its connections.
 create table claims (
     run text primary key,

@@ -1,18 +1,22 @@
 //! Flags of the commands for data: datasets, import and export.
+//!
+//! - `dataset`: the commands of `karat dataset`, and what is known of sets; `curate`: sets made from sets, and leaks
+
+mod curate;
+mod dataset;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use super::SelectionArgs;
-
-#[derive(Debug, Subcommand)]
-pub enum DatasetCommand {
-    /// Create the missing files of columns that have a `fetch` step
-    Fetch(SelectionArgs),
-    /// Check the rows and the dataset's rules, and show the counts of each rule
-    Check(SelectionArgs),
-}
+pub use curate::{
+    DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs, KeptRowArg, SampleMethodArg,
+    SourceRowsArgs,
+};
+pub use dataset::{
+    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs,
+    ItemFlagArg, ItemsFormatArg, RowDifferenceArg,
+};
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -1,17 +1,57 @@
-//! `karat dataset`.
+//! `karat dataset`: a file for each command.
+//!
+//! - here: `fetch`, and `check` of a dataset's rules; `leaks`: `check --leaks` and `--against`
+//! - `sample`, `dedup`, `split`: sets that are made from other sets
+//! - `version`, `diff`: what changed; `items`: what runs know of each item; `describe`: the datasheet
 
-use karat_app::count_noun;
+mod dedup;
+mod describe;
+mod diff;
+mod items;
+mod leaks;
+mod sample;
+mod split;
+mod version;
+
+use std::path::Path;
+
+use karat_app::{DatasetOutput, DatasetRequest, Existing, count_noun};
 use karat_types::Exit;
 
-use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
+use crate::args::{ColumnArgs, DatasetCommand, ExecutionArgs, SelectionArgs, SourceRowsArgs};
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
 pub fn dataset(context: &CommandContext<'_>, command: &DatasetCommand) -> Result<Exit, Failure> {
     match command {
         DatasetCommand::Fetch(selection) => fetch(context, selection),
-        DatasetCommand::Check(selection) => check(context, selection),
+        DatasetCommand::Check(args) if args.leaks || args.against.is_some() => leaks::leaks(context, args),
+        DatasetCommand::Check(args) => check(context, &args.selection),
+        DatasetCommand::Sample(args) => sample::sample(context, args),
+        DatasetCommand::Dedup(args) => dedup::dedup(context, args),
+        DatasetCommand::Split(args) => split::split(context, args),
+        DatasetCommand::Version(args) => version::version(context, args),
+        DatasetCommand::Diff(args) => diff::diff(context, args),
+        DatasetCommand::Items(args) => items::items(context, args),
+        DatasetCommand::Describe(args) => describe::describe(context, args),
     }
+}
+
+/// The request for the rows of a source with columns of these names.
+fn rows_of(source: &str, columns: &ColumnArgs) -> DatasetRequest {
+    let ColumnArgs { id, input, reference } = columns.clone();
+    DatasetRequest { id, input, reference, ..DatasetRequest::of(source) }
+}
+
+/// The request for those of the rows that meet a condition.
+fn request(source: &str, rows: &SourceRowsArgs) -> DatasetRequest {
+    DatasetRequest { condition: rows.condition.clone(), ..rows_of(source, &rows.columns) }
+}
+
+/// The place of an output. The arguments that follow the command's name go into the manifest as they were given.
+fn output(path: &Path, existing: Existing) -> DatasetOutput {
+    let arguments = std::env::args().skip_while(|argument| argument != "dataset").skip(2).collect();
+    DatasetOutput { path: path.to_owned(), existing, arguments }
 }
 
 /// Checks a suite's dataset, and prints the counts of each rule.

@@ -82,6 +82,17 @@ pub enum AnalysisError {
         /// The rule as written.
         aggregate: String,
     },
+    /// Items need runs.
+    #[error("the items cannot be analysed: no run is stored; run the suite first")]
+    NoRuns {},
+    /// No run has the metric of items.
+    #[error("the items cannot be analysed: no run has {wanted}; choose another one with `--metric`: {known}")]
+    NoItemMetric {
+        /// The metric.
+        wanted: String,
+        /// The metrics of the runs.
+        known: String,
+    },
     /// The options of an analysis are wrong.
     #[error("analysis {id} ({analysis}): {message}")]
     Options {

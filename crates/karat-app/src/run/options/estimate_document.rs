@@ -1,24 +1,26 @@
 //! The estimate of a run as JSON: what `karat plan --json` prints and `POST /eval/plan` answers.
 
 use karat_engine::{Estimate, ModelEstimate};
-use karat_types::PlanHeader;
+use karat_suite::Plan;
 use serde_json::{Value, json};
 
 use crate::inspect::why::ReuseReasons;
 use crate::rfc3339;
+use crate::run::options::plan_options::PlanOptions;
 
 /// The document of an estimate. Its keys are a public interface: keys may be added, none changes its meaning.
-pub fn estimate_document(plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> Value {
+pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseReasons, options: &PlanOptions) -> Value {
+    let plan = &planned.header;
     let (least, most) = estimate.calls();
     let (low, high) = estimate.cost();
-    json!({
+    let mut document = json!({
         "suite": plan.suite,
         "plan_hash": plan.plan_hash,
-        "samples": plan.dataset.rows,
+        "samples": planned.row_count(),
         "systems": plan.systems.len(),
         "judges": plan.judges.len(),
         "cells": {
-            "planned": plan.cells(),
+            "planned": planned.cells(),
             "fresh": estimate.fresh,
             "reused": estimate.reused,
             "skipped": estimate.skipped,
@@ -36,7 +38,13 @@ pub fn estimate_document(plan: &PlanHeader, estimate: &Estimate, reasons: &Reuse
         "cost_usd": [low.usd(), high.usd()],
         "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
         "models": estimate.models.iter().map(model_document).collect::<Vec<_>>(),
-    })
+        "options": options.options,
+        "options_basis": { "metric": options.metric, "run": options.run },
+    });
+    if let (Some(part), Some(keys)) = (planned.shard(), document.as_object_mut()) {
+        keys.insert("shard".to_owned(), json!(part.shard));
+    }
+    document
 }
 
 fn model_document(model: &ModelEstimate) -> Value {

@@ -1,0 +1,37 @@
+//! Early stopping: which gates are decided by the units of a run so far, and which cells its figures rest on.
+//!
+//! | file | task |
+//! |---|---|
+//! | `follow` | follows gates and race unit by unit, for the engine; read it first |
+//! | `gates` | the gates that can be followed, and the reasons for the others |
+//! | `claims` | one claim: its population, scale and missing scores |
+//! | `population` | counts the rows of the plan for each claim |
+//! | `scores` | the scores of one unit |
+//! | `race` | the race of systems in one metric |
+//! | `span` | the cells that a purpose needs; conditions and columns of gates |
+//! | `forecast` | the share of a planned run that its gates would need |
+//! | `prefix` | the rows of a stopped run that enter figures |
+//! | `spared` | the calls that a stop spared, and the later verdicts, for reports |
+//! | `verdicts` | the verdict of a gate from what was stored |
+//!
+//! A claim is a bound of a gate for one system and one group of samples. Its statistics are in
+//! [`karat_stats::sequential`]; here scores become its units, by the same rules as at the end of a run.
+
+mod claims;
+mod follow;
+pub(super) mod forecast;
+mod gates;
+mod population;
+pub(crate) mod prefix;
+mod race;
+mod scores;
+pub(super) mod span;
+mod spared;
+#[cfg(test)]
+mod tests;
+pub(super) mod verdicts;
+
+pub use follow::EarlyStop;
+pub use gates::{open_gates, stop_problems};
+pub use prefix::{Counted, Prefix};
+pub use spared::StopSummary;

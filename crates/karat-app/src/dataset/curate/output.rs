@@ -1,0 +1,174 @@
+//! Rows as JSON lines, and the manifest beside them. Neither replaces a file that was not named with `--force`, and none
+//! the file that rows are read from.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use karat_dataset::manifest::{MadeBy, Manifest, Parent};
+use karat_dataset::version::{ApartColumns, RowsHasher, RowsVersion};
+use karat_types::Sample;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+use crate::AppError;
+use crate::atomic_file::AtomicFile;
+use crate::dataset::manifest_file::{manifest_path, write_manifest};
+use crate::dataset::source::DatasetRows;
+use crate::error::{DatasetError, FileError};
+
+/// What happens with a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Existing {
+    /// The command is refused.
+    #[default]
+    Refused,
+    /// The file is replaced.
+    Replaced,
+}
+
+/// The place of a command's output, and how the command was called.
+#[derive(Debug, Clone, Default)]
+pub struct DatasetOutput {
+    /// A file of JSON lines, or a folder of them.
+    pub path: PathBuf,
+    /// What happens with files that are there already.
+    pub existing: Existing,
+    /// The arguments of the command, for the manifest.
+    pub arguments: Vec<String>,
+}
+
+impl DatasetOutput {
+    /// Checks the place of a file of JSON lines, and of the manifest beside it.
+    ///
+    /// # Errors
+    /// Another ending, a file that is there already, or one that rows are read from.
+    pub(crate) fn check_file(&self, rows: &DatasetRows) -> Result<(), AppError> {
+        let shown = self.path.display().to_string();
+        if self.path.extension().is_none_or(|ending| ending != "jsonl") {
+            let problem = "rows are written as JSON lines".to_owned();
+            let hint_text = "name a file that ends in .jsonl".to_owned();
+            return Err(DatasetError::BadOption { flag: "-o".to_owned(), text: shown, problem, hint_text }.into());
+        }
+        self.check(rows, &[self.path.clone(), manifest_path(&self.path)])
+    }
+
+    /// Checks that files may be written.
+    pub(crate) fn check(&self, rows: &DatasetRows, files: &[PathBuf]) -> Result<(), AppError> {
+        let own = rows.files();
+        for file in files {
+            let shown = file.display().to_string();
+            let is_own = file.canonicalize().is_ok_and(|file| own.contains(&file));
+            if is_own {
+                return Err(DatasetError::OwnInput { path: shown }.into());
+            }
+            if self.existing == Existing::Refused && file.exists() {
+                return Err(DatasetError::Exists { path: shown }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The manifest of rows that a command made.
+    pub(crate) fn manifest(&self, command: &str, seed: Option<u64>, made: &Made<'_>) -> Manifest {
+        let parent = Parent { path: made.parent.source.clone(), hash: made.read.hash, rows: made.read.rows };
+        let arguments = self.arguments.clone();
+        Manifest {
+            made_by: Some(MadeBy { command: command.to_owned(), arguments, seed }),
+            parents: vec![parent],
+            counts: made.counts.clone(),
+            ids: made.parent.id_columns(),
+            metadata: made.parent.metadata_columns(),
+            ..Manifest::new(made.name, &made.written)
+        }
+    }
+}
+
+/// A set that was made.
+pub(crate) struct Made<'a> {
+    pub name: &'a str,
+    pub parent: &'a DatasetRows,
+    pub read: RowsVersion,
+    pub written: RowsVersion,
+    pub counts: BTreeMap<String, Value>,
+}
+
+/// A file of JSON lines that is being written. It replaces another one only when it is finished.
+pub(crate) struct RowsWriter {
+    path: PathBuf,
+    out: AtomicFile,
+    hasher: RowsHasher,
+    apart: ApartColumns,
+    ids: FxHashSet<[u8; 16]>,
+    /// Ids that were written before, the first of them.
+    pub repeated_ids: u64,
+}
+
+impl RowsWriter {
+    pub fn create(path: &Path, rows: &DatasetRows) -> Result<Self, AppError> {
+        let out = AtomicFile::create(path).map_err(|error| unwritable(path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            out,
+            hasher: RowsHasher::new(),
+            apart: rows.apart_columns(),
+            ids: FxHashSet::default(),
+            repeated_ids: 0,
+        })
+    }
+
+    /// Writes a row with all of its columns. One without an id has the hash that stands for it.
+    pub fn add(&mut self, sample: &Sample) -> Result<(), AppError> {
+        self.hasher.add(&sample.id, &sample.columns, &self.apart);
+        let mut id = [0; 16];
+        id.copy_from_slice(&blake3::hash(sample.id.as_bytes()).as_bytes()[..16]);
+        self.repeated_ids += u64::from(!self.ids.insert(id));
+        let written = serde_json::to_writer(&mut self.out, &sample.columns).map_err(std::io::Error::from);
+        written.and_then(|()| self.out.write_all(b"\n")).map_err(|error| unwritable(&self.path, error))
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(self) -> Result<RowsVersion, AppError> {
+        self.out.finish().map_err(|error| unwritable(&self.path, error))?;
+        Ok(self.hasher.finish())
+    }
+}
+
+/// Writes the manifest beside rows. Returns its path.
+pub(crate) fn write_beside(path: &Path, manifest: &Manifest) -> Result<PathBuf, AppError> {
+    let place = manifest_path(path);
+    write_manifest(&place, manifest)?;
+    Ok(place)
+}
+
+/// The name of a set by its file.
+pub(crate) fn stem(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> AppError {
+    FileError::writing(path, error).with_hint("name another file with `-o`").into()
+}
+
+impl DatasetRows {
+    /// The error for a source whose second pass differs from the first.
+    pub(crate) fn check_unchanged(&self, first: &RowsVersion, second: &RowsVersion) -> Result<(), AppError> {
+        match first.order == second.order {
+            true => Ok(()),
+            false => Err(DatasetError::Changed { rows: self.source.clone() }.into()),
+        }
+    }
+
+    /// The files that the rows are read from, as far as they are known.
+    fn files(&self) -> Vec<PathBuf> {
+        let named = Path::new(&self.source);
+        let folder = match &self.plan {
+            Some(_) if named.is_dir() => named,
+            Some(_) => named.parent().unwrap_or(Path::new("")),
+            None => Path::new(""),
+        };
+        let sources = self.plan.iter().flat_map(|plan| &plan.header.dataset.sources);
+        let files = sources.map(|source| folder.join(&source.path)).chain([named.to_owned()]);
+        files.filter_map(|file| file.canonicalize().ok()).collect()
+    }
+}

@@ -1,0 +1,15 @@
+//! Test sets that can be trusted, from rows of files, suites, traces and runs (BC).
+//!
+//! - `source` reads the rows; everything else here begins with it
+//! - `curate/` makes sets from other sets, and finds leaks
+//! - `versions` hashes rows and records their changes, in the file of `manifest_file`; `difference` compares two sets
+//! - `items` says what stored runs know of each item, `removal` leaves some out; `datasheet` describes a set
+
+pub(crate) mod curate;
+pub(crate) mod datasheet;
+pub(crate) mod difference;
+pub(crate) mod items;
+pub(crate) mod manifest_file;
+pub(crate) mod removal;
+pub(crate) mod source;
+pub(crate) mod versions;

@@ -1,0 +1,108 @@
+//! A new version of a suite's rows without items that have a flag (BC-08).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use karat_analysis::items::{FlagKind, TestItem};
+use karat_dataset::manifest::{Manifest, VersionError};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::curate::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
+use super::items::DatasetItems;
+use super::source::DatasetRequest;
+use crate::error::DatasetError;
+use crate::{App, AppError};
+
+/// The request for rows without some items.
+#[derive(Debug, Clone)]
+pub struct RemovalRequest {
+    /// The suite whose rows are read: a file or a preset.
+    pub suite: String,
+    /// Flags of the items that are left out.
+    pub flags: Vec<FlagKind>,
+    /// The new file.
+    pub output: DatasetOutput,
+    /// The name of the new version.
+    pub version: String,
+}
+
+/// Rows without some items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RemovedItems {
+    /// The new file.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Number of rows that are left out, by flag; a row with two flags counts twice.
+    pub removed: BTreeMap<&'static str, u64>,
+    /// Number of flagged items that the suite does not have any more.
+    pub absent: u64,
+    /// The changelog line.
+    pub line: String,
+}
+
+impl App {
+    /// Writes the rows of a suite without the items that have one of some flags, as a new version with its changelog line.
+    ///
+    /// # Errors
+    /// No item has such a flag, all have, rows that cannot be read, a file that is there already.
+    pub fn remove_items(&self, found: &DatasetItems, asked: &RemovalRequest) -> Result<RemovedItems, AppError> {
+        let flagged: BTreeMap<&str, &TestItem> = (found.analysis().items.iter())
+            .filter(|item| asked.flags.iter().any(|flag| item.has(*flag)))
+            .map(|item| (item.id.as_str(), item))
+            .collect();
+        let rows = self.dataset_rows(&DatasetRequest::of(&*asked.suite))?;
+        let names: Vec<&str> = asked.flags.iter().map(|flag| flag.name()).collect();
+        let nothing = |problem: &str| DatasetError::NothingRemoved {
+            rows: asked.suite.clone(),
+            flags: names.join(", "),
+            problem: problem.to_owned(),
+        };
+        if flagged.is_empty() {
+            return Err(nothing("no item has such a flag").into());
+        }
+        asked.output.check_file(&rows)?;
+        let read = rows.version()?;
+        let day = self.day();
+        let unusable = |error: VersionError| DatasetError::BadVersion { rows: asked.suite.clone(), problem: error.to_string() };
+        // A version that cannot be recorded is refused before anything is written.
+        Manifest::new("", &read).record(&asked.version, &read, "-", &day).map_err(unusable)?;
+        let mut removed: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut writer = RowsWriter::create(&asked.output.path, &rows)?;
+        rows.for_each(&mut |row| {
+            let Some(item) = flagged.get(&*row.sample.id) else { return writer.add(&row.sample) };
+            seen.insert(item.id.clone());
+            for flag in asked.flags.iter().filter(|flag| item.has(**flag)) {
+                *removed.entry(flag.name()).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        if seen.is_empty() {
+            return Err(nothing("the suite's rows have none of the flagged items any more").into());
+        }
+        if seen.len() as u64 == read.rows {
+            return Err(nothing("every row has such a flag").into());
+        }
+        let written = writer.finish()?;
+        let counts = removed.iter().map(|(flag, n)| format!("{flag} {n}")).collect::<Vec<_>>().join(", ");
+        let line = format!("{} of {} rows left out: {counts}.", seen.len(), read.rows);
+        let name = stem(&asked.output.path);
+        let counts = removed.iter().map(|(flag, n)| ((*flag).to_owned(), Value::from(*n))).collect();
+        let made = Made { name: &name, parent: &rows, read, written, counts };
+        let mut manifest = asked.output.manifest("dataset items", None, &made);
+        manifest.record(&asked.version, &written, &line, &day).map_err(unusable)?;
+        write_beside(&asked.output.path, &manifest)?;
+        Ok(RemovedItems {
+            path: asked.output.path.clone(),
+            version: asked.version.clone(),
+            rows: written.rows,
+            removed,
+            absent: (flagged.len() - seen.len()) as u64,
+            line,
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! What `sample`, `dedup` and `split` write.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use karat_app::{DatasetRequest, Existing, Invocation, KeptRow, SampleMethod};
+use serde_json::{Value, json};
+
+use super::{dedup, ids, question, read, sample, split, write_rows};
+use crate::place::{app, execution};
+
+fn stratified(allocation: &str) -> SampleMethod {
+    SampleMethod::Stratified { by: "topic".to_owned(), allocation: allocation.to_owned() }
+}
+
+/// BC-01, BC-06: a sample has whole rows, a manifest with parent, seed and strata, and the same seed draws the same.
+#[test]
+fn a_sample_says_where_it_comes_from() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let topic = |at| if at < 3 { "rare" } else { "common" };
+    let rows = write_rows(&folder.path().join("logs.jsonl"), (0..60).map(|at| json!({"id": format!("r{at}"), "input": question(at), "topic": topic(at)})));
+    let file = folder.path().join("draft.jsonl");
+    let drawn = app.sample_dataset(&sample(&rows, 20, stratified("equal"), file.clone())).unwrap();
+    assert_eq!((drawn.rows, drawn.got), (60, 13));
+    assert!(drawn.notes.iter().any(|note| note.contains("rare (3 of 10)")), "{:?}", drawn.notes);
+    assert!(read(&file).iter().all(|row| row["input"].is_string() && row["topic"].is_string()));
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("draft.dataset.json")).unwrap()).unwrap();
+    assert_eq!((&manifest["rows"], &manifest["made_by"]["seed"], &manifest["parents"][0]["rows"]), (&json!(13), &json!(7), &json!(60)));
+    assert_eq!(manifest["counts"]["strata"][1], json!({"stratum": "rare", "rows": 3, "asked": 10, "got": 3}));
+    let parent = app.dataset_rows(&rows).unwrap().version().unwrap();
+    let made = app.dataset_rows(&DatasetRequest::of(file.display().to_string())).unwrap().version().unwrap();
+    assert_eq!((&manifest["parents"][0]["hash"], &manifest["hash"]), (&json!(parent.hash), &json!(made.hash)));
+    let again = folder.path().join("again.jsonl");
+    app.sample_dataset(&sample(&rows, 20, stratified("equal"), again.clone())).unwrap();
+    assert_eq!(fs::read(file).unwrap(), fs::read(again).unwrap());
+}
+
+/// BC-01: more rows than there are gives all of them; a condition narrows them; rows without an id get one.
+#[test]
+fn a_sample_takes_what_there_is() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let mut rows = write_rows(&folder.path().join("logs.jsonl"), (0..10).map(|at| json!({"input": question(at), "n": at})));
+    let all = app.sample_dataset(&sample(&rows, 1000, SampleMethod::Random, folder.path().join("all.jsonl"))).unwrap();
+    assert_eq!((all.got, all.asked), (10, 1000));
+    assert!(ids(&folder.path().join("all.jsonl")).iter().all(|id| id.len() == 16));
+    rows.condition = Some("sample.n >= 8".to_owned());
+    let few = app.sample_dataset(&sample(&rows, 5, SampleMethod::Random, folder.path().join("few.jsonl"))).unwrap();
+    assert_eq!((few.rows, few.got), (2, 2));
+    let diverse = app.sample_dataset(&sample(&DatasetRequest { condition: None, ..rows }, 3, SampleMethod::Diverse, folder.path().join("far.jsonl"))).unwrap();
+    assert!(diverse.got == 3 && diverse.distance.is_some());
+}
+
+/// BC-01: a run is a source: its samples once each, with the metric that Neyman's allocation needs.
+#[test]
+fn a_run_is_a_source_of_rows() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": format!("w{at}"), "reference": if at % 2 == 0 || at < 20 { format!("w{at}") } else { "no".to_owned() }, "topic": if at < 20 { "easy" } else { "mixed" }});
+    write_rows(&folder.path().join("data.jsonl"), (0..40).map(row));
+    let suite = folder.path().join("karat.yaml");
+    fs::write(&suite, "name: s\ndataset: { source: data.jsonl, metadata: [topic] }\nmodels: [ { id: echo, provider: scripted, with: { reply: '{{ user }}' }, price: { input: 1, output: 1 } } ]\nvariants: { v: [ { prompt: { text: '{{ input }}' } } ] }\nscorers: { hit: { metric: exact } }\nrun: { trials: 2 }\n").unwrap();
+    let invocation = Invocation::of(suite.display().to_string());
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
+    let rows = DatasetRequest::of("run:one");
+    let drawn = app.sample_dataset(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
+    let got: Vec<(&str, u64, u64)> = drawn.strata.iter().map(|it| (&*it.stratum, it.rows, it.got)).collect();
+    // Every easy row is solved: one is enough.
+    assert_eq!(got, [("easy", 20, 1), ("mixed", 20, 9)]);
+    assert!(read(&folder.path().join("drawn.jsonl")).iter().all(|row| row["reference"].is_string()));
+    let unknown = app.sample_dataset(&sample(&rows, 10, stratified("neyman:hits"), folder.path().join("no.jsonl"))).unwrap_err();
+    assert!(unknown.to_string().contains("no metric `hits`"), "{unknown}");
+    // The suite itself is a source too.
+    let rows = DatasetRequest::of(suite.display().to_string());
+    assert_eq!(app.sample_dataset(&sample(&rows, 4, SampleMethod::Random, folder.path().join("own.jsonl"))).unwrap().rows, 40);
+}
+
+/// BC-03: the kept rows are written, the clusters show what differs and which references do, and the input stays.
+#[test]
+fn duplicates_are_left_out_and_shown() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let long = format!("harbour {}", (0..30).map(question).collect::<Vec<_>>().join(" "));
+    let rows = [
+        json!({"id": "a", "input": long}),
+        json!({"id": "b", "input": long.replacen("harbour", "haven", 1), "reference": "yes"}),
+        json!({"id": "c", "input": long.to_uppercase(), "reference": "no"}),
+        json!({"id": "d", "input": "Where is order 17 of this week please?"}),
+        json!({"id": "e", "input": "Where is order 18 of this week please?"}),
+        json!({"id": "f", "input": ""}),
+        json!({"id": "g", "input": ""}),
+    ];
+    let input = folder.path().join("rows.jsonl");
+    let rows = write_rows(&input, rows);
+    let before = fs::read(&input).unwrap();
+    let report = app.dedup_dataset(&dedup(&rows, None)).unwrap();
+    assert_eq!((report.rows, report.kept, report.exact, report.near), (7, 5, 1, 1));
+    assert_eq!((report.same_frame, report.textless, report.other_reference), (2, 2, 0));
+    assert!(report.text().contains("[-harbour-] {+haven+}"), "{}", report.text());
+    assert!(report.text().contains("nothing was removed"));
+    let file = folder.path().join("kept.jsonl");
+    let mut asked = dedup(&rows, Some(file.clone()));
+    asked.keep = KeptRow::Labelled;
+    let report = app.dedup_dataset(&asked).unwrap();
+    assert_eq!(ids(&file), ["b", "d", "e", "f", "g"]);
+    assert_eq!((report.clusters[0].kept.as_str(), report.other_reference), ("b", 1));
+    assert_eq!(fs::read(&input).unwrap(), before);
+}
+
+/// BC-04: parts share no near duplicate and no user, and an enlarged set keeps its rows where they were.
+#[test]
+fn a_split_is_kept_when_the_set_grows() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": question(at), "user": format!("u{}", at / 3), "topic": at % 2});
+    let rows = write_rows(&folder.path().join("items.jsonl"), (0..90).map(row));
+    let parts = folder.path().join("parts");
+    let mut asked = split(&rows, "train=0.8,test=0.2", parts.clone());
+    asked.by = vec!["user".to_owned()];
+    asked.stratify = Some("topic".to_owned());
+    let first = app.split_dataset(&asked).unwrap();
+    assert!(first.parts.iter().all(|part| !part.is_off()), "{:?}", first.parts);
+    let users = |file: &str| read(&parts.join(file)).iter().map(|row| row["user"].to_string()).collect::<BTreeSet<_>>();
+    assert!(users("train.jsonl").is_disjoint(&users("test.jsonl")));
+    // Ten new rows; one belongs to users of both parts by what it repeats and by its user.
+    let (train, test) = (read(&parts.join("train.jsonl")), read(&parts.join("test.jsonl")));
+    let bridge = json!({"id": "new", "input": train[0]["input"], "user": test[0]["user"], "topic": 0});
+    let more = write_rows(&folder.path().join("more.jsonl"), (0..90).rev().map(row).chain((100..109).map(row)).chain([bridge]));
+    let again = folder.path().join("parts-2");
+    let mut asked = split(&more, "train=0.8,test=0.2", again.clone());
+    asked.by = vec!["user".to_owned()];
+    asked.keep = Some(parts.join("items.dataset.json"));
+    let second = app.split_dataset(&asked).unwrap();
+    assert_eq!((second.stayed, second.gone, &second.aside[..]), (90, 0, &["new".to_owned()][..]));
+    for part in ["train.jsonl", "test.jsonl"] {
+        let (before, after): (BTreeSet<_>, BTreeSet<_>) = (ids(&parts.join(part)).into_iter().collect(), ids(&again.join(part)).into_iter().collect());
+        assert!(before.is_subset(&after), "{part}");
+    }
+    assert_eq!(ids(&again.join("aside.jsonl")), ["new"]);
+    assert!(second.text().contains("set aside"), "{}", second.text());
+}
+
+/// BC-04: by time the test is the latest, and a row without a time is named.
+#[test]
+fn a_split_by_time_tests_on_the_latest() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": question(at), "at": format!("2026-03-01T{:02}:{:02}:00Z", at * 7 % 60 / 3, at)});
+    let rows = write_rows(&folder.path().join("items.jsonl"), (0..50).map(row));
+    let mut asked = split(&rows, "test=20%,train=80%", folder.path().join("parts"));
+    asked.time = Some("at".to_owned());
+    let done = app.split_dataset(&asked).unwrap();
+    assert_eq!(done.parts.iter().map(|part| part.rows).collect::<Vec<_>>(), [10, 40]);
+    let times = |file: &str| read(&folder.path().join("parts").join(file)).iter().map(|row| row["at"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>();
+    assert!(times("train.jsonl").last() < times("test.jsonl").first());
+    let rows = write_rows(&folder.path().join("items.jsonl"), [json!({"id": "x", "input": "a", "at": "soon"})]);
+    let mut asked = split(&rows, "train=0.5,test=0.5", folder.path().join("other"));
+    asked.time = Some("at".to_owned());
+    let refused = app.split_dataset(&asked).unwrap_err().to_string();
+    assert!(refused.contains("`x`") && refused.contains("soon"), "{refused}");
+}
+
+/// BC-01: a file that is there already is replaced only if asked.
+#[test]
+fn outputs_replace_nothing_unasked() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let rows = write_rows(&folder.path().join("rows.jsonl"), (0..5).map(|at| json!({"id": at, "input": question(at)})));
+    let file = folder.path().join("out.jsonl");
+    let mut asked = sample(&rows, 2, SampleMethod::Random, file.clone());
+    app.sample_dataset(&asked).unwrap();
+    let refused = app.sample_dataset(&asked).unwrap_err();
+    assert!(refused.to_string().contains("already exists"), "{refused}");
+    asked.output.existing = Existing::Replaced;
+    asked.n = 3;
+    app.sample_dataset(&asked).unwrap();
+    assert_eq!(read(&file).len(), 3);
+    let own = app.dedup_dataset(&dedup(&rows, Some(folder.path().join("rows.jsonl")))).unwrap_err();
+    assert!(own.to_string().contains("read from this file"), "{own}");
+}

@@ -1,0 +1,46 @@
+//! The words of judge cascades: what is estimated from how many calls, and what that saves.
+
+use karat_analysis::{Cascade, CascadeMetric, CascadeSystem};
+use karat_types::MetricSpec;
+
+use crate::shared::figures::{count, usd, value_with_interval};
+
+/// The estimate of a metric with its calls and money in one line, such as `quality 0.71 (0.68 to 0.74): 1,000 cheap, 200
+/// dear; $3.10, not $9.80; 1.6 × as wide`. The money is that of all systems, so it stands only where there is one.
+pub(crate) fn cascade_line(
+    cascade: &Cascade,
+    system: &CascadeSystem,
+    found: &CascadeMetric,
+    metric: &MetricSpec,
+) -> String {
+    let estimate = match &found.figure {
+        Some(figure) => value_with_interval(metric, figure),
+        None => "cannot be estimated".to_owned(),
+    };
+    let asked = system.unsure + system.drawn;
+    let calls = format!("{} cheap, {} dear", count(asked + system.not_asked), count(asked));
+    let only = cascade.systems.len() == 1;
+    let money = only.then(|| spent_text(cascade)).flatten().map(|it| format!("; {it}")).unwrap_or_default();
+    let width = found.width_ratio.map(|ratio| format!("; {ratio:.1} × as wide")).unwrap_or_default();
+    format!("{} {estimate}: {calls}{money}{width}", found.metric)
+}
+
+/// The money of a cascade: `$3.10, not $9.80`. `None` if a price is unknown, or nothing costs anything.
+pub(crate) fn spent_text(cascade: &Cascade) -> Option<String> {
+    let spent = cascade.first_spend.usd? + cascade.judge_spend.usd?;
+    let all = cascade.all_usd.filter(|all| *all > 0.0 || spent > 0.0)?;
+    Some(format!("{}, not {}", usd(Some(spent)), usd(Some(all))))
+}
+
+/// What went first, which judges followed, and what both cost, in sentences.
+pub(crate) fn cascade_text(cascade: &Cascade) -> String {
+    let judges = cascade.judges.join(", ");
+    let spent = spent_text(cascade).map(|it| format!(" Cost: {it} for all cells by {judges}.")).unwrap_or_default();
+    format!(
+        "{} graded {} cells first, {judges} {} of them: those that it was unsure about, and a random sample of the others. \
+         Cells that {judges} did not grade show ≈ the score that the first one lets expect.{spent}",
+        cascade.first,
+        count(cascade.systems.iter().map(|it| it.unsure + it.drawn + it.not_asked).sum()),
+        count(cascade.judge_spend.cells),
+    )
+}

@@ -1,0 +1,23 @@
+//! `karat dataset version`.
+
+use karat_types::Exit;
+
+use super::rows_of;
+use crate::args::DatasetVersionArgs;
+use crate::commands::CommandContext;
+use crate::failure::Failure;
+
+pub fn version(context: &CommandContext<'_>, args: &DatasetVersionArgs) -> Result<Exit, Failure> {
+    let rows = rows_of(&args.source, &args.columns);
+    if let (Some(version), Some(line)) = (&args.set, &args.note) {
+        let path = context.app.record_dataset_version(&rows, version, line)?;
+        context.printer.say(&format!("recorded in {}", path.display()));
+    }
+    let found = context.app.dataset_version(&rows)?;
+    match args.json {
+        true => context.printer.data(&karat_app::escape_json(&found.json()))?,
+        false => context.printer.text(&found.text())?,
+    }
+    found.check()?;
+    Ok(Exit::Pass)
+}
