@@ -4,7 +4,6 @@
 //! prepared under a random key before anything is sent, so that a killed process can look for it at the provider.
 
 use karat_types::{Key, Moment, Money};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use rustc_hash::FxHashMap;
 
 use crate::block::call_log;
@@ -12,6 +11,7 @@ use crate::block::call_log::CallEvent;
 use crate::error::{Attempt, ReadFailure};
 use crate::read::account::LOGS;
 use crate::read::run_lookup::run_number;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -130,10 +130,13 @@ impl Store {
     pub fn collect_batch_items(&self, run: &str, calls: &[CollectedCall]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
             let mut insert = transaction.prepare_cached(
-                "insert or replace into batch_items (run, key, model, body, upper, earlier, round, state)
+                "insert into batch_items (run, key, model, body, upper, earlier, round, state)
                  values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0)",
             )?;
+            // A new row comes last.
+            let mut remove = transaction.prepare_cached("delete from batch_items where run = ?1 and key = ?2")?;
             for call in calls {
+                remove.execute(params![run, call.key.0])?;
                 let upper = i64::try_from(call.upper.0).unwrap_or(i64::MAX);
                 insert.execute(params![run, call.key.0, call.model, call.body, upper, call.earlier])?;
             }
@@ -150,12 +153,12 @@ impl Store {
             let mut statement = connection.prepare_cached(
                 "select key, model, length(body), upper, earlier, state from batch_items where run = ?1 order by id",
             )?;
-            let items = statement.query_map([run], |row| {
+            let items = statement.query_map(params![run], |row| {
                 Ok(BatchItem {
                     key: Key(row.get(0)?),
                     model: row.get(1)?,
-                    bytes: usize::try_from(row.get::<_, i64>(2)?).unwrap_or_default(),
-                    upper: Money(i128::from(row.get::<_, i64>(3)?)),
+                    bytes: usize::try_from(row.get::<i64>(2)?).unwrap_or_default(),
+                    upper: Money(i128::from(row.get::<i64>(3)?)),
                     earlier: row.get(4)?,
                     state: match row.get(5)? {
                         0 => BatchItemState::Waiting,
@@ -179,7 +182,7 @@ impl Store {
                 "select body, status, response, error from batch_items where run = ?1 and key = ?2 and state = 2",
             )?;
             let answer = statement.query_row(params![run, key.0], |row| {
-                let body = row.get::<_, Option<Vec<u8>>>(2)?.unwrap_or_default();
+                let body = row.get::<Option<Vec<u8>>>(2)?.unwrap_or_default();
                 Ok((row.get(0)?, BatchAnswer { status: row.get(1)?, body, error: row.get(3)? }))
             });
             Ok(answer.optional()?)
@@ -194,7 +197,7 @@ impl Store {
         self.read("the requests of a batch", |connection| {
             let mut statement = connection
                 .prepare_cached("select line, body from batch_items where batch = ?1 and state = 1 order by line")?;
-            let requests = statement.query_map([batch], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let requests = statement.query_map(params![batch], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(requests.collect::<Result<_, _>>()?)
         })
     }
@@ -268,9 +271,9 @@ impl Store {
             )?;
             transaction.execute(
                 "update batch_items set state = 0, batch = null, error = null where batch = ?1 and state = 1",
-                [batch],
+                params![batch],
             )?;
-            transaction.execute("update batches set state = 2 where key = ?1", [batch]).map(drop)
+            transaction.execute("update batches set state = 2 where key = ?1", params![batch]).map(drop)
         })
     }
 
@@ -282,10 +285,10 @@ impl Store {
     pub fn release_batch(&self, batch: &str) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
             transaction.execute(
-                "update batch_items set state = 0, batch = null, round = max(round - 1, 0) where batch = ?1 and state = 1",
-                [batch],
+                "update batch_items set state = 0, batch = null, round = case when round > 0 then round - 1 else 0 end where batch = ?1 and state = 1",
+                params![batch],
             )?;
-            transaction.execute("update batches set state = 2 where key = ?1", [batch]).map(drop)
+            transaction.execute("update batches set state = 2 where key = ?1", params![batch]).map(drop)
         })
     }
 
@@ -295,7 +298,7 @@ impl Store {
     /// The store cannot be written.
     pub fn set_batch_cancelled(&self, batch: &str) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            transaction.execute("update batches set state = 3 where key = ?1", [batch]).map(drop)
+            transaction.execute("update batches set state = 3 where key = ?1", params![batch]).map(drop)
         })
     }
 
@@ -327,7 +330,7 @@ impl Store {
         self.write_batches(|transaction| {
             let update = "update batches set state = 3 where run = ?1 and state = 2 and exists (
                               select 1 from batch_items where batch = batches.key and batch_items.state = 2)";
-            transaction.execute(update, [run]).map(drop)
+            transaction.execute(update, params![run]).map(drop)
         })
     }
 
@@ -338,10 +341,10 @@ impl Store {
     pub fn settle_batch_items(&self, run: &str, keys: &[Key]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
             let mut update = transaction.prepare_cached(
-                "update batch_items set state = 3, body = x'', response = null where run = ?1 and key = ?2",
+                "update batch_items set state = 3, body = ?3, response = null where run = ?1 and key = ?2",
             )?;
             for key in keys {
-                update.execute(params![run, key.0])?;
+                update.execute(params![run, key.0, [0_u8; 0]])?;
             }
             Ok(())
         })
@@ -357,7 +360,7 @@ impl Store {
                 "select key, model, lines, state, file, remote_id, created_at from batches where run = ?1
                  order by id",
             )?;
-            let batches = statement.query_map([run], read_batch)?;
+            let batches = statement.query_map(params![run], read_batch)?;
             Ok(batches.collect::<Result<_, _>>()?)
         })
     }
@@ -372,7 +375,7 @@ impl Store {
             let mut statement = connection.prepare_cached(LOGS)?;
             let mut rows = statement.query(params![run_number(connection, run)?])?;
             while let Some(row) = rows.next()? {
-                let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let log = row.blob(1)?;
                 for event in call_log::read(log)? {
                     if let CallEvent::Ended(call) = event? {
                         *ended.entry(call.key).or_default() += 1;
@@ -389,15 +392,14 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         self.read("the batches of a run", |connection| {
             // An older file that is read-only has no such table.
-            let exists = "select 1 from sqlite_schema where name = 'batches'";
-            match connection.prepare_cached(exists)?.exists([])? {
+            match connection.has_table("batches")? {
                 true => query(connection),
                 false => Ok(Vec::new()),
             }
         })
     }
 
-    fn write_batches(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    fn write_batches(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<()>) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing a batch" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -405,7 +407,7 @@ impl Store {
     }
 }
 
-fn read_batch(row: &Row<'_>) -> rusqlite::Result<StoredBatch> {
+fn read_batch(row: &Row<'_>) -> SqlResult<StoredBatch> {
     Ok(StoredBatch {
         key: row.get(0)?,
         model: row.get(1)?,

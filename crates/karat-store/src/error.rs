@@ -7,6 +7,7 @@ use karat_types::Shard;
 use rusqlite::ErrorCode;
 
 use crate::block::pack::Damage;
+use crate::sql::SqlError;
 
 /// The reason why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -206,18 +207,38 @@ pub enum StoreError {
     /// A value exceeds the range that the store can hold.
     #[error("cannot store {0}")]
     OutOfRange(String),
+    /// The server of the store does not answer.
+    #[error(
+        "the store {path} failed while {doing}: the server does not answer ({why}). Check that it runs and can be reached, then run the suite again: finished cells are reused"
+    )]
+    Away {
+        /// The address.
+        path: PathBuf,
+        /// The attempted operation.
+        doing: &'static str,
+        /// Error of the connection.
+        why: String,
+    },
+    /// Another process has taken the run, because this one did not reach the store for a while.
+    #[error(
+        "cannot write the run {0:?}: another process has taken it, because this one did not reach the store for a while. Wait for that process; paid calls that are not stored are lost"
+    )]
+    RunLost(String),
+    /// The store cannot do something where it is.
+    #[error("{0}")]
+    Unsupported(String),
     /// The writing thread has ended.
     #[error("cannot write to the store: it was closed")]
     Closed,
-    /// SQLite reported another error.
+    /// The database reported another error.
     #[error("the store {path} failed while {doing}: {source}")]
     Sql {
         /// The file.
         path: PathBuf,
         /// The attempted operation.
         doing: &'static str,
-        /// Error of SQLite.
-        source: rusqlite::Error,
+        /// Error of the database.
+        source: SqlError,
     },
 }
 
@@ -272,9 +293,30 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    pub fn error(self, source: rusqlite::Error) -> StoreError {
+    /// Returns the error of an operation of SQLite on its file.
+    pub fn file_error(self, source: rusqlite::Error) -> StoreError {
+        self.error(source.into())
+    }
+
+    pub fn error(self, source: SqlError) -> StoreError {
         let path = self.path.to_owned();
-        match source.sqlite_error_code() {
+        #[cfg(feature = "postgres")]
+        if let SqlError::Postgres(error) = &source {
+            use crate::sql::postgres::failure::ServerErrorKind;
+            let why = error.to_string();
+            return match error.kind {
+                ServerErrorKind::Lost => StoreError::Away { path, doing: self.doing, why },
+                ServerErrorKind::Full => StoreError::Full { path, why },
+                ServerErrorKind::Locked => {
+                    let holder = "the process is unknown".to_owned();
+                    StoreError::Busy { path, waited_s: BUSY_SECONDS, holder }
+                }
+                ServerErrorKind::Constraint | ServerErrorKind::Other => {
+                    StoreError::Sql { path, doing: self.doing, source }
+                }
+            };
+        }
+        match source.sqlite_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path, why: source.to_string() },
             // SQLite gives this name to a failure to enlarge the file that its processes share.
@@ -316,13 +358,19 @@ fn file_size_limit() -> Option<u64> {
 /// The reason why a read failed, before the file and the subject of the read are known.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
-    Sql(rusqlite::Error),
+    Sql(SqlError),
     Damage(Damage),
     KeyState(StoreError),
 }
 
 impl From<rusqlite::Error> for ReadFailure {
     fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error.into())
+    }
+}
+
+impl From<SqlError> for ReadFailure {
+    fn from(error: SqlError) -> Self {
         Self::Sql(error)
     }
 }

@@ -1,4 +1,4 @@
-//! The store: everything durable of Karat, in one SQLite file. No other crate uses SQL.
+//! The store: everything durable of Karat, in one SQLite file or in PostgreSQL. No other crate uses SQL.
 //!
 //! `store.rs` opens the file; start there. `write/` is the write path: a [`Ledger`] appends the records of one run,
 //! and [`Ledger::append`] returns when they are on disk. `read/` answers queries about runs: rows in plan order
@@ -7,13 +7,12 @@
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
 //! `batches.rs` keeps calls that go by a provider's batch API. `server/` keeps what the server
 //! needs: tokens, its queue, answers to repeated requests, due times, incidents, messages,
-//! and work for people. `url.rs` parses store
+//! and work for people. `sql/` is the seam between all of these and the two databases. `url.rs` parses store
 //! addresses, `error.rs` has the errors.
 //!
-//! `docs/design/0001-store-layout.md` explains the layout of the file.
+//! `docs/design/0001-store-layout.md` explains the layout of the file, `0151-two-stores.md` the seam.
 
 mod batches;
-mod blobs;
 mod block;
 mod database;
 mod error;
@@ -21,6 +20,7 @@ mod format;
 mod read;
 mod reuse;
 mod server;
+mod sql;
 mod store;
 mod url;
 mod write;
@@ -31,7 +31,7 @@ mod tests;
 pub use crate::batches::{
     BatchAnswer, BatchItem, BatchItemState, BatchLineEnd, BatchState, CollectedCall, StoredBatch,
 };
-pub use crate::blobs::StoredBlob;
+
 pub use crate::block::call_log::Reservation;
 pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
@@ -45,6 +45,7 @@ pub use crate::read::lookup::{StoredCall, StoredRecord};
 pub use crate::read::rows::StoredRun;
 pub use crate::read::runs::RunSummary;
 pub use crate::read::totals::Totals;
+pub use crate::reuse::blobs::StoredBlob;
 pub use crate::reuse::invalidate::CachedResults;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;
@@ -60,6 +61,7 @@ pub use crate::server::outbox::StoredMessage;
 pub use crate::server::pages::ListPlace;
 pub use crate::server::queue::{NewQueuedRun, QueueState, QueuedRun, Queueing};
 pub use crate::server::tokens::StoredToken;
+pub use crate::sql::SqlError;
 pub use crate::store::Store;
 pub use crate::url::{NetworkFiles, StoreUrl};
 pub use crate::write::journal::JournalEntry;

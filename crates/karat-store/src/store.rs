@@ -1,10 +1,9 @@
-//! The store handle: one writing thread and a pool of reading connections.
+//! The store handle: one writing thread and a pool of reading connections, with a file or with a server.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::block::section::SectionWriter;
@@ -13,9 +12,21 @@ use crate::database::mutex::lock;
 use crate::database::schema::Access;
 use crate::database::state_folder::FilePlace;
 use crate::database::{file_system, run_lock, schema, state_folder};
+#[cfg(feature = "postgres")]
+use crate::error::Attempt;
 use crate::error::ReadFailure;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys::KnownKeys;
+use crate::sql::Connection;
+#[cfg(feature = "postgres")]
+use crate::sql::{
+    Backend,
+    postgres::{
+        schema::{self as server_schema, Unusable},
+        server::Server,
+        session::Session,
+    },
+};
 use crate::write::encode::EncodedPool;
 use crate::write::writer::{Batch, DeferredBatches, Writer};
 use crate::{StoreError, StoreUrl};
@@ -46,7 +57,15 @@ pub(crate) struct Inner {
     deferred: Arc<Mutex<DeferredBatches>>,
     pub encoded_pool: Arc<EncodedPool>,
     thread: Option<JoinHandle<()>>,
-    access: Access,
+    place: Place,
+}
+
+/// Where the store is, and how it is opened.
+#[derive(Debug)]
+enum Place {
+    File(Access),
+    #[cfg(feature = "postgres")]
+    Server(Arc<Server>),
 }
 
 impl Store {
@@ -57,6 +76,10 @@ impl Store {
     /// [`StoreError::Busy`] while another process migrates it; [`StoreError::Full`], also without the room that killed
     /// runs held; [`StoreError::NetworkFileSystem`].
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        #[cfg(feature = "postgres")]
+        if url.server().is_some() {
+            return Self::on_server(url);
+        }
         Self::open_on(url, file_system::network_kind)
     }
 
@@ -89,26 +112,52 @@ impl Store {
         }
         // Without the guard, SQLite refuses one of two processes that create the same file at once.
         let guard = run_lock::guard(path).map_err(not_opened)?;
-        let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
+        let writing = schema::open_writer(path)?;
         drop(guard);
+        let file = FilePlace::of(path);
+        Self::with_writer(url, Place::File(Access::Write), writing.into(), Some(file)).map_err(not_opened)
+    }
+
+    /// Connects with a server, and makes or migrates the tables.
+    #[cfg(feature = "postgres")]
+    fn on_server(url: &StoreUrl) -> Result<Self, StoreError> {
+        let path = url.path();
+        let Some((address, durability)) = url.server() else { return Err(StoreError::Closed) };
+        let attempt = Attempt { path, doing: "connecting with it" };
+        let server = Server::new(address).map_err(|error| attempt.error(error))?;
+        let session = Session::connect(&server).map_err(|error| attempt.error(error))?;
+        server_schema::prepare(&session, address.schema(), durability).map_err(|unusable| match unusable {
+            Unusable::Sql(error) => Attempt { path, doing: "making its tables" }.error(error),
+            Unusable::Newer(found) => StoreError::Newer { path: path.to_owned(), found, known: server_schema::VERSION },
+            other => StoreError::Unsupported(format!("cannot use the store {url}: {other}")),
+        })?;
+        let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
+        Self::with_writer(url, Place::Server(server), Connection(Backend::Postgres(session)), None).map_err(not_opened)
+    }
+
+    fn with_writer(
+        url: &StoreUrl,
+        place: Place,
+        writing: Connection,
+        file: Option<FilePlace>,
+    ) -> std::io::Result<Self> {
+        let writing = Arc::new(Mutex::new(writing));
         let known_keys = Arc::<KnownKeys>::default();
         let deferred = Arc::<Mutex<DeferredBatches>>::default();
         let encoded_pool = Arc::<EncodedPool>::default();
         let writer = Writer {
-            path: path.to_owned(),
-            place: FilePlace::of(path),
+            path: url.path().to_owned(),
+            place: file,
+            unsure: Vec::new(),
             deferred: Arc::clone(&deferred),
             encoded_pool: Arc::clone(&encoded_pool),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             indexing: IndexWriter::default(),
-            sections: SectionWriter::new().map_err(not_opened)?,
+            sections: SectionWriter::new()?,
         };
         let (inbox, batches) = mpsc::channel(WAITING_APPENDS);
-        let thread = std::thread::Builder::new()
-            .name("karat-ledger".to_owned())
-            .spawn(move || writer.run(batches))
-            .map_err(not_opened)?;
+        let thread = std::thread::Builder::new().name("karat-ledger".to_owned()).spawn(move || writer.run(batches))?;
         Ok(Self(Arc::new(Inner {
             url: url.clone(),
             readers: Mutex::default(),
@@ -119,7 +168,7 @@ impl Store {
             deferred,
             encoded_pool,
             thread: Some(thread),
-            access: Access::Write,
+            place,
         })))
     }
 
@@ -194,18 +243,36 @@ impl Store {
             readers: Mutex::default(),
             cache: SectionCache::default(),
             known_keys: Arc::default(),
-            writing: Arc::new(Mutex::new(reader)),
+            writing: Arc::new(Mutex::new(reader.into())),
             inbox: None,
             deferred: Arc::default(),
             encoded_pool: Arc::default(),
             thread: None,
-            access,
+            place: Place::File(access),
         })))
     }
 
     /// Returns `true` if the store was opened for writing.
     pub fn is_writable(&self) -> bool {
-        self.0.access == Access::Write
+        match self.0.place {
+            Place::File(access) => access == Access::Write,
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => true,
+        }
+    }
+
+    /// Returns `true` if the store is on a server.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.0.url.file().is_none()
+    }
+
+    /// The server.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn server(&self) -> Option<&Arc<Server>> {
+        match &self.0.place {
+            Place::File(_) => None,
+            Place::Server(server) => Some(server),
+        }
     }
 
     /// Returns the address of the store.
@@ -219,10 +286,7 @@ impl Store {
 
     /// Returns whether there is a table. A store of an older version that is open for reading lacks the later ones.
     pub(crate) fn has_table(&self, name: &str) -> bool {
-        let query = "select count(*) from sqlite_schema where type = 'table' and name = ?1";
-        let count =
-            self.read("the tables", |connection| Ok(connection.query_row(query, [name], |row| row.get::<_, i64>(0))?));
-        count.is_ok_and(|count| count > 0)
+        self.read("the tables", |connection| Ok(connection.has_table(name)?)).unwrap_or(false)
     }
 
     /// Reads with a connection from the pool. `what` names the subject in an error.
@@ -232,13 +296,25 @@ impl Store {
         query: impl FnOnce(&Connection) -> Result<T, ReadFailure>,
     ) -> Result<T, StoreError> {
         let kept = lock(&self.0.readers).pop();
-        let reader = kept.map_or_else(|| schema::open_reader(self.path(), self.0.access), Ok)?;
+        let reader = kept.map_or_else(|| self.open_reader(), Ok)?;
         let outcome = query(&reader).map_err(|failure| failure.of(self.path(), what));
         let mut readers = lock(&self.0.readers);
         if readers.len() < KEPT_READERS {
             readers.push(reader);
         }
         outcome
+    }
+
+    fn open_reader(&self) -> Result<Connection, StoreError> {
+        match &self.0.place {
+            Place::File(access) => Ok(schema::open_reader(self.path(), *access)?.into()),
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => {
+                let attempt = Attempt { path: self.path(), doing: "connecting with it" };
+                let session = Session::connect(server).map_err(|error| attempt.error(error))?;
+                Ok(Connection(Backend::Postgres(session)))
+            }
+        }
     }
 
     pub(crate) fn writing(&self) -> MutexGuard<'_, Connection> {

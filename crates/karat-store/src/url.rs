@@ -5,12 +5,19 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::StoreError;
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::address::ServerAddress;
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::schema::Durability;
 
-/// The address of a store: `sqlite:PATH`, or only a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The address of a store: `sqlite:PATH`, or only a path; or `postgres://…`, a database on a server.
+#[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
+    /// The path of the file, or the address as it is shown.
     path: PathBuf,
     network_files: NetworkFiles,
+    #[cfg(feature = "postgres")]
+    server: Option<(ServerAddress, Durability)>,
 }
 
 /// The rule for stores on network file systems.
@@ -24,14 +31,14 @@ pub enum NetworkFiles {
 }
 
 impl StoreUrl {
-    /// Returns the address of the store in a state folder such as `.karat`.
-    pub fn in_folder(folder: impl AsRef<Path>) -> Self {
-        Self::of_file(folder.as_ref().join("karat.db"))
-    }
-
     /// Returns the address of the store in a file.
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), network_files: NetworkFiles::default() }
+        Self {
+            path: path.into(),
+            network_files: NetworkFiles::default(),
+            #[cfg(feature = "postgres")]
+            server: None,
+        }
     }
 
     /// Returns the address with another rule for network file systems.
@@ -45,14 +52,44 @@ impl StoreUrl {
         self.network_files
     }
 
-    /// Returns the path of the database file.
+    /// Returns the address of the store in a state folder such as `.karat`.
+    pub fn in_folder(folder: impl AsRef<Path>) -> Self {
+        Self::of_file(folder.as_ref().join("karat.db"))
+    }
+
+    /// Returns the path of the database file; of a store on a server, its address without the password. It names the
+    /// store in messages: what opens or looks at a file asks [`StoreUrl::file`].
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns `true` if the store exists. Commands that only read need not create one.
+    /// Returns the path of the database file, unless the store is on a server.
+    pub fn file(&self) -> Option<&Path> {
+        #[cfg(feature = "postgres")]
+        if self.server.is_some() {
+            return None;
+        }
+        Some(&self.path)
+    }
+
+    /// The server, and whether it must wait for its disk.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn server(&self) -> Option<(&ServerAddress, Durability)> {
+        self.server.as_ref().map(|(address, durability)| (address, *durability))
+    }
+
+    /// The same store, on a server that may run with `fsync=off`: the user insists.
+    #[must_use]
+    pub fn without_durability(self) -> Self {
+        #[cfg(feature = "postgres")]
+        return Self { server: self.server.map(|(address, _)| (address, Durability::Waived)), ..self };
+        #[cfg(not(feature = "postgres"))]
+        self
+    }
+
+    /// Returns `true` if the store exists, or is on a server. Commands that only read need not create one.
     pub fn exists(&self) -> bool {
-        !matches!(self.path.try_exists(), Ok(false))
+        self.file().is_none_or(|file| !matches!(file.try_exists(), Ok(false)))
     }
 
     /// Checks that no log of changes is left of a store that does not exist.
@@ -70,17 +107,40 @@ impl StoreUrl {
     }
 }
 
+#[cfg(feature = "postgres")]
+fn on_server(text: &str) -> Result<StoreUrl, StoreError> {
+    match ServerAddress::parse(text) {
+        Ok(address) => {
+            let path = PathBuf::from(address.without_password());
+            Ok(StoreUrl { server: Some((address, Durability::Required)), ..StoreUrl::of_file(path) })
+        }
+        // The text may hold a password.
+        Err(why) => Err(StoreError::Url(format!(
+            "cannot use the store postgres://…: {why}. Use postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require"
+        ))),
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn on_server(_: &str) -> Result<StoreUrl, StoreError> {
+    Err(StoreError::Url(
+        "cannot use the store postgres://…: this Karat is built without PostgreSQL. Use sqlite:PATH".to_owned(),
+    ))
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StoreUrl").field(&self.path).finish()
+    }
+}
+
 impl FromStr for StoreUrl {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let path = match text.split_once(':') {
             Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
-            Some(("postgres" | "postgresql", _)) => {
-                return Err(StoreError::Url(format!(
-                    "cannot use the store {text:?}: this Karat is built without PostgreSQL. Use sqlite:PATH"
-                )));
-            }
+            Some(("postgres" | "postgresql", _)) => return on_server(text),
             Some((scheme, rest)) if rest.starts_with("//") => {
                 return Err(StoreError::Url(format!(
                     "cannot use the store {text:?}: {scheme:?} is not a supported kind of store. Use sqlite:PATH"
@@ -102,7 +162,10 @@ impl FromStr for StoreUrl {
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sqlite:{}", self.path.display())
+        match self.file() {
+            Some(file) => write!(f, "sqlite:{}", file.display()),
+            None => write!(f, "{}", self.path.display()),
+        }
     }
 }
 
@@ -125,7 +188,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused_with_what_to_use() {
-        for text in ["postgres://host/db", "mysql://host", "sqlite:", "sqlite::memory:", ""] {
+        for text in ["mysql://host", "sqlite:", "sqlite::memory:", ""] {
             let message = text.parse::<StoreUrl>().unwrap_err().to_string();
             assert!(message.contains("Use sqlite:PATH"), "{message}");
         }

@@ -1,5 +1,5 @@
-//! Development only: a fake provider with faults (`fake/`), temporary directories (`scratch.rs`), and timings compared
-//! with Python (`beside.rs`). Tests and benchmarks of all crates use it.
+//! Development only: a fake provider with faults (`fake/`), temporary directories (`scratch.rs`), a PostgreSQL
+//! cluster (`postgres.rs`), and timings compared with Python (`beside.rs`). Tests and benchmarks of all crates use it.
 //!
 //! ```
 //! use testkit::{Behaviour, FakeProvider, Script};
@@ -12,10 +12,14 @@
 
 mod beside;
 mod fake;
+#[cfg(unix)]
+mod postgres;
 mod scratch;
 
 pub use beside::{Timing, time_in_python, time_work};
 pub use fake::{
     BatchFaults, BatchStage, Behaviour, Echo, FakeBatches, FakeProvider, ReceivedRequest, RequestLog, Script,
 };
+#[cfg(unix)]
+pub use postgres::{Postgres, postgres};
 pub use scratch::{Scratch, scratch};

@@ -11,6 +11,7 @@ mod vectors;
 const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics against the oracle vectors in DIR
        cargo xtask soak NAME [SIZE=N]…  run a test scenario at full size
        cargo xtask bench [full] [cells=10000] [rounds=3]  measure Karat against the smallest possible client
+       cargo xtask bench postgres [cells=10000] [rounds=3]  measure a store in PostgreSQL against one in a file
        cargo xtask bench shards [cells=8000] [merged=1000000]  measure two shards against one process, and a merge
        cargo xtask generate [--check]   write generated files, or check that they are current
        cargo xtask requirements         write target/testing.md: requirements and their tests
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
         ["soak", name, sizes @ ..] => measure::soak::run(name, sizes, &mut io::stdout().lock()),
+        ["bench", "postgres", sizes @ ..] => bench_postgres(sizes),
         ["bench", "shards", sizes @ ..] => bench_shards(sizes),
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
@@ -54,6 +56,11 @@ fn bench(arguments: &[&str]) -> Result<bool, String> {
     let sizes: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "full").collect();
     let size = |key, default| measure::soak::size(&sizes, key, default);
     measure::bench::run(size("cells", 10_000)?, size("rounds", 3)?, full, &mut io::stdout().lock())
+}
+
+fn bench_postgres(sizes: &[&str]) -> Result<bool, String> {
+    let size = |key, default| measure::soak::size(sizes, key, default);
+    measure::postgres::run(size("cells", 10_000)?, size("rounds", 3)?, &mut io::stdout().lock())
 }
 
 #[expect(clippy::print_stderr, reason = "the edge of a command-line program")]

@@ -175,7 +175,9 @@ fn stored_kind(error: &StoredError) -> ErrorKind {
 fn store_kind(error: &StoreError) -> ErrorKind {
     match error {
         StoreError::NoSuchRun { .. } => ErrorKind::NotFound,
-        StoreError::Ambiguous { .. } | StoreError::Url(_) | StoreError::OutOfRange(_) => ErrorKind::BadRequest,
+        StoreError::Ambiguous { .. } | StoreError::Url(_) | StoreError::OutOfRange(_) | StoreError::Unsupported(_) => {
+            ErrorKind::BadRequest
+        }
         StoreError::RunExists(_) => ErrorKind::RunExists,
         StoreError::RunInUse { .. } => ErrorKind::RunInUse,
         _ => ErrorKind::StoreUnavailable,

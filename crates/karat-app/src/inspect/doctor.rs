@@ -102,7 +102,13 @@ impl App {
         }
         if self.store.exists() {
             return match self.open_store() {
-                Ok(_) => says(Health::Fine, format!("{} can be opened", path.display())),
+                Ok(store) => match store.describe_server() {
+                    Ok(server) => {
+                        let server = server.map_or_else(String::new, |server| format!(": {server}"));
+                        says(Health::Fine, format!("{} can be opened{server}", path.display()))
+                    }
+                    Err(error) => says(Health::Broken, error.to_string()),
+                },
                 Err(error) => says(Health::Broken, error.to_string()),
             };
         }

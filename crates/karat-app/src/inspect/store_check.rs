@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use karat_report::count_noun;
-use karat_store::{RunCheck, Store, StoreCheck};
+use karat_store::{RunCheck, Store, StoreCheck, StoreUrl};
 
+use crate::error::StoredError;
 use crate::{App, AppError};
 
 /// The result of a check, for people.
@@ -27,6 +28,17 @@ impl App {
 }
 
 impl App {
+    /// Copies a store into an empty one, and returns the number of rows.
+    ///
+    /// # Errors
+    /// The first does not exist or cannot be read; the other has content or cannot be written.
+    pub fn copy_store(&self, from: &StoreUrl, to: &StoreUrl) -> Result<u64, AppError> {
+        if !from.exists() {
+            return Err(StoredError::NoStore { path: from.path().display().to_string() }.into());
+        }
+        Ok(Store::open_to_read(from)?.copy_to(&Store::open(to)?)?)
+    }
+
     /// Copies the store into a new file. Runs go on meanwhile.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ impl RunTarget {
             StoreError::Full { .. }
                 | StoreError::Refused { .. }
                 | StoreError::Busy { .. }
+                | StoreError::Away { .. }
                 | StoreError::ReadOnly { .. }
         );
         match passes {

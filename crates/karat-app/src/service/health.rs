@@ -41,7 +41,7 @@ pub struct SuiteLine {
 impl App {
     /// The health of the store. One that does not exist yet is made, as the first run would.
     pub fn store_health(&self) -> StoreHealth {
-        let disk_free_bytes = karat_store::free_bytes(self.store.path());
+        let disk_free_bytes = self.store.file().and_then(karat_store::free_bytes);
         let store = match self.open_store() {
             Ok(store) => store,
             Err(error) => {
@@ -68,7 +68,9 @@ impl App {
 
     /// The size of the store and its log, in bytes.
     pub fn store_bytes(&self) -> u64 {
-        let path = self.store.path();
+        let Some(path) = self.store.file() else {
+            return self.open_store().ok().and_then(|store| store.content_bytes().ok()).unwrap_or(0);
+        };
         let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
         [path, &log].into_iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     }

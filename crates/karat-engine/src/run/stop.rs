@@ -64,6 +64,8 @@ pub(crate) fn advice_after(failure: &LedgerError, next: &str) -> String {
         StoreError::Full { .. } | StoreError::Refused { .. } | StoreError::Sql { .. } => {
             format!("what was recorded is kept: make room, then `{next}`")
         }
+        StoreError::RunLost(_) => "wait for the process that has taken the run".to_owned(),
+        StoreError::Away { .. } => format!("what was recorded is kept: once the server answers, `{next}` continues"),
         _ => format!("what was recorded is kept: `{next}` continues"),
     }
 }

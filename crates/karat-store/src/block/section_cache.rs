@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::block::pack::Damage;
 use crate::block::section::Section;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
+use crate::sql::{Connection, OptionalExtension, params};
 
 /// Total memory that cached sections may take, in bytes.
 const MAX_BYTES: usize = 32 << 20;
@@ -97,7 +97,7 @@ impl SectionCache {
 fn read(connection: &Connection, block: i64, kind: SectionKind) -> Result<LoadedSection, ReadFailure> {
     let mut statement = connection.prepare_cached(kind.query())?;
     let (section, run, started_at) = statement
-        .query_row(params![block], |row| Ok((row.get_ref(0)?.as_blob().map(Section::read), row.get(1)?, row.get(2)?)))
+        .query_row(params![block], |row| Ok((row.blob(0).map(Section::read), row.get(1)?, row.get(2)?)))
         .optional()?
         .ok_or_else(|| Damage(format!("block {block} is missing")))?;
     let section = section.map_err(|_| Damage(format!("block {block} holds no bytes")))??;

@@ -24,9 +24,15 @@ impl Store {
     /// # Errors
     /// The file exists or cannot be written, or the store cannot be read.
     pub fn back_up(&self, to: &Path) -> Result<(), StoreError> {
+        let file = self.url().file().ok_or_else(|| {
+            StoreError::Unsupported(format!(
+                "cannot back up the store {}: it is on a server. Use pg_dump, or the backups of the server",
+                self.url()
+            ))
+        })?;
         refuse_existing(to)?;
         let part = part_of(to);
-        let outcome = copy(self.path(), &part).and_then(|()| publish(&part, to));
+        let outcome = copy(file, &part).and_then(|()| publish(&part, to));
         if outcome.is_err() {
             let _ = fs::remove_file(&part);
         }
@@ -38,7 +44,9 @@ impl Store {
     /// # Errors
     /// There is a store at the place, the copy is no store of Karat or is damaged, or the file cannot be written.
     pub fn restore(url: &StoreUrl, from: &Path) -> Result<(), StoreError> {
-        let to = url.path();
+        let to = url.file().ok_or_else(|| {
+            StoreError::Unsupported(format!("cannot restore a copy into {url}: it is on a server. Use pg_restore"))
+        })?;
         let not_opened = |why: std::io::Error| StoreError::Open { path: to.to_owned(), why: why.to_string() };
         state_folder::prepare_folder(to).map_err(not_opened)?;
         // No other process makes the store meanwhile.
@@ -48,8 +56,9 @@ impl Store {
         let check = schema::open_reader(from, schema::Access::Read)?;
         schema::readable(&check, from)?;
         let attempt = Attempt { path: from, doing: "checking it" };
-        let sound: String =
-            check.query_row("pragma quick_check(1)", [], |row| row.get(0)).map_err(|error| attempt.error(error))?;
+        let sound: String = check
+            .query_row("pragma quick_check(1)", [], |row| row.get(0))
+            .map_err(|error| attempt.file_error(error))?;
         if sound != "ok" {
             return Err(StoreError::Damaged { what: format!("the copy {}", from.display()), why: sound });
         }
@@ -80,12 +89,12 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     // Private from the beginning: it holds what the store holds.
     state_folder::private_file(fs::OpenOptions::new().write(true).create_new(true), to).map_err(create)?;
     let source = schema::open_reader(from, schema::Access::Read)?;
-    let mut target = Connection::open(to).map_err(|error| attempt.error(error))?;
+    let mut target = Connection::open(to).map_err(|error| attempt.file_error(error))?;
     Backup::new(&source, &mut target)
         .and_then(|backup| backup.run_to_completion(PAGES, PAUSE, None))
         // The copy is one file, without a log beside it.
         .and_then(|()| target.pragma_update(None, "journal_mode", "delete"))
-        .map_err(|error| attempt.error(error))
+        .map_err(|error| attempt.file_error(error))
 }
 
 /// Gives a copy its name once it is on disk.

@@ -16,7 +16,7 @@
 //! batches, batch_items
 //!            calls that go by a provider's batch API, from collection to answer: see [`crate::batches`]
 //! vectors    embeddings of texts, by hash of model and text: see [`crate::reuse::vectors`]
-//! blobs      images and files that were sent, by digest: see [`crate::blobs`]
+//! blobs      images and files that were sent, by digest: see [`crate::reuse::blobs`]
 //! firings, schedules
 //!            due times, each of which runs once, and pauses; incidents and outbox: open alerts and their messages;
 //!            outcomes: runs whose alerts are stored
@@ -377,7 +377,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "cache_size", -(32 << 10))?;
         if found < VERSION { migrate(&mut connection) } else { Ok(()) }
     })()
-    .map_err(|error| attempt.error(error))?;
+    .map_err(|error| attempt.file_error(error))?;
     Ok(connection)
 }
 
@@ -392,7 +392,7 @@ pub(crate) fn open_reader(path: &Path, access: Access) -> Result<Connection, Sto
     };
     connection
         .pragma_update(None, "cache_size", -(8 << 10))
-        .map_err(|error| Attempt { path, doing: "opening it for reading" }.error(error))?;
+        .map_err(|error| Attempt { path, doing: "opening it for reading" }.file_error(error))?;
     Ok(connection)
 }
 
@@ -424,7 +424,7 @@ fn connect_alone(path: &Path) -> Result<Connection, StoreError> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .and_then(|_| connection.pragma_update(None, "locking_mode", "exclusive"))
-        .map_err(|error| attempt.error(error))?;
+        .map_err(|error| attempt.file_error(error))?;
     Ok(connection)
 }
 
@@ -464,8 +464,8 @@ pub(crate) fn is_unwritten(path: &Path, is_open: bool) -> bool {
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let attempt = Attempt { path, doing: "opening it" };
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| attempt.error(error))?;
-    connection.busy_timeout(Duration::from_secs(BUSY_SECONDS)).map_err(|error| attempt.error(error))?;
+        .map_err(|error| attempt.file_error(error))?;
+    connection.busy_timeout(Duration::from_secs(BUSY_SECONDS)).map_err(|error| attempt.file_error(error))?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
@@ -474,11 +474,11 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
 fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let attempt = Attempt { path, doing: "reading its version" };
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let found = number("user_version").map_err(|error| attempt.error(error))?;
-    let application = number("application_id").map_err(|error| attempt.error(error))?;
+    let found = number("user_version").map_err(|error| attempt.file_error(error))?;
+    let application = number("application_id").map_err(|error| attempt.file_error(error))?;
     let objects = connection
         .query_row("select count(*) from sqlite_schema", [], |row| row.get::<_, i64>(0))
-        .map_err(|error| attempt.error(error))?;
+        .map_err(|error| attempt.file_error(error))?;
     if application != APPLICATION_ID && objects > 0 {
         return Err(StoreError::Foreign { path: path.to_owned(), why: "it is another program's database".to_owned() });
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::database::state_folder::may_write;
+use crate::sql::params;
 use crate::{Store, StoreError};
 
 /// Returns the free bytes of the disk of a file, or of the folder in which it would be made, where the system says it.
@@ -27,7 +28,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::ReadOnly`].
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        match self.is_writable() && may_write(self.path()) {
+        let is_there = match self.url().file() {
+            Some(file) => may_write(file),
+            None => self.read("the server", |connection| Ok(connection.execute("select 1", params![])?)).is_ok(),
+        };
+        match self.is_writable() && is_there {
             true => Ok(()),
             false => Err(StoreError::ReadOnly { path: self.path().to_owned() }),
         }

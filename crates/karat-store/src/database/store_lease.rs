@@ -8,7 +8,8 @@
 //! the rest   exclusive lock of one process: the lease of one result, at a byte derived from the result's key
 //! ```
 //!
-//! The operating system releases all locks when a process ends.
+//! The operating system releases all locks when a process ends. On a server, rows take the place of the bytes: see
+//! `sql/postgres/claims.rs`.
 
 use std::fs::File;
 use std::io;
@@ -18,10 +19,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use karat_types::Key;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc::{self, c_int, flock, off_t};
-use rusqlite::params;
 
 use crate::database::run_lock::{beside, open_lock_file};
 use crate::read::run_lookup::run_number;
+use crate::sql::params;
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::claims::{Peers, owner_of};
 use crate::{Store, StoreError};
 
 const PRESENT: off_t = 0;
@@ -35,7 +38,7 @@ pub(crate) const WRITTEN: &str = "select (select coalesce(max(seq), 0) from bloc
 /// A run's membership among the processes on its store. Other processes see the run as long as this lives.
 #[derive(Debug)]
 pub struct StoreLease {
-    file: Arc<File>,
+    company: Company,
     store: Store,
     run: i64,
     /// The newest block that was examined.
@@ -45,8 +48,16 @@ pub struct StoreLease {
 /// The right to make one result, exclusive among processes. Released when dropped.
 #[derive(Debug)]
 pub struct ResultLease {
-    file: Arc<File>,
-    place: off_t,
+    company: Company,
+    key: Key,
+}
+
+/// The place where processes see each other: the bytes of a file, or rows on a server.
+#[derive(Debug, Clone)]
+enum Company {
+    File(Arc<File>),
+    #[cfg(feature = "postgres")]
+    Server(Arc<Peers>),
 }
 
 impl Store {
@@ -55,34 +66,64 @@ impl Store {
     /// # Errors
     /// [`StoreError::Lease`] if other processes cannot be detected; [`StoreError::NoSuchRun`].
     pub fn open_lease(&self, run: &str) -> Result<StoreLease, StoreError> {
+        let company = self.company(run)?;
+        let run = self.read("a run", |connection| run_number(connection, run))?;
+        let lease = StoreLease { company, store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
+        // Skips everything that other runs have written so far.
+        lease.peers_have_written();
+        Ok(lease)
+    }
+
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file tells processes apart, not runs"))]
+    fn company(&self, run: &str) -> Result<Company, StoreError> {
+        #[cfg(feature = "postgres")]
+        if let Some(server) = self.server() {
+            let unseen = |why: String| StoreError::Lease { path: self.path().to_owned(), why };
+            let owner = self.read("the claim of a run", |connection| match connection.server() {
+                Some(session) => Ok(owner_of(session, run)?),
+                None => Ok(None),
+            })?;
+            let owner = owner.ok_or_else(|| unseen("nobody writes the run".to_owned()))?;
+            let peers = Peers::new(server, owner).map_err(|error| unseen(error.to_string()))?;
+            return Ok(Company::Server(Arc::new(peers)));
+        }
         let unseen = |error: io::Error| StoreError::Lease { path: self.path().to_owned(), why: error.to_string() };
         let file = open_lock_file(&beside(self.path(), "lease.lock")).map_err(unseen)?;
         // The order matters: a process that is visible must already count as unaware.
         [UNAWARE, PRESENT].into_iter().try_for_each(|place| set(&file, libc::F_RDLCK, place)).map_err(unseen)?;
-        let run = self.read("a run", |connection| run_number(connection, run))?;
-        let company = StoreLease { file: Arc::new(file), store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
-        // Skips everything that other runs have written so far.
-        company.peers_have_written();
-        Ok(company)
+        Ok(Company::File(Arc::new(file)))
     }
 }
 
 impl StoreLease {
     /// Returns `true` if another process is running on the store.
     pub fn has_peers(&self) -> bool {
-        is_locked(&self.file, PRESENT)
+        match &self.company {
+            Company::File(file) => is_locked(file, PRESENT),
+            // Waiting for nobody costs a query; making what another makes costs money.
+            #[cfg(feature = "postgres")]
+            Company::Server(peers) => peers.is_any().unwrap_or(true),
+        }
     }
 
     /// Tells the others that this process knows of them: it holds leases for everything in flight, and takes one
     /// before it makes a result from now on.
     pub fn announce(&self) {
         // If unlocking fails, the others wait for a limited time only.
-        let _ = set(&self.file, libc::F_UNLCK, UNAWARE);
+        let _ = match &self.company {
+            Company::File(file) => set(file, libc::F_UNLCK, UNAWARE).is_ok(),
+            #[cfg(feature = "postgres")]
+            Company::Server(peers) => peers.announce().is_ok(),
+        };
     }
 
     /// Returns `true` if every other process has announced that it uses leases.
     pub fn peers_are_aware(&self) -> bool {
-        !is_locked(&self.file, UNAWARE)
+        match &self.company {
+            Company::File(file) => !is_locked(file, UNAWARE),
+            #[cfg(feature = "postgres")]
+            Company::Server(peers) => peers.are_aware().unwrap_or(false),
+        }
     }
 
     /// Returns `true` if other runs have written since the last call, or if that cannot be read.
@@ -100,19 +141,38 @@ impl StoreLease {
     /// Takes the right to make the result with this key. Returns `None` while another process has it. A caller must
     /// not ask for a key for which its own process holds the lease.
     pub fn lease(&self, key: Key) -> Option<ResultLease> {
-        let place = place(key);
-        let taken = match set(&self.file, libc::F_WRLCK, place) {
-            Err(error) => error.kind() != io::ErrorKind::WouldBlock && error.kind() != io::ErrorKind::PermissionDenied,
-            Ok(()) => true,
+        let taken = match &self.company {
+            Company::File(file) => match set(file, libc::F_WRLCK, place(key)) {
+                Err(error) => {
+                    error.kind() != io::ErrorKind::WouldBlock && error.kind() != io::ErrorKind::PermissionDenied
+                }
+                Ok(()) => true,
+            },
+            #[cfg(feature = "postgres")]
+            Company::Server(peers) => peers.make(&key.0).unwrap_or(true),
         };
-        taken.then(|| ResultLease { file: Arc::clone(&self.file), place })
+        taken.then(|| ResultLease { company: self.company.clone(), key })
     }
 }
 
 impl Drop for ResultLease {
     fn drop(&mut self) {
         // If unlocking fails, the lock ends with the process.
-        let _ = set(&self.file, libc::F_UNLCK, self.place);
+        match &self.company {
+            Company::File(file) => drop(set(file, libc::F_UNLCK, place(self.key))),
+            #[cfg(feature = "postgres")]
+            Company::Server(peers) => drop(peers.release(&self.key.0)),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Drop for StoreLease {
+    fn drop(&mut self) {
+        if let Company::Server(peers) = &self.company {
+            // If the server is away, the run's claim ends by itself.
+            let _ = peers.leave();
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The account of a run: money spent, money that may still be owed, and paid replies that no result uses yet.
 
 use karat_types::{Key, Money};
-use rusqlite::{Connection, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::{CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
+use crate::sql::{Connection, params};
 
 pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";
 
@@ -102,11 +102,12 @@ impl Account {
     pub(crate) fn of_run(connection: &Connection, run: i64, failures: &FxHashSet<Key>) -> Result<Self, ReadFailure> {
         let mut account = Self::default();
         let (mut reserved, mut settled) = (Reservation::default(), Reservation::default());
-        let mut statement = connection.prepare_cached(LOGS)?;
+        let snapshot = connection.snapshot_if_none()?;
+        let mut statement = snapshot.prepare_long(LOGS)?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
             let block = row.get(0)?;
-            let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let log = row.blob(1)?;
             let mut entry = 0;
             for event in call_log::read(log)? {
                 match event? {

@@ -1,7 +1,6 @@
 //! Checks stored runs to their last byte, and compares them with the totals that they ended with (A4).
 
 use karat_types::RunRows;
-use rusqlite::{Connection, params};
 
 use crate::block::call_log;
 use crate::block::pack::Damage;
@@ -9,6 +8,7 @@ use crate::block::section::Section;
 use crate::error::ReadFailure;
 use crate::read::run_lookup::run_number;
 use crate::read::totals;
+use crate::sql::{Connection, SqlResult, params};
 use crate::{Store, StoreError};
 
 /// The result of a check of a store.
@@ -55,14 +55,18 @@ impl Store {
     /// The list of runs cannot be read. All other damage is part of the result.
     pub fn check(&self) -> Result<StoreCheck, StoreError> {
         let (file, names) = self.read("the list of runs", |connection| {
-            let found: Vec<String> = connection
-                .prepare(&format!("pragma quick_check({REPORTS})"))?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
+            // A server checks its files by itself.
+            let found: Vec<String> = match connection.file() {
+                None => Vec::new(),
+                Some(_) => connection
+                    .prepare_cached(&format!("pragma quick_check({REPORTS})"))?
+                    .query_map(params![], |row| row.get(0))?
+                    .collect::<SqlResult<_>>()?,
+            };
             let names: Vec<String> = connection
-                .prepare("select name from runs order by id")?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
+                .prepare_cached("select name from runs order by id")?
+                .query_map(params![], |row| row.get(0))?
+                .collect::<SqlResult<_>>()?;
             Ok((found.into_iter().filter(|report| report != "ok").collect(), names))
         })?;
         Ok(StoreCheck { file, runs: names.into_iter().map(|run| self.check_run(run)).collect() })
@@ -125,7 +129,8 @@ pub(crate) fn missing_rows(connection: &Connection, run: &str) -> Result<(u64, u
 /// Describes the damage of a run's blocks.
 fn damaged_blocks(connection: &Connection, run: &str) -> Result<Vec<String>, ReadFailure> {
     let id = run_number(connection, run)?;
-    let mut statement = connection.prepare(BLOCKS)?;
+    let snapshot = connection.snapshot_if_none()?;
+    let mut statement = snapshot.prepare_long(BLOCKS)?;
     let mut rows = statement.query(params![id])?;
     let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
@@ -133,10 +138,10 @@ fn damaged_blocks(connection: &Connection, run: &str) -> Result<Vec<String>, Rea
         let mut note = |what: &str, read: Result<(), Damage>| {
             damaged.extend(read.err().map(|damage| format!("the {what} of block {block} cannot be read: {damage}")));
         };
-        let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let log = row.blob(1)?;
         note("calls", call_log::read(log).and_then(|mut events| events.try_for_each(|event| event.map(drop))));
         for (at, what) in SECTIONS.into_iter().enumerate() {
-            let section = row.get_ref(at + 2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let section = row.blob(at + 2)?;
             note(what, Section::read(section).map(drop));
         }
     }

@@ -2,10 +2,10 @@
 //! the next one need not read all rows again. They may be deleted at any time; then they are computed again.
 
 use karat_types::Key;
-use rusqlite::{OptionalExtension, params};
 
 use crate::error::Attempt;
 use crate::read::rows::StoredRun;
+use crate::sql::{OptionalExtension, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -34,7 +34,7 @@ impl StoredRun {
     /// The table cannot be read.
     pub fn read_derived(&self, kind: &str, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
         self.store.read("derived data", |connection| {
-            if !has_table(connection)? {
+            if !connection.has_table("derived")? {
                 return Ok(None);
             }
             let packed: Option<Vec<u8>> = connection
@@ -59,7 +59,8 @@ impl StoredRun {
             .map_err(|why| StoreError::Open { path: path.to_owned(), why: why.to_string() })?;
         let connection = self.store.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let insert = "insert or replace into derived (run, kind, key, body) values (?1, ?2, ?3, ?4)";
+        let insert = "insert into derived (run, kind, key, body) values (?1, ?2, ?3, ?4)
+            on conflict (run, kind) do update set key = excluded.key, body = excluded.body";
         transaction
             .execute(insert, params![self.id, kind, key.0, packed])
             .and_then(|_| transaction.commit())
@@ -74,7 +75,7 @@ impl Store {
     /// The table cannot be read.
     pub fn derived_of_runs(&self, kind: &str) -> Result<Vec<DerivedData>, StoreError> {
         self.read("derived data", |connection| {
-            if !has_table(connection)? {
+            if !connection.has_table("derived")? {
                 return Ok(Vec::new());
             }
             let mut statement = connection.prepare_cached(
@@ -84,7 +85,7 @@ impl Store {
             let mut rows = statement.query(params![kind])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                let [key, packed] = [row.get_ref(1)?, row.get_ref(2)?].map(|blob| blob.as_blob().unwrap_or_default());
+                let [key, packed] = [row.blob(1).unwrap_or_default(), row.blob(2).unwrap_or_default()];
                 if let (Ok(key), Some(bytes)) = (key.try_into(), unpack(packed)) {
                     found.push(DerivedData { run: row.get(0)?, key: Key(key), bytes });
                 }
@@ -92,13 +93,6 @@ impl Store {
             Ok(found)
         })
     }
-}
-
-/// Returns whether the file has the table: one of an older version that is only read does not.
-fn has_table(connection: &rusqlite::Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("select exists (select 1 from sqlite_schema where type = 'table' and name = 'derived')")?
-        .query_row([], |row| row.get(0))
 }
 
 /// Unpacks data; `None` if it is damaged, because it can be computed again.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use karat_types::{CellRecord, CellStatus};
-use rusqlite::params;
 
 use crate::format::{StoredCell, status_code, unpack_cell};
 use crate::read::run_lookup::run_number;
+use crate::sql::params;
 use crate::{Store, StoreError};
 
 /// A set of ordinals: one bit each, and no memory for long gaps.
@@ -130,6 +130,13 @@ pub(crate) const LATEST_JUDGMENTS: &str = "select ordinal, scorer, judge, ok, ma
 pub(crate) const LATEST_SCORES: &str =
     "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
 
+const LATEST_CELLS_ON_SERVER: &str =
+    "select distinct on (ordinal) ordinal, status, seq from cells where run = ?1 order by ordinal, seq desc";
+const LATEST_JUDGMENTS_ON_SERVER: &str = "select distinct on (ordinal, scorer, judge) ordinal, scorer, judge, ok, seq
+    from judgments where run = ?1 order by ordinal, scorer, judge, seq desc";
+const LATEST_SCORES_ON_SERVER: &str =
+    "select distinct on (ordinal) ordinal, status, facts, seq from cells where run = ?1 order by ordinal, seq desc";
+
 impl Store {
     /// Returns the cells of a run that have an output and an unscored deterministic score, and those that cannot be read.
     ///
@@ -158,12 +165,13 @@ impl Store {
     ) -> Result<OrdinalSet, StoreError> {
         self.read("the cells of a run", |connection| {
             let id = run_number(connection, run)?;
-            let mut statement = connection.prepare_cached(LATEST_SCORES)?;
+            let snapshot = connection.snapshot()?;
+            let mut statement = snapshot.prepare_long(snapshot.dialect(LATEST_SCORES, LATEST_SCORES_ON_SERVER))?;
             let mut rows = statement.query(params![id])?;
             let mut wanted = OrdinalSet::default();
             while let Some(row) = rows.next()? {
-                let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
-                let facts = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+                let ordinal = row.get::<i64>(0)?.unsigned_abs();
+                let facts = row.blob(2)?;
                 let cell = unpack_cell(StoredCell { ordinal, status: row.get(1)?, facts }).ok();
                 if is_wanted(cell.as_ref()) {
                     wanted.insert(ordinal);
@@ -180,26 +188,27 @@ impl Store {
     pub fn finished_cells(&self, run: &str) -> Result<FinishedCells, StoreError> {
         self.read("the finished cells of a run", |connection| {
             let id = run_number(connection, run)?;
-            let snapshot = connection.unchecked_transaction()?;
+            let snapshot = connection.snapshot()?;
             let mut finished = FinishedCells::default();
-            let mut statement = snapshot.prepare_cached(LATEST_CELLS)?;
+            let mut statement = snapshot.prepare_long(snapshot.dialect(LATEST_CELLS, LATEST_CELLS_ON_SERVER))?;
             let mut rows = statement.query(params![id])?;
             while let Some(row) = rows.next()? {
-                let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
+                let ordinal = row.get::<i64>(0)?.unsigned_abs();
                 finished.cells.insert(ordinal);
-                match row.get::<_, i64>(1)? {
+                match row.get::<i64>(1)? {
                     code if code == status_code(CellStatus::Error) => finished.errors.insert(ordinal),
                     code if code == status_code(CellStatus::Skipped) => finished.skipped.insert(ordinal),
                     _ => false,
                 };
             }
-            let mut statement = snapshot.prepare_cached(LATEST_JUDGMENTS)?;
+            let mut statement =
+                snapshot.prepare_long(snapshot.dialect(LATEST_JUDGMENTS, LATEST_JUDGMENTS_ON_SERVER))?;
             let mut rows = statement.query(params![id])?;
             while let Some(row) = rows.next()? {
-                let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
+                let ordinal = row.get::<i64>(0)?.unsigned_abs();
                 let judged = finished.judgments.entry((row.get(1)?, row.get(2)?)).or_default();
                 judged.present.insert(ordinal);
-                if !row.get::<_, bool>(3)? {
+                if !row.get::<bool>(3)? {
                     judged.unscored.insert(ordinal);
                 }
             }

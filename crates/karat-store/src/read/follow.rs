@@ -5,12 +5,12 @@
 //! commit's number times [`ROWS_OF_COMMIT`], plus the row's place in it: numbers grow, and are the same for everyone.
 
 use karat_types::{CellRecord, Money};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::block::call_log::{self, CallEvent};
 use crate::error::ReadFailure;
 use crate::format::{StoredCell, run_status_of, unpack_cell};
 use crate::read::run_lookup::{no_such_run, run_number};
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{Store, StoreError};
 
 /// More rows than one commit has. Numbers stay exact in JavaScript for nine billion commits.
@@ -110,7 +110,7 @@ impl Store {
     ) -> Result<FollowPosition, StoreError> {
         self.read("the new rows of a run", |connection| {
             let id = run_number(connection, run)?;
-            let snapshot = connection.unchecked_transaction()?;
+            let snapshot = connection.snapshot()?;
             let (block, spent) = new_spending(&snapshot, id, from.block)?;
             if block == from.block {
                 return Ok(from);
@@ -123,7 +123,7 @@ impl Store {
             to.judgment = judgments.last().map_or(from.judgment, |last| last.seq);
             let mut judgments = judgments.into_iter().peekable();
             let mut numbering = Numbering::default();
-            let mut statement = snapshot.prepare_cached(if from.cell == 0 { ALL_CELLS } else { NEW_CELLS })?;
+            let mut statement = snapshot.prepare_long(if from.cell == 0 { ALL_CELLS } else { NEW_CELLS })?;
             let mut rows = statement.query(params![id, from.cell])?;
             while let Some(row) = rows.next()? {
                 let block = row.get(4)?;
@@ -131,7 +131,7 @@ impl Store {
                     each(judgment.change(&mut numbering));
                 }
                 to.cell = row.get(0)?;
-                each(RunChange::Cell { seq: numbering.next(block), cell: Box::new(read_cell(row)?) });
+                each(RunChange::Cell { seq: numbering.next(block), cell: Box::new(read_cell(&row)?) });
             }
             judgments.for_each(|judgment| each(judgment.change(&mut numbering)));
             Ok(to)
@@ -163,12 +163,12 @@ impl NewJudgment {
 
 /// Returns the last commit of a run, and what the calls of the new ones cost.
 fn new_spending(connection: &Connection, run: i64, from: i64) -> Result<(i64, Money), ReadFailure> {
-    let mut statement = connection.prepare_cached(NEW_BLOCKS)?;
+    let mut statement = connection.prepare_long(NEW_BLOCKS)?;
     let mut rows = statement.query(params![run, from])?;
     let (mut last, mut spent) = (from, Money::ZERO);
     while let Some(row) = rows.next()? {
         last = row.get(0)?;
-        let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let log = row.blob(1)?;
         for event in call_log::read(log)? {
             if let CallEvent::Ended(call) = event? {
                 spent += call.cost.unwrap_or_default();
@@ -194,6 +194,6 @@ fn new_judgments(connection: &Connection, run: i64, from: i64) -> Result<Vec<New
 }
 
 fn read_cell(row: &Row<'_>) -> Result<CellRecord, ReadFailure> {
-    let facts = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-    Ok(unpack_cell(StoredCell { ordinal: row.get::<_, i64>(1)?.unsigned_abs(), status: row.get(2)?, facts })?)
+    let facts = row.blob(3)?;
+    Ok(unpack_cell(StoredCell { ordinal: row.get::<i64>(1)?.unsigned_abs(), status: row.get(2)?, facts })?)
 }

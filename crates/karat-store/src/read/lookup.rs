@@ -1,7 +1,6 @@
 //! Look-up of single records by their content key.
 
 use karat_types::{CallRecord, JudgmentRecord, Key, Moment, StepRecord};
-use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use crate::block::call_log;
@@ -13,13 +12,14 @@ use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
 use crate::read::run_lookup::run_number;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::sql::{Connection, params};
 use crate::{Store, StoreError};
 
 pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
 /// Names of what is read, for errors.
 pub(crate) const STEP: &str = "a step's output";
 pub(crate) const JUDGMENT: &str = "a judgment";
-const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
+const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where cast(?1 as bigint) is null order by seq desc";
 
 /// A record with the run that made it.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,13 +190,14 @@ impl CallSearch {
         if open.is_empty() {
             return Ok(());
         }
-        let mut statement = connection.prepare_cached(match run {
+        let snapshot = connection.snapshot_if_none()?;
+        let mut statement = snapshot.prepare_long(match run {
             Some(_) => CALLS_OF_RUN,
             None => CALLS_OF_ALL_RUNS,
         })?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
-            let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let log = row.blob(1)?;
             let block = row.get(0)?;
             for place in &mut open {
                 if let Some(found) = find_in_log(block, log, place.key)? {

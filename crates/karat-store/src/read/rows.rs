@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use karat_types::{
     CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord, StoredStop,
 };
-use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use crate::block::pack::Damage;
 use crate::block::section_cache::{LoadedSection, SectionCache, SectionKind};
@@ -20,6 +19,7 @@ use crate::read::lookup::parse_output;
 use crate::read::run_lookup::find_run;
 use crate::read::totals;
 use crate::read::totals::Totals;
+use crate::sql::{Connection, OptionalExtension, Rows, params};
 use crate::write::stops::stop_of_run;
 use crate::{Store, StoreError};
 
@@ -31,14 +31,26 @@ pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, e
     where run = ?1 and ordinal >= ?2 order by ordinal, scorer, judge";
 // A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
 pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
+const OUTPUT_ON_SERVER: &str =
+    "select block, output from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
 
 const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
+const CELL_ON_SERVER: &str =
+    "select status, facts from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
 const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) from judgments
     where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
+const JUDGMENTS_OF_CELL_ON_SERVER: &str = "select distinct on (scorer, judge) scorer, judge, block, entry
+    from judgments where run = ?1 and ordinal = ?2 order by scorer, judge, seq desc";
 const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
 // Rows are added together with a block and are never removed or changed.
 pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
     (select max(seq) from blocks where run = ?1) from runs where id = ?1";
+
+/// Cells that one snapshot of a server reads.
+const CELLS_OF_PART: i64 = 8_192;
+
+const END_OF_PART: &str =
+    "select ordinal from cells where run = ?1 and ordinal >= ?2 order by ordinal limit 1 offset ?3";
 
 /// Converts an ordinal for SQL. One that no column can hold becomes −1, which matches no row.
 fn sql_ordinal(ordinal: u64) -> i64 {
@@ -108,9 +120,20 @@ impl RunRows for StoredRun {
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), RowError> {
-        self.store
-            .read("the rows of a run", |connection| self.stream(connection, &ordinals, row))
-            .map_err(|error| RowError(error.to_string()))
+        let mut found = FoundRows::default();
+        let mut first = ordinals.start;
+        while first < ordinals.end {
+            let end = self.end_of_part(first, ordinals.end).map_err(|error| RowError(error.to_string()))?;
+            let flow = self
+                .store
+                .read("the rows of a run", |connection| self.stream(connection, first..end, &ordinals, &mut found, row))
+                .map_err(|error| RowError(error.to_string()))?;
+            if flow.is_break() {
+                break;
+            }
+            first = end;
+        }
+        Ok(())
     }
 
     fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
@@ -140,7 +163,7 @@ impl StoredRun {
     pub fn state(&self) -> Result<Key, StoreError> {
         self.store.read("the state of a run", |connection| {
             let state = connection.prepare_cached(STATE)?.query_row(params![self.id], |row| {
-                let header = KeyBuilder::new("karat/state/1").bytes(row.get_ref(0)?.as_blob()?);
+                let header = KeyBuilder::new("karat/state/1").bytes(row.blob(0)?);
                 let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
                 Ok(header.json::<[Option<i64>; 4]>(&numbers).finish())
             });
@@ -154,11 +177,12 @@ impl StoredRun {
     /// Its row cannot be read.
     pub fn cell(&self, ordinal: u64) -> Result<Option<CellRecord>, StoreError> {
         self.store.read("a cell", |connection| {
-            let found = connection.prepare_cached(CELL)?.query_row(params![self.id, sql_ordinal(ordinal)], |row| {
+            let mut statement = connection.prepare_cached(connection.dialect(CELL, CELL_ON_SERVER))?;
+            let found = statement.query_row(params![self.id, sql_ordinal(ordinal)], |row| {
                 let status: Option<i64> = row.get(0)?;
-                Ok(status.zip(row.get::<_, Option<Vec<u8>>>(1)?))
-            })?;
-            let Some((status, facts)) = found else { return Ok(None) };
+                Ok(status.zip(row.get::<Option<Vec<u8>>>(1)?))
+            });
+            let Some((status, facts)) = found.optional()?.flatten() else { return Ok(None) };
             Ok(Some(unpack_cell(StoredCell { ordinal, status, facts: &facts })?))
         })
     }
@@ -169,12 +193,13 @@ impl StoredRun {
     /// Their rows cannot be read.
     pub fn judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRow>, StoreError> {
         self.store.read("the judgments of a cell", |connection| {
-            let mut statement = connection.prepare_cached(JUDGMENTS_OF_CELL)?;
+            let mut statement =
+                connection.prepare_cached(connection.dialect(JUDGMENTS_OF_CELL, JUDGMENTS_OF_CELL_ON_SERVER))?;
             let mut rows = statement.query(params![self.id, sql_ordinal(ordinal)])?;
             let mut judgments = Vec::new();
             while let Some(row) = rows.next()? {
                 let section = self.store.0.cache.section(connection, row.get(2)?, SectionKind::Judgments)?;
-                judgments.push(unpack_judgment(section.section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
+                judgments.push(unpack_judgment(section.section.entry(row.get::<i64>(3)?.unsigned_abs())?)?);
             }
             Ok(judgments)
         })
@@ -199,32 +224,50 @@ impl StoredRun {
     /// A row cannot be read.
     pub fn samples(&self, mut each: impl FnMut(SampleRecord)) -> Result<(), StoreError> {
         self.store.read("the samples of a run", |connection| {
-            let mut statement = connection.prepare_cached(SAMPLES)?;
+            let snapshot = connection.snapshot()?;
+            let mut statement = snapshot.prepare_long(SAMPLES)?;
             let mut rows = statement.query(params![self.id, 0])?;
             while let Some(row) = rows.next()? {
-                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-                each(unpack_sample(row.get::<_, i64>(0)?.unsigned_abs(), facts)?);
+                let facts = row.blob(1)?;
+                each(unpack_sample(row.get::<i64>(0)?.unsigned_abs(), facts)?);
             }
             Ok(())
         })
     }
 
+    /// Returns the end of the part that one snapshot reads. A file is read at once. On a server a long snapshot keeps what
+    /// others replace, so each part has its own.
+    fn end_of_part(&self, first: u64, end: u64) -> Result<u64, StoreError> {
+        if !self.store.is_on_server() {
+            return Ok(end);
+        }
+        self.store.read("the rows of a run", |connection| {
+            let next = connection
+                .prepare_cached(END_OF_PART)?
+                .query_row(params![self.id, sql_ordinal(first), CELLS_OF_PART], |row| row.get::<i64>(0));
+            // A cell may have more rows than a part.
+            Ok(next.optional()?.map_or(end, |next| end.min(next.unsigned_abs().max(first + 1))))
+        })
+    }
+
+    /// Reads a part of the wanted rows in one snapshot.
     fn stream(
         &self,
         connection: &Connection,
-        ordinals: &Range<u64>,
+        part: Range<u64>,
+        wanted: &Range<u64>,
+        found: &mut FoundRows,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
-    ) -> Result<(), ReadFailure> {
-        let [first, end] = [ordinals.start, ordinals.end].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
-        let (first_row, ..) = self.header.plan.place(ordinals.start);
-        let snapshot = connection.unchecked_transaction()?;
+    ) -> Result<ControlFlow<()>, ReadFailure> {
+        let [first, end] = [part.start, part.end].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
+        let (first_row, ..) = self.header.plan.place(part.start);
+        let snapshot = connection.snapshot()?;
         let (mut cells, mut samples, mut judgments) =
-            (snapshot.prepare_cached(CELLS)?, snapshot.prepare_cached(SAMPLES)?, snapshot.prepare_cached(JUDGMENTS)?);
+            (snapshot.prepare_long(CELLS)?, snapshot.prepare_long(SAMPLES)?, snapshot.prepare_long(JUDGMENTS)?);
         let mut cells = CellCursor::new(cells.query(params![self.id, first, end])?)?;
         let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?);
         let judgments = judgments.query(params![self.id, first])?;
         let mut judgments = JudgmentCursor::new(judgments, &snapshot, &self.store.0.cache)?;
-        let mut found = FoundRows::default();
         while let Some(latest) = cells.next()? {
             let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
                 .map_err(|damage| {
@@ -239,16 +282,18 @@ impl StoredRun {
             *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
             if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
                 *lock(&self.shown) = None;
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
         }
         *lock(&self.shown) = None;
-        if ordinals.start > 0 || ordinals.end < self.header.plan.cells() {
-            return Ok(());
+        let is_last = part.end == wanted.end && wanted.start == 0 && wanted.end >= self.header.plan.cells();
+        if !is_last {
+            return Ok(ControlFlow::Continue(()));
         }
         let kept: Option<Vec<u8>> =
             snapshot.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
-        Ok(found.compare(kept.as_deref(), &self.header.id)?)
+        found.compare(kept.as_deref(), &self.header.id)?;
+        Ok(ControlFlow::Continue(()))
     }
 
     fn find_output(&self, connection: &Connection, ordinal: u64) -> Result<Option<serde_json::Value>, ReadFailure> {
@@ -267,8 +312,10 @@ impl StoredRun {
             return Ok(None);
         };
         let (block, entry): (Option<i64>, Option<i64>) = connection
-            .prepare_cached(OUTPUT)?
-            .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            .prepare_cached(connection.dialect(OUTPUT, OUTPUT_ON_SERVER))?
+            .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?
+            .unwrap_or_default();
         Ok(block.zip(entry.map(i64::unsigned_abs)))
     }
 }
@@ -324,11 +371,11 @@ impl<'s> CellCursor<'s> {
             return Ok(None);
         };
         Ok(Some(CellColumns {
-            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            ordinal: row.get::<i64>(0)?.unsigned_abs(),
             seq: row.get(1)?,
             status: row.get(2)?,
             facts: row.get(3)?,
-            output: Some(row.get(4)?).zip(row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs)),
+            output: Some(row.get(4)?).zip(row.get::<Option<i64>>(5)?.map(i64::unsigned_abs)),
         }))
     }
 
@@ -366,9 +413,9 @@ impl<'s> SampleCursor<'s> {
     fn at(&mut self, wanted: u64) -> Result<&SampleRecord, ReadFailure> {
         while self.sample.as_ref().is_none_or(|sample| sample.row < wanted) {
             let Some(row) = self.rows.next()? else { break };
-            let number = row.get::<_, i64>(0)?.unsigned_abs();
+            let number = row.get::<i64>(0)?.unsigned_abs();
             if number >= wanted {
-                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let facts = row.blob(1)?;
                 self.sample = Some(unpack_sample(number, facts)?);
             }
         }
@@ -411,12 +458,12 @@ impl<'s> JudgmentCursor<'s> {
             return Ok(None);
         };
         Ok(Some(JudgmentColumns {
-            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            ordinal: row.get::<i64>(0)?.unsigned_abs(),
             scorer: row.get(1)?,
             judge: row.get(2)?,
             seq: row.get(3)?,
             block: row.get(4)?,
-            entry: row.get::<_, i64>(5)?.unsigned_abs(),
+            entry: row.get::<i64>(5)?.unsigned_abs(),
         }))
     }
 

@@ -1,13 +1,12 @@
 //! Lists of runs, and runs found by name, suite or plan.
 
 use karat_types::{Key, Moment, RunHeader, RunStatus, Shard};
-use rusqlite::{OptionalExtension, params};
 
-use crate::database::run_lock;
 use crate::format::{run_status_code, run_status_of};
 use crate::read::run_lookup::{RUN_COLUMNS, SUGGESTIONS, find_run, no_such_run, read_run_entry, run_number};
 use crate::read::totals;
 use crate::read::totals::Totals;
+use crate::sql::{OptionalExtension, SqlResult, ToValue, params};
 use crate::{Store, StoreError};
 
 /// A run in a list.
@@ -44,7 +43,7 @@ impl Store {
     /// Returns the status to show. A run that no process writes is not running, whatever its row says: its process
     /// was killed.
     pub(crate) fn present_status(&self, run: &str, stored: RunStatus) -> RunStatus {
-        let is_dead = stored == RunStatus::Running && !run_lock::is_locked_run(self.path(), run);
+        let is_dead = stored == RunStatus::Running && !self.is_claimed(run);
         if is_dead { RunStatus::Interrupted } else { stored }
     }
 
@@ -67,8 +66,8 @@ impl Store {
                     plan_hash: Key(row.get(3)?),
                     status: run_status_of(row.get(4)?)?,
                     started_at: Moment(row.get(5)?),
-                    completed_at: row.get::<_, Option<i64>>(6)?.map(Moment),
-                    planned: row.get::<_, i64>(7)?.unsigned_abs(),
+                    completed_at: row.get::<Option<i64>>(6)?.map(Moment),
+                    planned: row.get::<i64>(7)?.unsigned_abs(),
                     totals: totals::of_run(connection, row.get(0)?, row.get(8)?)?,
                 });
             }
@@ -93,7 +92,7 @@ impl Store {
             }
             let newest = "select name from runs order by id desc limit ?1";
             let beginning = "select name from runs where substr(name, 1, length(?2)) = ?2 order by id desc limit ?1";
-            let names = |query, parameters: &[&dyn rusqlite::ToSql]| -> rusqlite::Result<Vec<String>> {
+            let names = |query, parameters: &[&dyn ToValue]| -> SqlResult<Vec<String>> {
                 connection.prepare_cached(query)?.query_map(parameters, |row| row.get(0))?.collect()
             };
             let mut matches = match wanted {
@@ -148,10 +147,10 @@ impl Store {
     pub fn shards(&self) -> Result<Vec<RunHeader>, StoreError> {
         self.read("the list of runs", |connection| {
             let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs order by id"))?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(params![])?;
             let mut shards = Vec::new();
             while let Some(row) = rows.next()? {
-                let header = read_run_entry(row)?.header;
+                let header = read_run_entry(&row)?.header;
                 shards.extend(header.shard.is_some().then_some(header));
             }
             Ok(shards)
@@ -169,7 +168,7 @@ impl Store {
             ))?;
             let mut rows = statement.query(params![plan_hash.0, run_status_code(RunStatus::Finished)])?;
             while let Some(row) = rows.next()? {
-                let header = read_run_entry(row)?.header;
+                let header = read_run_entry(&row)?.header;
                 if header.shard() == shard {
                     return Ok(Some(header));
                 }
@@ -201,7 +200,7 @@ impl Store {
                 "select {RUN_COLUMNS} from runs where plan_hash = ?1 order by id desc limit 1"
             ))?;
             let mut rows = statement.query(params![plan_hash.0])?;
-            rows.next()?.map(|row| Ok(read_run_entry(row)?.header)).transpose()
+            rows.next()?.map(|row| Ok(read_run_entry(&row)?.header)).transpose()
         })
     }
 

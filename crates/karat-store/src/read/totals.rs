@@ -1,7 +1,6 @@
 //! Totals of a run: counted while it runs, kept once it has ended.
 
 use karat_types::{CellStatus, Moment, RunStatus};
-use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::block::call_log::Reservation;
@@ -9,6 +8,7 @@ use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
+use crate::sql::{Connection, SqlResult, Transaction, params};
 
 /// Format version. 2 added the number of judgments and a checksum.
 const VERSION: u8 = 2;
@@ -53,7 +53,7 @@ pub(crate) fn finish(
 }
 
 /// Counts the cells that have a row.
-pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
+pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal) as places";
 
 /// Counts the cells whose latest row has another status than the most common one. They are few in most runs, so only
 /// for them the query checks which row is the latest.
@@ -64,11 +64,11 @@ pub(crate) const OTHERS: &str =
 
 /// Counts the judgments that have a row, one of each place.
 pub(crate) const JUDGMENTS: &str =
-    "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge)";
+    "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge) as places";
 
 /// Counts the cells and judgments of a run that have a row.
-pub(crate) fn count_rows(connection: &Connection, run: i64) -> rusqlite::Result<(u64, u64)> {
-    let number = |query| connection.prepare_cached(query)?.query_row(params![run], |row| row.get::<_, i64>(0));
+pub(crate) fn count_rows(connection: &Connection, run: i64) -> SqlResult<(u64, u64)> {
+    let number = |query| connection.prepare_cached(query)?.query_row(params![run], |row| row.get::<i64>(0));
     Ok((number(CELLS)?.unsigned_abs(), number(JUDGMENTS)?.unsigned_abs()))
 }
 
@@ -79,8 +79,8 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
     let mut statement = connection.prepare_cached(OTHERS)?;
     let mut rows = statement.query(params![run, status_code(CellStatus::Ok)])?;
     while let Some(row) = rows.next()? {
-        let count = row.get::<_, i64>(1)?.unsigned_abs();
-        match row.get::<_, i64>(0)? {
+        let count = row.get::<i64>(1)?.unsigned_abs();
+        match row.get::<i64>(0)? {
             code if code == status_code(CellStatus::Error) => totals.errors = count,
             code if code == status_code(CellStatus::Skipped) => totals.skipped = count,
             _ => {}

@@ -6,10 +6,12 @@
 //! process that ends, or another process that is faster, loses work and nothing else. Processes that write few keys
 //! leave them to others until [`MOST`] keys wait; those are inserted at once.
 
-use rusqlite::{Transaction, params};
+#[cfg(feature = "postgres")]
+use std::collections::BTreeMap;
 
 use crate::error::ReadFailure;
 use crate::reuse::known_keys::{EntryPlace, INSERT, ReuseKey, STATE, read_unindexed};
+use crate::sql::{Transaction, params};
 
 /// Number of waiting keys at which insertion starts. A larger number makes the index cheaper and the first look-up of
 /// a process slower.
@@ -48,7 +50,7 @@ impl IndexWriter {
         // Two statements, because SQLite creates a temporary table for the rows that an update returns.
         let (waited, indexed): (i64, i64) = transaction
             .prepare_cached("select waiting, indexed from reuse_state")?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            .query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let waiting = waited + keys as i64;
         if keys > 0 {
             transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waiting])?;
@@ -81,9 +83,28 @@ pub(crate) fn index_all(transaction: &Transaction<'_>) -> Result<i64, ReadFailur
     turn.end(transaction)
 }
 
+/// Inserts keys as one statement, which may change a row only once: of two places of one key the map has the later one.
+#[cfg(feature = "postgres")]
+fn insert_on_server(
+    session: &crate::sql::postgres::session::Session,
+    keys: &BTreeMap<ReuseKey, EntryPlace>,
+) -> crate::sql::SqlResult<()> {
+    let columns: Vec<&[u8]> = keys.keys().map(|(key, _)| &key.0[..]).collect();
+    let kinds: Vec<i64> = keys.keys().map(|(_, kind)| kind.code().into()).collect();
+    let blocks: Vec<i64> = keys.values().map(|place| place.block).collect();
+    let entries: Vec<i64> = keys.values().map(|place| place.entry as i64).collect();
+    session.query_lists(INSERT_ON_SERVER, &[&columns, &kinds, &blocks, &entries]).map(drop)
+}
+
+#[cfg(feature = "postgres")]
+const INSERT_ON_SERVER: &str = "insert into reuse (key, kind, block, entry)
+    select * from unnest(?1::bytea[], ?2::bigint[], ?3::bigint[], ?4::bigint[])
+    on conflict (key, kind) do update set block = excluded.block, entry = excluded.entry";
+
 impl IndexTurn {
     fn begin(transaction: &Transaction<'_>) -> Result<Self, ReadFailure> {
-        let (after, to) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (after, to) =
+            transaction.prepare_cached(STATE)?.query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut waiting = Vec::new();
         read_unindexed(transaction, after, to, |key, place| waiting.push((key, place)))?;
         // The sort is stable: of two places of one key the later one stays last and replaces the earlier one.
@@ -92,6 +113,11 @@ impl IndexTurn {
     }
 
     fn insert_part(&mut self, transaction: &Transaction<'_>, most: usize) -> Result<(), ReadFailure> {
+        #[cfg(feature = "postgres")]
+        if let Some(session) = transaction.server() {
+            let part: BTreeMap<ReuseKey, EntryPlace> = self.left.by_ref().take(most).collect();
+            return Ok(insert_on_server(session, &part)?);
+        }
         let mut insert = transaction.prepare_cached(INSERT)?;
         for ((key, kind), EntryPlace { block, entry }) in self.left.by_ref().take(most) {
             insert.execute(params![key.0, kind.code(), block, entry as i64])?;

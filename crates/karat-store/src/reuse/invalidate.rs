@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::{CellRecord, CellStatus, Key, Moment};
-use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -17,15 +16,16 @@ use crate::read::run_lookup::run_number;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::ReuseKey;
 use crate::reuse::shared_results::{Candidates, InvalidatedResults, User, for_each_list};
+use crate::sql::{Connection, OptionalExtension, params};
 use crate::write::writer;
 use crate::{OrdinalSet, Store, StoreError};
 
 const CELLS: &str =
     "select runs.id, runs.name, ordinal, cells.status, facts from cells join runs on runs.id = cells.run
-    where ?1 is null or cells.run = ?1";
+    where cast(?1 as bigint) is null or cells.run = ?1";
 // A failed judgment is no result.
 const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
-    where ok = 1 and (?1 is null or run = ?1)";
+    where ok = 1 and (cast(?1 as bigint) is null or run = ?1)";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
     group by blocks.run, kind";
 const INDEXED_BY: &str = "select blocks.run from reuse join blocks on blocks.seq = reuse.block
@@ -58,7 +58,7 @@ impl Store {
     ) -> Result<InvalidatedResults, StoreError> {
         if !apply {
             return self.read("reusable results", |connection| {
-                let snapshot = connection.unchecked_transaction()?;
+                let snapshot = connection.snapshot()?;
                 Ok(self.candidates(&snapshot, run, cells)?.withdrawal())
             });
         }
@@ -84,17 +84,17 @@ impl Store {
     /// The index cannot be read.
     pub fn cached_results(&self) -> Result<Vec<CachedResults>, StoreError> {
         self.read("reusable results", |connection| {
-            let snapshot = connection.unchecked_transaction()?;
+            let snapshot = connection.snapshot()?;
             let mut counts: BTreeMap<i64, [i64; 2]> = BTreeMap::new();
             let mut count = |run: i64, kind: SectionKind, more: i64| {
                 counts.entry(run).or_default()[usize::from(kind == SectionKind::Judgments)] += more;
             };
             let mut statement = snapshot.prepare_cached(INDEXED)?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(params![])?;
             while let Some(row) = rows.next()? {
                 count(row.get(0)?, SectionKind::of_code(row.get(1)?)?, row.get(2)?);
             }
-            let indexed: i64 = snapshot.query_row(known_keys::STATE, [], |row| row.get(0))?;
+            let indexed: i64 = snapshot.query_row(known_keys::STATE, params![], |row| row.get(0))?;
             // Of a result that several runs have made, the latest is reused.
             let mut waiting: FxHashMap<ReuseKey, i64> = FxHashMap::default();
             for_each_list(&snapshot, |block, run, key, _| {
@@ -109,7 +109,7 @@ impl Store {
                 count(run, kind, 1);
             }
             let mut statement = snapshot.prepare_cached("select id, name, started_at from runs order by id desc")?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(params![])?;
             let mut cached = Vec::new();
             while let Some(row) = rows.next()? {
                 let counts = counts.get(&row.get(0)?).filter(|counts| **counts != [0, 0]);
@@ -198,12 +198,13 @@ impl Store {
         run: Option<i64>,
         mut each: impl FnMut(User, Key),
     ) -> Result<(), ReadFailure> {
-        let mut statement = connection.prepare_cached(JUDGMENTS)?;
+        let snapshot = connection.snapshot_if_none()?;
+        let mut statement = snapshot.prepare_long(JUDGMENTS)?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
             let section = self.0.cache.section(connection, row.get(3)?, SectionKind::Judgments)?;
-            let judgment = unpack_judgment(section.section.entry(row.get::<_, i64>(4)?.unsigned_abs())?)?;
-            each(User::of(row)?, judgment.key);
+            let judgment = unpack_judgment(section.section.entry(row.get::<i64>(4)?.unsigned_abs())?)?;
+            each(User::of(&row)?, judgment.key);
         }
         Ok(())
     }
@@ -215,11 +216,12 @@ fn for_each_cell(
     run: Option<i64>,
     mut each: impl FnMut(User, CellRecord),
 ) -> Result<(), ReadFailure> {
-    let mut statement = connection.prepare_cached(CELLS)?;
+    let snapshot = connection.snapshot_if_none()?;
+    let mut statement = snapshot.prepare_long(CELLS)?;
     let mut rows = statement.query(params![run])?;
     while let Some(row) = rows.next()? {
-        let user = User::of(row)?;
-        let facts = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+        let user = User::of(&row)?;
+        let facts = row.blob(4)?;
         let cell = unpack_cell(StoredCell { ordinal: user.ordinal, status: row.get(3)?, facts })?;
         each(user, cell);
     }

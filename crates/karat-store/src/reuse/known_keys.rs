@@ -11,7 +11,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use karat_types::Key;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
@@ -20,6 +19,7 @@ use crate::block::section_cache::SectionKind;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
 use crate::reuse::key_filter::KeyFilter;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
 use crate::write::encode::Encoded;
 
 const VERSION: u8 = 1;
@@ -28,7 +28,8 @@ pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from b
 /// A list without keys has one byte, its version.
 pub(crate) const WAITING: &str =
     "select seq, reuse from blocks where seq > ?1 and seq <= ?2 and length(reuse) > 1 order by seq";
-pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)";
+pub(crate) const INSERT: &str = "insert into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)
+    on conflict (key, kind) do update set block = excluded.block, entry = excluded.entry";
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
 const INDEX: &str = "select key, kind, block, entry from reuse limit ?1";
 
@@ -104,16 +105,16 @@ pub(crate) fn read_unindexed(
     to: i64,
     mut each: impl FnMut(ReuseKey, EntryPlace),
 ) -> Result<(), ReadFailure> {
-    let mut statement = connection.prepare_cached(WAITING)?;
+    let mut statement = connection.prepare_long(WAITING)?;
     let mut rows = statement.query(params![after, to])?;
     while let Some(row) = rows.next()? {
-        unpack_keys(row.get(0)?, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?, &mut each)?;
+        unpack_keys(row.get(0)?, row.blob(1)?, &mut each)?;
     }
     Ok(())
 }
 
-fn place_at(row: &Row<'_>, column: usize) -> rusqlite::Result<EntryPlace> {
-    Ok(EntryPlace { block: row.get(column)?, entry: row.get::<_, i64>(column + 1)?.unsigned_abs() })
+fn place_at(row: &Row<'_>, column: usize) -> SqlResult<EntryPlace> {
+    Ok(EntryPlace { block: row.get(column)?, entry: row.get::<i64>(column + 1)?.unsigned_abs() })
 }
 
 /// Reads the index, up to the number of places that are kept.
@@ -122,7 +123,7 @@ fn read_index(connection: &Connection) -> Result<Vec<(ReuseKey, EntryPlace)>, Re
     let mut rows = statement.query(params![(MAX_PLACES - HITS_TO_READ_ALL) as i64])?;
     let mut index = Vec::new();
     while let Some(row) = rows.next()? {
-        index.push(((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), place_at(row, 2)?));
+        index.push(((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), place_at(&row, 2)?));
     }
     Ok(index)
 }
@@ -294,8 +295,9 @@ impl KeyState {
 
     /// Reads the lists that are new, in one snapshot.
     fn refresh(&mut self, connection: &Connection) -> Result<(), ReadFailure> {
-        let snapshot = connection.unchecked_transaction()?;
-        let (indexed, newest) = snapshot.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let snapshot = connection.snapshot()?;
+        let (indexed, newest) =
+            snapshot.prepare_cached(STATE)?.query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if indexed != self.indexed {
             self.discard_keys(indexed);
         }

@@ -1,15 +1,15 @@
 //! Pruning: invalidates results of old runs, on request removes their requests and responses, and shrinks the file.
 
 use karat_types::{Key, Moment, RunStatus};
-use rusqlite::{Connection, Transaction, params};
 use rustc_hash::FxHashMap;
 
-use crate::blobs;
 use crate::block::section_cache::SectionKind;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
+use crate::reuse::blobs;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::reuse::{index_writer, known_keys};
+use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -25,7 +25,7 @@ const STAYING: &str = "select seq, reuse from blocks join runs on runs.id = bloc
 const TRACED_BLOCKS: &str = "select seq, length(log) + length(reuse) + length(judgments) + length(outputs) from blocks
     where length(traces) > 0 and run in (select id from runs where started_at < ?1 and status = ?2) order by seq";
 
-const REMOVE_TRACES: &str = "update blocks set traces = x'' where seq = ?1";
+const REMOVE_TRACES: &str = "update blocks set traces = ?2 where seq = ?1";
 
 /// Bytes that are written anew together: a block without its traces is a new row, which goes through the log. So little room
 /// is needed on the disk.
@@ -81,7 +81,7 @@ impl Store {
                 Ok(freed) => pruned.freed = freed,
                 Err(StoreError::Full { .. } | StoreError::Refused { .. }) => {
                     // Checkpointed as far as there is room, so that the log does not keep what it grew by.
-                    let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+                    checkpoint(&connection);
                     pruned.room_to_shrink = Some(content_bytes(&connection).map_err(|error| attempt.error(error))?);
                 }
                 Err(error) => return Err(error),
@@ -103,14 +103,14 @@ impl Store {
 fn remove_results(transaction: &Transaction<'_>, before: Moment) -> Result<u64, ReadFailure> {
     let mut gone: FxHashMap<ReuseKey, Option<EntryPlace>> = FxHashMap::default();
     let mut statement = transaction.prepare_cached(RESULTS)?;
-    let mut rows = statement.query(old(before))?;
+    let mut rows = statement.query(params![before.0, run_status_code(RunStatus::Finished)])?;
     while let Some(row) = rows.next()? {
         gone.insert((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), None);
     }
     let mut statement = transaction.prepare_cached(STAYING)?;
-    let mut rows = statement.query(old(before))?;
+    let mut rows = statement.query(params![before.0, run_status_code(RunStatus::Finished)])?;
     while let Some(row) = rows.next()? {
-        let list = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let list = row.blob(1)?;
         known_keys::unpack_keys(row.get(0)?, list, |key, place| {
             if let Some(successor) = gone.get_mut(&key) {
                 *successor = Some(place);
@@ -127,8 +127,9 @@ fn remove_results(transaction: &Transaction<'_>, before: Moment) -> Result<u64, 
 }
 
 /// Returns the size of the traces in bytes.
-fn trace_bytes(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
-    let bytes: i64 = connection.query_row(TRACE_BYTES, old(before), |row| row.get(0))?;
+fn trace_bytes(connection: &Connection, before: Moment) -> SqlResult<u64> {
+    let bytes: i64 =
+        connection.query_row(TRACE_BYTES, params![before.0, run_status_code(RunStatus::Finished)], |row| row.get(0))?;
     Ok(bytes.unsigned_abs())
 }
 
@@ -136,8 +137,9 @@ fn trace_bytes(connection: &Connection, before: Moment) -> rusqlite::Result<u64>
 fn remove_traces(connection: &Connection, before: Moment, attempt: Attempt<'_>) -> Result<(), StoreError> {
     let blocks = (|| {
         let mut statement = connection.prepare_cached(TRACED_BLOCKS)?;
-        let rows = statement.query_map(old(before), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()
+        let rows = statement
+            .query_map(params![before.0, run_status_code(RunStatus::Finished)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<SqlResult<Vec<(i64, i64)>>>()
     })();
     let mut blocks = blocks.map_err(|error| attempt.error(error))?.into_iter().peekable();
     while blocks.peek().is_some() {
@@ -146,31 +148,39 @@ fn remove_traces(connection: &Connection, before: Moment, attempt: Attempt<'_>) 
         while rewritten < REWRITTEN_TOGETHER
             && let Some((block, bytes)) = blocks.next()
         {
-            transaction.execute(REMOVE_TRACES, [block]).map_err(|error| attempt.error(error))?;
+            transaction.execute(REMOVE_TRACES, params![block, [0_u8; 0]]).map_err(|error| attempt.error(error))?;
             rewritten += bytes;
         }
         transaction.commit().map_err(|error| attempt.error(error))?;
         // A reader may hold the log for a moment; then it is emptied after the next blocks.
-        let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+        checkpoint(connection);
     }
     Ok(())
 }
 
-/// Parameters that select the finished runs that started before a moment.
-fn old(before: Moment) -> [i64; 2] {
-    [before.0, run_status_code(RunStatus::Finished)]
+/// Writes the log back into the file and empties it. A server does so by itself.
+fn checkpoint(connection: &Connection) {
+    if let Some(file) = connection.file() {
+        let _ = file.execute_batch("pragma wal_checkpoint(truncate)");
+    }
 }
 
-fn content_bytes(connection: &Connection) -> rusqlite::Result<u64> {
-    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+fn content_bytes(connection: &Connection) -> SqlResult<u64> {
+    let Some(file) = connection.file() else {
+        let size = "select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class
+            where relkind = 'r' and relnamespace = current_schema()::regnamespace";
+        return Ok(connection.query_row(size, params![], |row| row.get::<i64>(0))?.unsigned_abs());
+    };
+    let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let pages = number("page_count")? - number("freelist_count")?;
     Ok(pages.max(0).unsigned_abs() * number("page_size")?.unsigned_abs())
 }
 
-/// Shrinks the file and returns the number of bytes freed.
-fn shrink(connection: &Connection) -> rusqlite::Result<u64> {
-    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+/// Shrinks the file and returns the number of bytes freed. On a server, later rows take the room that became free.
+fn shrink(connection: &Connection) -> SqlResult<u64> {
+    let Some(file) = connection.file() else { return Ok(0) };
+    let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (size, before) = (number("page_size")?, number("page_count")?);
-    connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)")?;
+    file.execute_batch("vacuum; pragma wal_checkpoint(truncate)")?;
     Ok((before - number("page_count")?).max(0).unsigned_abs() * size.unsigned_abs())
 }

@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 
 use karat_types::{JudgmentRecord, Key, Moment, StepRecord};
-use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use crate::block::section_cache::SectionKind;
@@ -13,6 +12,7 @@ use crate::read::lookup::{JUDGMENT, STEP};
 use crate::read::run_lookup::find_run_number;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::sql::{Connection, Row, params};
 use crate::{Store, StoreError, StoredRecord};
 
 pub(crate) const MAKER: &str = "select run, started_at from blocks join runs on runs.id = run where seq = ?1";
@@ -115,7 +115,7 @@ impl ReuseView {
     }
 
     fn admits(&self, connection: &Connection, place: EntryPlace, oldest: Option<Moment>) -> Result<bool, ReadFailure> {
-        let maker = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, Moment(row.get(1)?)));
+        let maker = |row: &Row<'_>| Ok((row.get::<i64>(0)?, Moment(row.get(1)?)));
         let (run, started_at) = connection.prepare_cached(MAKER)?.query_row(params![place.block], maker)?;
         Ok(self.own == Some(run) || oldest.is_some_and(|oldest| started_at >= oldest))
     }
@@ -134,7 +134,7 @@ impl ReuseView {
             let mut statement = connection.prepare_cached(OWN_LISTS)?;
             let mut rows = statement.query(params![own, *read, latest.block])?;
             while let Some(row) = rows.next()? {
-                let list = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                let list = row.blob(1)?;
                 known_keys::unpack_keys(row.get(0)?, list, |key, place| {
                     places.insert(key, place);
                 })?;

@@ -11,7 +11,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::Key;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::OrdinalSet;
@@ -20,10 +19,11 @@ use crate::error::ReadFailure;
 use crate::reuse::index_writer;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::sql::{Connection, OptionalExtension, Row, Transaction, params};
 
 const LISTS: &str = "select seq, run, reuse from blocks order by seq";
 const RELEASED: &str = "select run, ordinal from released";
-const RELEASE: &str = "insert or ignore into released (run, ordinal) values (?1, ?2)";
+const RELEASE: &str = "insert into released (run, ordinal) values (?1, ?2) on conflict do nothing";
 
 /// A result that a run uses and other runs may reuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) struct User {
 impl User {
     /// Reads a row that starts with the run's number and name and the cell's ordinal.
     pub fn of(row: &Row<'_>) -> Result<Self, ReadFailure> {
-        Ok(Self { run: row.get(0)?, name: row.get(1)?, ordinal: row.get::<_, i64>(2)?.unsigned_abs() })
+        Ok(Self { run: row.get(0)?, name: row.get(1)?, ordinal: row.get::<i64>(2)?.unsigned_abs() })
     }
 }
 
@@ -121,9 +121,9 @@ impl Candidates {
     pub fn new(connection: &Connection, run: i64, wanted: Option<OrdinalSet>) -> Result<Self, ReadFailure> {
         let mut released: FxHashMap<i64, OrdinalSet> = FxHashMap::default();
         let mut statement = connection.prepare_cached(RELEASED)?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query(params![])?;
         while let Some(row) = rows.next()? {
-            released.entry(row.get(0)?).or_default().insert(row.get::<_, i64>(1)?.unsigned_abs());
+            released.entry(row.get(0)?).or_default().insert(row.get::<i64>(1)?.unsigned_abs());
         }
         Ok(Self { run, wanted, found: OrdinalSet::default(), released, all: FxHashMap::default() })
     }
@@ -147,7 +147,7 @@ impl Candidates {
                 candidate.copies.push((run, place));
             }
         })?;
-        let indexed: i64 = connection.query_row(known_keys::STATE, [], |row| row.get(0))?;
+        let indexed: i64 = connection.query_row(known_keys::STATE, params![], |row| row.get(0))?;
         for (key, candidate) in all.iter_mut() {
             candidate.keep_present(connection, *key, indexed)?;
         }
@@ -226,11 +226,12 @@ pub(crate) fn for_each_list(
     connection: &Connection,
     mut each: impl FnMut(i64, i64, ReuseKey, EntryPlace),
 ) -> Result<(), ReadFailure> {
-    let mut statement = connection.prepare_cached(LISTS)?;
-    let mut rows = statement.query([])?;
+    let snapshot = connection.snapshot_if_none()?;
+    let mut statement = snapshot.prepare_long(LISTS)?;
+    let mut rows = statement.query(params![])?;
     while let Some(row) = rows.next()? {
         let (block, run): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let list = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        let list = row.blob(2)?;
         known_keys::unpack_keys(block, list, |key, place| each(block, run, key, place))?;
     }
     Ok(())

@@ -3,9 +3,9 @@
 //! A vector is stored as 32-bit floats, lowest byte first, of length 1.
 
 use karat_types::Key;
-use rusqlite::{OptionalExtension, params};
 
 use crate::error::Attempt;
+use crate::sql::{OptionalExtension, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -17,7 +17,7 @@ impl Store {
     pub fn vector(&self, key: Key) -> Result<Option<Vec<f32>>, StoreError> {
         let bytes = self.read("the vector of a text", |connection| {
             let mut statement = connection.prepare_cached("select vector from vectors where key = ?1")?;
-            Ok(statement.query_row([key.0], |row| row.get::<_, Vec<u8>>(0)).optional()?)
+            Ok(statement.query_row(params![key.0], |row| row.get::<Vec<u8>>(0)).optional()?)
         });
         let bytes = match bytes {
             // An older store, opened for reading, has no vectors.
@@ -36,8 +36,8 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         (|| {
-            let mut insert =
-                transaction.prepare_cached("insert or ignore into vectors (key, vector) values (?1, ?2)")?;
+            let mut insert = transaction
+                .prepare_cached("insert into vectors (key, vector) values (?1, ?2) on conflict do nothing")?;
             for (key, vector) in vectors {
                 let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
                 insert.execute(params![key.0, bytes])?;
@@ -51,15 +51,15 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// TG-36: a vector is read as it was made, and the first one stays.
     #[test]
-    fn the_first_vector_of_a_text_stays() {
+    pub(crate) fn the_first_vector_of_a_text_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap();
+        let store = Store::open(&url_in(folder.path().join(".karat"))).unwrap();
         let key = Key::of("t", b"a");
         assert_eq!(store.vector(key).unwrap(), None);
         store.keep_vectors(&[(key, vec![0.6, -0.8])]).unwrap();

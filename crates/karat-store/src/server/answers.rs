@@ -1,9 +1,9 @@
 //! Answers to requests with an `Idempotency-Key`: the same request again gets the same answer (SV-04).
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Attempt;
+use crate::sql::{Connection, OptionalExtension, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -58,7 +58,7 @@ impl Store {
 }
 
 /// Finds the answer under a key.
-pub(super) fn find_answer(connection: &Connection, key: &str, now: Moment) -> rusqlite::Result<Option<KeptAnswer>> {
+pub(super) fn find_answer(connection: &Connection, key: &str, now: Moment) -> SqlResult<Option<KeptAnswer>> {
     let select = "select key, fingerprint, status, body, location, at from idempotency where key = ?1 and at > ?2";
     let mut statement = connection.prepare_cached(select)?;
     let answer = statement.query_row(params![key, now.0 - KEPT_MS], |row| {
@@ -75,7 +75,7 @@ pub(super) fn find_answer(connection: &Connection, key: &str, now: Moment) -> ru
 }
 
 /// Adds an answer whose key is free, and removes those that are too old.
-pub(super) fn add_answer(connection: &Connection, answer: &KeptAnswer) -> rusqlite::Result<()> {
+pub(super) fn add_answer(connection: &Connection, answer: &KeptAnswer) -> SqlResult<()> {
     let KeptAnswer { key, fingerprint, status, body, location, at } = answer;
     connection.prepare_cached("delete from idempotency where at <= ?1")?.execute(params![at.0 - KEPT_MS])?;
     let insert =
@@ -85,15 +85,15 @@ pub(super) fn add_answer(connection: &Connection, answer: &KeptAnswer) -> rusqli
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// SV-04: the first answer under a key counts for seven days, also after the store was opened again.
     #[test]
-    fn the_first_answer_counts_for_seven_days() {
+    pub(crate) fn the_first_answer_counts_for_seven_days() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let answer = |body: &str, at: i64| KeptAnswer {
             key: "k".to_owned(),
             fingerprint: [1; 32],

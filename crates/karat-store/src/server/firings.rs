@@ -1,9 +1,9 @@
 //! Due times of schedules, and pauses.
 
 use karat_types::Moment;
-use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, ToValue, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -35,7 +35,8 @@ impl Store {
     /// The store cannot be written.
     pub fn add_firing(&self, firing: &StoredFiring) -> Result<bool, StoreError> {
         let StoredFiring { run, suite, schedule, due, state, note, at } = firing;
-        let insert = format!("insert or ignore into firings ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        let insert =
+            format!("insert into firings ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing");
         let values = params![run, suite, schedule, due.0, state, note, at.0];
         Ok(self.write_service("storing a due time", &insert, values)? > 0)
     }
@@ -70,7 +71,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from firings where suite = ?1 and (?2 is null or schedule = ?2) \
+                "select {COLUMNS} from firings where suite = ?1 and (cast(?2 as text) is null or schedule = ?2) \
                  order by due desc, run limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -98,7 +99,7 @@ impl Store {
     pub fn followed_since(&self, suite: &str, schedule: &str, now: Moment) -> Result<Moment, StoreError> {
         let upsert = "insert into schedules (suite, schedule, followed_since) values (?1, ?2, ?3) \
                       on conflict (suite, schedule) do update set \
-                      followed_since = coalesce(followed_since, excluded.followed_since)";
+                      followed_since = coalesce(schedules.followed_since, excluded.followed_since)";
         self.write_service("following a schedule", upsert, params![suite, schedule, now.0])?;
         let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
         self.read("the schedules", |connection| {
@@ -116,7 +117,7 @@ impl Store {
                 return Ok(None);
             }
             let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
-            let since = connection.query_row(select, params![suite, schedule], |row| row.get::<_, Option<i64>>(0));
+            let since = connection.query_row(select, params![suite, schedule], |row| row.get::<Option<i64>>(0));
             Ok(since.optional()?.flatten().map(Moment))
         })
     }
@@ -162,7 +163,7 @@ impl Store {
                 return Ok(None);
             }
             let select = "select paused_at from schedules where suite = ?1 and schedule = ?2";
-            let paused = connection.query_row(select, params![suite, schedule], |row| row.get::<_, Option<i64>>(0));
+            let paused = connection.query_row(select, params![suite, schedule], |row| row.get::<Option<i64>>(0));
             Ok(paused.optional()?.flatten().map(Moment))
         })
     }
@@ -171,7 +172,7 @@ impl Store {
         &self,
         doing: &'static str,
         statement: &str,
-        values: &[&dyn rusqlite::ToSql],
+        values: &[&dyn ToValue],
     ) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing };
         let connection = self.writing();
@@ -182,12 +183,11 @@ impl Store {
 }
 
 /// Returns whether the file has the tables. An older file that is read-only has none.
-pub(super) fn has_table(connection: &rusqlite::Connection) -> Result<bool, ReadFailure> {
-    let mut statement = connection.prepare_cached("select 1 from sqlite_schema where name = 'firings'")?;
-    Ok(statement.exists([])?)
+pub(super) fn has_table(connection: &Connection) -> Result<bool, ReadFailure> {
+    Ok(connection.has_table("firings")?)
 }
 
-fn read_firing(row: &Row<'_>) -> rusqlite::Result<StoredFiring> {
+fn read_firing(row: &Row<'_>) -> SqlResult<StoredFiring> {
     Ok(StoredFiring {
         run: row.get(0)?,
         suite: row.get(1)?,
@@ -200,9 +200,9 @@ fn read_firing(row: &Row<'_>) -> rusqlite::Result<StoredFiring> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     fn firing(due: i64) -> StoredFiring {
         StoredFiring {
@@ -218,9 +218,9 @@ mod tests {
 
     /// SV-13: a due time is stored once, also through a second connection; the latest comes first.
     #[test]
-    fn a_due_time_is_stored_once() {
+    pub(crate) fn a_due_time_is_stored_once() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
         assert!(one.add_firing(&firing(1)).unwrap());
         assert!(!two.add_firing(&firing(1)).unwrap());
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_paused_and_followed() {
+    pub(crate) fn a_schedule_is_paused_and_followed() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         assert_eq!(store.paused_since("s", "n").unwrap(), None);
         store.set_paused("s", "n", Some(Moment(5))).unwrap();
         assert_eq!(store.paused_since("s", "n").unwrap(), Some(Moment(5)));

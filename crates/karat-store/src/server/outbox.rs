@@ -1,9 +1,9 @@
 //! Messages that are to be sent, or were.
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::firings::has_table;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
 use crate::{Store, StoreError};
 
 /// A message of an alert.
@@ -35,7 +35,7 @@ pub struct StoredMessage {
 
 const COLUMNS: &str = "id, path, suite, alert, incident, body, state, attempts, next_at, error, at";
 
-pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> rusqlite::Result<()> {
+pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> SqlResult<()> {
     let StoredMessage { id, path, suite, alert, incident, body, attempts, next_at, error, at, state } = message;
     let state = if state.is_empty() { "pending" } else { state };
     let insert = format!("insert into outbox ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
@@ -99,7 +99,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from outbox where ?1 is null or state = ?1 order by at desc, id desc limit ?2"
+                "select {COLUMNS} from outbox where cast(?1 as text) is null or state = ?1 order by at desc, id desc limit ?2"
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -123,7 +123,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from outbox where (?1 is null or state = ?1) and (?2 is null or id < ?2) \
+                "select {COLUMNS} from outbox where (cast(?1 as text) is null or state = ?1) and (cast(?2 as text) is null or id < ?2) \
                  order by id desc limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -164,7 +164,7 @@ impl Store {
     }
 }
 
-fn read_message(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
+fn read_message(row: &Row<'_>) -> SqlResult<StoredMessage> {
     Ok(StoredMessage {
         id: row.get(0)?,
         path: row.get(1)?,
@@ -174,22 +174,23 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         body: row.get(5)?,
         state: row.get(6)?,
         attempts: row.get(7)?,
-        next_at: row.get::<_, Option<i64>>(8)?.map(Moment),
+        next_at: row.get::<Option<i64>>(8)?.map(Moment),
         error: row.get(9)?,
         at: Moment(row.get(10)?),
     })
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::{RunOutcome, StoreUrl};
+    use crate::RunOutcome;
+    use crate::tests::test_data::url_in;
 
     /// SV-18: a message is taken by one process at a time; after a crash it is due again, with the same id.
     #[test]
-    fn a_message_is_taken_by_one_process() {
+    pub(crate) fn a_message_is_taken_by_one_process() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
         let message = StoredMessage { id: "msg_1".to_owned(), next_at: Some(Moment(10)), ..StoredMessage::default() };
         one.add_outcome("run", &RunOutcome { messages: vec![message], ..RunOutcome::default() }, Moment(1)).unwrap();

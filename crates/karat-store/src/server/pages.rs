@@ -4,8 +4,7 @@
 //! It would move when it starts, so a list that is read in pages keeps to the runs that were stored at its first page:
 //! each run has one place in it, none comes twice, and none is missed.
 
-use rusqlite::params;
-
+use crate::sql::params;
 use crate::{Store, StoreError};
 
 /// A place in a list that is read in pages.
@@ -29,11 +28,11 @@ impl Store {
             let place = match place {
                 Some(place) => place,
                 None => {
-                    let newest = connection.query_row("select coalesce(max(id), 0) from runs", [], |row| row.get(0))?;
+                    let newest = connection.query_row("select coalesce(max(id), 0) from runs", params![], |row| row.get(0))?;
                     ListPlace { newest, row: i64::MAX, queued: 0 }
                 }
             };
-            let has_queue = connection.prepare_cached("select 1 from sqlite_schema where name = 'queue'")?.exists([])?;
+            let has_queue = connection.has_table("queue")?;
             let queued = match has_queue {
                 true => {
                     "union all select run, after_run, seq from queue where not exists
@@ -42,7 +41,7 @@ impl Store {
                 false => "",
             };
             let mut statement = connection.prepare_cached(&format!(
-                "select name, row, queued from (select name, id as row, 0 as queued from runs where id <= ?1 {queued})
+                "select name, row, queued from (select name, id as row, 0 as queued from runs where id <= ?1 {queued}) as listed
                  where (row, queued) < (?2, ?3) order by row desc, queued desc limit ?4"
             ))?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);

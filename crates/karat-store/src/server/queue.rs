@@ -2,10 +2,10 @@
 //! knows, such as that a run was cancelled, or failed before its first cell.
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::Attempt;
 use crate::server::answers::{KeptAnswer, add_answer, find_answer};
+use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -123,7 +123,7 @@ impl Store {
         self.read("the queue", |connection| {
             let select = "select count(*) filter (where state = 0), count(*) filter (where state = 1) from queue where state < 2";
             let mut statement = connection.prepare_cached(select)?;
-            Ok(statement.query_row([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)))?)
+            Ok(statement.query_row(params![], |row| Ok((row.get::<i64>(0)? as u64, row.get::<i64>(1)? as u64)))?)
         })
     }
 
@@ -182,10 +182,7 @@ impl Store {
         Ok(changed > 0)
     }
 
-    pub(super) fn change_queue<T>(
-        &self,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    pub(super) fn change_queue<T>(&self, change: impl FnOnce(&Connection) -> SqlResult<T>) -> Result<T, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the queue" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -195,7 +192,7 @@ impl Store {
     }
 }
 
-fn add(connection: &Connection, new: &NewQueuedRun<'_>, answer: Option<&KeptAnswer>) -> rusqlite::Result<Queueing> {
+fn add(connection: &Connection, new: &NewQueuedRun<'_>, answer: Option<&KeptAnswer>) -> SqlResult<Queueing> {
     if let Some(answer) = answer
         && let Some(known) = find_answer(connection, &answer.key, new.at)?
     {
@@ -210,7 +207,7 @@ fn add(connection: &Connection, new: &NewQueuedRun<'_>, answer: Option<&KeptAnsw
         _ => {}
     }
     let waiting = connection.prepare_cached("select count(*) from queue where state = 0")?;
-    if { waiting }.query_row([], |row| row.get::<_, i64>(0))? >= i64::from(new.most_waiting) {
+    if { waiting }.query_row(params![], |row| row.get::<i64>(0))? >= i64::from(new.most_waiting) {
         return Ok(Queueing::Full);
     }
     connection.prepare_cached("delete from queue where run = ?1")?.execute(params![new.run])?;
@@ -223,22 +220,22 @@ fn add(connection: &Connection, new: &NewQueuedRun<'_>, answer: Option<&KeptAnsw
     Ok(Queueing::Added)
 }
 
-fn find(connection: &Connection, run: &str) -> rusqlite::Result<Option<QueuedRun>> {
+fn find(connection: &Connection, run: &str) -> SqlResult<Option<QueuedRun>> {
     // An older file that is read-only has no queue.
-    if !connection.prepare_cached("select 1 from sqlite_schema where name = 'queue'")?.exists([])? {
+    if !connection.has_table("queue")? {
         return Ok(None);
     }
     let mut statement = connection.prepare_cached(&format!("select {COLUMNS} from queue where run = ?1"))?;
     statement.query_row(params![run], read_row).optional()
 }
 
-pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<QueuedRun> {
-    let at = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Moment));
+pub(super) fn read_row(row: &Row<'_>) -> SqlResult<QueuedRun> {
+    let at = |column| Ok::<_, SqlError>(row.get::<Option<i64>>(column)?.map(Moment));
     Ok(QueuedRun {
         seq: row.get(0)?,
         run: row.get(1)?,
         order: row.get(2)?,
-        state: match row.get::<_, i64>(3)? {
+        state: match row.get::<i64>(3)? {
             0 => QueueState::Waiting,
             1 => QueueState::Started,
             _ => QueueState::Ended,
@@ -254,9 +251,9 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<QueuedRun> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     fn new<'a>(run: &'a str, is_new: bool) -> NewQueuedRun<'a> {
         NewQueuedRun { run, order: "{}", is_new, at: Moment(5), most_waiting: 2 }
@@ -269,9 +266,9 @@ mod tests {
 
     /// SV-04: one commit holds a queued run and its answer, and nothing of a request that is refused.
     #[test]
-    fn a_run_is_queued_with_its_answer_or_not_at_all() {
+    pub(crate) fn a_run_is_queued_with_its_answer_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         assert_eq!(store.enqueue(&new("a", true), Some(&answer("k"))).unwrap(), Queueing::Added);
         assert_eq!(store.enqueue(&new("b", true), Some(&answer("k"))).unwrap(), Queueing::Answered(answer("k")));
         assert_eq!(store.enqueue(&new("a", true), Some(&answer("l"))).unwrap(), Queueing::Taken);
@@ -284,9 +281,9 @@ mod tests {
 
     /// SV-04, SV-07: runs are taken in the order in which they were asked for, once each.
     #[test]
-    fn runs_are_taken_in_order() {
+    pub(crate) fn runs_are_taken_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         store.enqueue(&new("a", true), None).unwrap();
         store.enqueue(&new("b", true), None).unwrap();
         let take = || store.take_queued("me", Moment(7)).unwrap().map(|queued| queued.run);

@@ -1,10 +1,9 @@
 //! The runs of servers that were killed: they go on, unless they kill their server each time (SV-07).
 
 use karat_types::Moment;
-use rusqlite::params;
 
-use crate::database::run_lock;
 use crate::server::queue::QueueState;
+use crate::sql::params;
 use crate::{Store, StoreError};
 
 /// Crashes in a row without a new row of the run, after which it is left alone.
@@ -24,13 +23,15 @@ impl Store {
             let select =
                 "select run, coalesce(owner, ''), coalesce(started_at, 0) from queue where state = 1 order by seq";
             let mut statement = connection.prepare_cached(select)?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let rows = statement.query_map(params![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(rows.collect::<Result<Vec<(String, String, i64)>, _>>()?)
         })?;
         let mut ended = Vec::new();
         for (run, of, started_at) in started {
-            let is_lost = of != owner && (!is_alive(&of, owner) || now.0 - started_at > LOST_MS);
-            if !is_lost || run_lock::is_locked_run(self.path(), &run) {
+            // The processes of other machines cannot be seen.
+            let is_gone = !self.is_on_server() && !is_alive(&of, owner);
+            let is_lost = of != owner && (is_gone || now.0 - started_at > LOST_MS);
+            if !is_lost || self.is_claimed(&run) {
                 continue;
             }
             if self.recover_run(&run, &of, now)? == Some(QueueState::Ended) {
@@ -46,7 +47,7 @@ impl Store {
             "coalesce((select max(blocks.seq) from blocks join runs on runs.id = blocks.run where runs.name = ?1), 0)";
         self.change_queue(|connection| {
             let update = format!(
-                "update queue set state = 0, owner = null, crashes = iif(rows = {rows}, crashes + 1, 0)
+                "update queue set state = 0, owner = null, crashes = case when rows = {rows} then crashes + 1 else 0 end
                  where run = ?1 and state = 1 and coalesce(owner, '') = ?2"
             );
             if connection.prepare_cached(&update)?.execute(params![run, of])? == 0 {
@@ -72,16 +73,16 @@ fn is_alive(owner: &str, asking: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
     use crate::server::queue::NewQueuedRun;
+    use crate::tests::test_data::url_in;
 
     /// SV-07: a run of a killed server goes on; one that kills its server three times is left alone.
     #[test]
     fn three_crashes_end_a_run() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
         store.enqueue(&new, None).unwrap();
         for crash in 1..=3 {
@@ -98,9 +99,9 @@ mod tests {
 
     /// SV-07: a run of a server that is alive is left to it for a minute.
     #[test]
-    fn a_run_of_a_living_server_is_left_alone() {
+    pub(crate) fn a_run_of_a_living_server_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         let new = NewQueuedRun { run: "a", order: "{}", is_new: true, at: Moment(5), most_waiting: 9 };
         store.enqueue(&new, None).unwrap();
         store.take_queued(&format!("{}-x", std::process::id()), Moment(6)).unwrap();

@@ -1,9 +1,9 @@
 //! Tokens of the server: who may ask it. The store keeps a hash of each secret, never the secret.
 
 use karat_types::Moment;
-use rusqlite::{Connection, Row, params};
 
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::{Connection, Row, SqlError, SqlResult, ToValue, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -48,7 +48,8 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn revoke_token(&self, id: &str, from: Moment) -> Result<bool, StoreError> {
-        let update = "update tokens set revoked_at = min(coalesce(revoked_at, ?2), ?2) where id = ?1";
+        let update =
+            "update tokens set revoked_at = case when revoked_at < ?2 then revoked_at else ?2 end where id = ?1";
         Ok(self.write_tokens(update, params![id, from.0])? > 0)
     }
 
@@ -71,12 +72,12 @@ impl Store {
             }
             let select = format!("select {COLUMNS} from tokens order by created_at, id");
             let mut statement = connection.prepare_cached(&select)?;
-            let tokens = statement.query_map([], read_token)?;
+            let tokens = statement.query_map(params![], read_token)?;
             Ok(tokens.collect::<Result<_, _>>()?)
         })
     }
 
-    fn write_tokens(&self, statement: &str, values: &[&dyn rusqlite::ToSql]) -> Result<usize, StoreError> {
+    fn write_tokens(&self, statement: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the tokens" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -87,12 +88,11 @@ impl Store {
 
 /// Returns whether the file has the table. An older file that is read-only has none.
 fn has_table(connection: &Connection) -> Result<bool, ReadFailure> {
-    let mut statement = connection.prepare_cached("select 1 from sqlite_schema where name = 'tokens'")?;
-    Ok(statement.exists([])?)
+    Ok(connection.has_table("tokens")?)
 }
 
-fn read_token(row: &Row<'_>) -> rusqlite::Result<StoredToken> {
-    let at = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Moment));
+fn read_token(row: &Row<'_>) -> SqlResult<StoredToken> {
+    let at = |column| Ok::<_, SqlError>(row.get::<Option<i64>>(column)?.map(Moment));
     Ok(StoredToken {
         id: row.get(0)?,
         name: row.get(1)?,
@@ -106,15 +106,15 @@ fn read_token(row: &Row<'_>) -> rusqlite::Result<StoredToken> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::StoreUrl;
+    use crate::tests::test_data::url_in;
 
     /// SV-08: tokens survive reopening the store; a later revocation does not replace an earlier one.
     #[test]
-    fn tokens_are_kept_and_revoked_once() {
+    pub(crate) fn tokens_are_kept_and_revoked_once() {
         let folder = tempfile::tempdir().unwrap();
-        let url = StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let token = StoredToken {
             id: "abcd1234".to_owned(),
             name: "ci".to_owned(),

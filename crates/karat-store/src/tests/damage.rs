@@ -28,7 +28,7 @@ fn read(store: &Store) -> Result<(), String> {
 }
 
 fn change(store: &Store, statement: &str) {
-    assert!(store.writing().execute(statement, []).unwrap() > 0, "{statement}");
+    assert!(store.writing().file().unwrap().execute(statement, []).unwrap() > 0, "{statement}");
 }
 
 /// A4: each bit of a cell, of its status, of a sample and of the totals is covered by a checksum.
@@ -42,10 +42,10 @@ fn a_flipped_bit_is_an_error() {
         [("cells", "facts", "ordinal = 1"), ("samples", "facts", "row = 1"), ("runs", "totals", "name = 'r'")]
     {
         let query = format!("select {column} from {table} where {place}");
-        let bytes: Vec<u8> = store.writing().query_row(&query, [], |row| row.get(0)).unwrap();
+        let bytes: Vec<u8> = store.writing().file().unwrap().query_row(&query, [], |row| row.get(0)).unwrap();
         let write = |bytes: &[u8]| {
             let statement = format!("update {table} set {column} = ?1 where {place}");
-            assert_eq!(store.writing().execute(&statement, params![bytes]).unwrap(), 1);
+            assert_eq!(store.writing().file().unwrap().execute(&statement, params![bytes]).unwrap(), 1);
         };
         for at in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

@@ -40,7 +40,7 @@ fn has(store: &Store) -> [bool; 5] {
 
 /// CL-23: the results of one cell are removed, a step that another cell uses stays, and a dry run changes nothing.
 #[test]
-fn invalidating_one_cell_keeps_shared_steps() {
+pub(crate) fn invalidating_one_cell_keeps_shared_steps() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "r");
@@ -61,7 +61,7 @@ fn invalidating_one_cell_keeps_shared_steps() {
 
 /// CL-23: results that another run uses stay, whether that run reused a whole output or an earlier step.
 #[test]
-fn results_used_by_other_runs_stay() {
+pub(crate) fn results_used_by_other_runs_stay() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "r");
@@ -86,7 +86,7 @@ fn results_used_by_other_runs_stay() {
 /// although their calls and keys are those of the run that succeeded. Invalidating such a cell also removes the steps
 /// before the failed one.
 #[test]
-fn failed_cells_keep_no_result() {
+pub(crate) fn failed_cells_keep_no_result() {
     let folder = folder();
     let store = store_in(&folder);
     let failed = |at: u64, name: &str| {
@@ -115,7 +115,7 @@ fn failed_cells_keep_no_result() {
 /// CL-23: a result that another run has repeated since an invalidation belongs to that run; once the first run makes
 /// it again, it owns a copy too.
 #[test]
-fn repeated_results_belong_to_the_run_that_repeated_them() {
+pub(crate) fn repeated_results_belong_to_the_run_that_repeated_them() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "r");
@@ -147,7 +147,7 @@ fn reuse_all(store: &Store, run: &str) {
 /// CL-23: a result shared by several runs is removed with the last of them, in any order, also cell by cell. Until
 /// then the answer names the runs for which it stays.
 #[test]
-fn shared_results_are_removed_with_the_last_run() {
+pub(crate) fn shared_results_are_removed_with_the_last_run() {
     for order in [["maker", "one", "two"], ["two", "maker", "one"], ["one", "two", "maker"]] {
         let folder = folder();
         let store = store_in(&folder);
@@ -179,7 +179,7 @@ fn sorted<'n>(names: &[&'n str]) -> Vec<&'n str> {
 
 /// CL-23: if another run made the same result, its copy is reused, unless it was invalidated too.
 #[test]
-fn only_the_own_copy_is_removed() {
+pub(crate) fn only_the_own_copy_is_removed() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "first");
@@ -197,7 +197,7 @@ fn only_the_own_copy_is_removed() {
 /// BY-04: old results are pruned by the age of the run that made them. Runs keep their rows, and an unfinished run
 /// keeps its results, so that resuming it pays for nothing twice.
 #[test]
-fn old_results_are_pruned() {
+pub(crate) fn old_results_are_pruned() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "old");
@@ -221,7 +221,7 @@ fn old_results_are_pruned() {
 /// BY-04: if a run that is not pruned has made the same result, its copy is reused: an unfinished run that reuses
 /// nothing from others would pay for it twice. Invalidated results stay invalidated.
 #[test]
-fn pruning_keeps_copies_of_other_runs() {
+pub(crate) fn pruning_keeps_copies_of_other_runs() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "withdrawn");

@@ -20,9 +20,14 @@ fn a_full_disk_fails_every_waiter_and_all_later_appends() {
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 100)).unwrap();
     block_on(ledger.append(whole_cell(0))).unwrap();
-    let pages: i64 = store.writing().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    let pages: i64 = store.writing().file().unwrap().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     let limit = |pages: i64| -> i64 {
-        store.writing().query_row(&format!("pragma max_page_count = {pages}"), [], |row| row.get(0)).unwrap()
+        store
+            .writing()
+            .file()
+            .unwrap()
+            .query_row(&format!("pragma max_page_count = {pages}"), [], |row| row.get(0))
+            .unwrap()
     };
     limit(pages);
 
@@ -78,7 +83,7 @@ fn a_locked_store_is_an_error_that_names_the_holder() {
              begin immediate",
         )
         .unwrap();
-    store.writing().busy_timeout(Duration::from_millis(20)).unwrap();
+    store.writing().file().unwrap().busy_timeout(Duration::from_millis(20)).unwrap();
     let error = block_on(ledger.append(whole_cell(0))).unwrap_err().to_string();
     assert!(error.contains("for 30 seconds; it may be process 4711 (run other)"), "{error}");
     assert!(error.contains("then run the suite again"), "{error}");
@@ -123,7 +128,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 fn writing_to_a_read_only_store_is_an_error() {
     let folder = folder();
     let store = store_in(&folder);
-    store.writing().pragma_update(None, "query_only", true).unwrap();
+    store.writing().file().unwrap().pragma_update(None, "query_only", true).unwrap();
     let error = store.begin(&header("r", 1)).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
     assert!(error.to_string().contains("Change the permissions"), "{error}");
@@ -160,7 +165,7 @@ fn guards_are_dropped_once_records_are_on_disk() {
     let append = |at: u64| block_on(ledger.append_guarded(whole_cell(at), WriteGuard::new(slot.clone())));
     append(0).unwrap();
     assert_eq!(Arc::strong_count(&slot), 1);
-    store.writing().pragma_update(None, "query_only", true).unwrap();
+    store.writing().file().unwrap().pragma_update(None, "query_only", true).unwrap();
     for at in [1, 2] {
         let unwritten = append(at).unwrap_err();
         assert_eq!((unwritten.guard.is_some(), Arc::strong_count(&slot)), (true, 2), "{}", unwritten.error);
@@ -226,7 +231,7 @@ fn queries_use_indexes() {
 
 fn query_plan(store: &Store, query: &str) -> Vec<String> {
     let connection = store.writing();
-    let mut statement = connection.prepare(&format!("explain query plan {query}")).unwrap();
+    let mut statement = connection.file().unwrap().prepare(&format!("explain query plan {query}")).unwrap();
     let parameters = vec![1; statement.parameter_count()];
     let lines = statement.query_map(rusqlite::params_from_iter(parameters), |row| row.get(3)).unwrap();
     lines.map(Result::unwrap).collect()
@@ -239,11 +244,16 @@ fn damage_is_an_error() {
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
     block_on(ledger.append(whole_cell(0))).unwrap();
-    store.writing().execute_batch("update cells set facts = x'01ff'; update blocks set outputs = x'01'").unwrap();
+    store
+        .writing()
+        .file()
+        .unwrap()
+        .execute_batch("update cells set facts = x'01ff'; update blocks set outputs = x'01'")
+        .unwrap();
     let read = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
     assert!(read.0.contains("the rows of a run") && read.0.contains("cell 0: its bytes end early"), "{read}");
     assert!(matches!(store.step(key("cell 0")), Err(StoreError::Damaged { .. })));
-    store.writing().execute_batch("update cells set facts = x'7f'").unwrap();
+    store.writing().file().unwrap().execute_batch("update cells set facts = x'7f'").unwrap();
     let newer = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
     assert!(newer.0.contains("use a newer Karat"), "{newer}");
 }

@@ -257,7 +257,7 @@ proptest! {
             }
             if index {
                 let connection = store.writing();
-                let transaction = connection.unchecked_transaction().unwrap();
+                let transaction = connection.begin().unwrap();
                 crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
@@ -329,4 +329,9 @@ fn every_float_survives() {
         value.as_array().unwrap().iter().map(|float| float.as_f64().unwrap().to_bits()).collect()
     };
     assert_eq!(bits(&read), floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>());
+}
+
+/// Runs the test above from elsewhere: the macro makes it private.
+pub(crate) fn records_are_read_back() {
+    written_records_are_read_back();
 }

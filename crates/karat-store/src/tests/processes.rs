@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, Write};
 
 use super::crash::{open_passed_store, start};
 use super::test_data::*;
-use crate::{Store, StoreError, StoreUrl};
+use crate::{Store, StoreError};
 
 const CELLS: u64 = 200;
 
@@ -27,10 +27,10 @@ fn writes_a_run_of_its_own() {
 /// "database is locked": processes that create, open and write one store at the same time all succeed, and each reads
 /// the results of the others.
 #[test]
-fn processes_share_a_store() {
+pub(crate) fn processes_share_a_store() {
     let folder = folder();
     let children: Vec<_> = (0..3).map(|_| start("tests::processes::writes_a_run_of_its_own", folder.path())).collect();
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     write_run(&store, "own");
     for (mut child, mut output) in children {
         let mut output_line = String::new();
@@ -56,11 +56,11 @@ fn holds_a_run_until_stopped() {
 /// BY-04: two processes cannot resume the same run, which would pay for its calls twice; the error names the other
 /// process.
 #[test]
-fn a_run_has_one_writing_process() {
+pub(crate) fn a_run_has_one_writing_process() {
     let folder = folder();
     let (mut child, mut output) = start("tests::processes::holds_a_run_until_stopped", folder.path());
     assert!(output.by_ref().lines().map_while(Result::ok).any(|line| line.contains("started")));
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     let refused = store.reopen("r").unwrap_err();
     assert!(refused.to_string().contains(&format!("(process {})", child.id())), "{refused}");
     assert!(matches!(refused, StoreError::RunInUse { .. }));

@@ -62,7 +62,7 @@ fn an_older_read_only_store_is_read_or_refused() {
 /// Invariant 8: rows come in plan order, each with its sample, system and trial, and its judgments by scorer and
 /// judge.
 #[test]
-fn rows_come_in_plan_order() {
+pub(crate) fn rows_come_in_plan_order() {
     let folder = folder();
     let store = store_in(&folder);
     let header = RunHeader { plan: Arc::new(plan("suite", 2, 2, 3)), ..header("r", 0) };
@@ -104,7 +104,7 @@ fn rows_come_in_plan_order() {
 
 /// BY-09: a run's state changes with everything that is written to it, and not with other runs.
 #[test]
-fn a_runs_state_changes_with_its_records() {
+pub(crate) fn a_runs_state_changes_with_its_records() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 0)).unwrap();
@@ -146,7 +146,7 @@ fn look(store: &Store, from: FollowPosition) -> (Vec<(u64, &'static str, u64)>, 
 /// DB-21, SV-06: each look gives what was added since the last, in order and once, with the numbers that a look from the
 /// beginning gives; rows of other runs are none of it.
 #[test]
-fn every_change_is_seen_once_under_the_same_number() {
+pub(crate) fn every_change_is_seen_once_under_the_same_number() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -179,7 +179,7 @@ fn every_change_is_seen_once_under_the_same_number() {
 
 /// SV-03: pages of runs neither repeat nor miss one while runs are added.
 #[test]
-fn pages_of_runs_stay_while_runs_are_added() {
+pub(crate) fn pages_of_runs_stay_while_runs_are_added() {
     let folder = folder();
     let store = store_in(&folder);
     let begin = |id: &str| drop(store.begin(&header(id, 1)).unwrap());

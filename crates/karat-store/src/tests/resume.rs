@@ -7,7 +7,7 @@ use super::test_data::*;
 
 /// BY-04: a paid reply that no row uses is available to the resumed run; other replies are not.
 #[test]
-fn paid_calls_are_those_that_no_row_uses() {
+pub(crate) fn paid_calls_are_those_that_no_row_uses() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -38,7 +38,7 @@ fn paid_calls_are_those_that_no_row_uses() {
 
 /// BY-05: money and calls add up over all parts of a run; reservations that were not released stay open.
 #[test]
-fn spending_adds_up_over_the_parts_of_a_run() {
+pub(crate) fn spending_adds_up_over_the_parts_of_a_run() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -68,7 +68,7 @@ fn spending_adds_up_over_the_parts_of_a_run() {
 
 /// BY-05: the amount that a call of unknown cost counts with reaches the run's next part, as its most expensive call.
 #[test]
-fn the_most_expensive_call_may_have_an_unknown_cost() {
+pub(crate) fn the_most_expensive_call_may_have_an_unknown_cost() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -85,7 +85,7 @@ fn the_most_expensive_call_may_have_an_unknown_cost() {
 
 /// BY-04: finished cells are found by their ordinals, by the latest row of each.
 #[test]
-fn finished_cells_are_found_by_their_latest_row() {
+pub(crate) fn finished_cells_are_found_by_their_latest_row() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 100)).unwrap();
@@ -113,7 +113,7 @@ fn finished_cells_are_found_by_their_latest_row() {
 /// Runs are found by id, by the start of an id, as the latest, and as the latest unfinished one of a plan. A run that
 /// no process writes is not running.
 #[test]
-fn runs_are_found_by_id_prefix_and_latest() {
+pub(crate) fn runs_are_found_by_id_prefix_and_latest() {
     let folder = folder();
     let store = store_in(&folder);
     assert!(store.resolve("latest").unwrap_err().to_string().contains("which is empty"));
@@ -148,7 +148,7 @@ fn runs_are_found_by_id_prefix_and_latest() {
 
 /// A run's name is unique, a missing run cannot be resumed, and a run has one writer at a time.
 #[test]
-fn a_run_name_is_unique_and_has_one_writer() {
+pub(crate) fn a_run_name_is_unique_and_has_one_writer() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 1)).unwrap();

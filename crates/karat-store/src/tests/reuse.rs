@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::test_data::*;
+use crate::sql::params;
 
 /// BY-06: a step's output is found by its content key from any run, with the run that made it; the latest counts.
 #[test]
-fn steps_are_shared_by_runs() {
+pub(crate) fn steps_are_shared_by_runs() {
     let folder = folder();
     let store = store_in(&folder);
     let early = RunHeader { started_at: Moment(5), ..header("early", 1) };
@@ -51,7 +52,7 @@ fn steps_are_shared_by_runs() {
 /// BY-06, CL-25: a run that reuses nothing of other runs finds its own results and nothing else, also if another run
 /// started after it or repeated the result, in this process or another.
 #[test]
-fn a_run_can_reuse_its_own_results_only() {
+pub(crate) fn a_run_can_reuse_its_own_results_only() {
     let folder = folder();
     let (store, elsewhere) = (store_in(&folder), store_in(&folder));
     let output = |run: &str| Arc::new(json!(run));
@@ -94,7 +95,7 @@ fn a_run_can_reuse_its_own_results_only() {
         check("b", Some("own"));
         check("c", None);
         let connection = store.writing();
-        let transaction = connection.unchecked_transaction().unwrap();
+        let transaction = connection.begin().unwrap();
         crate::reuse::index_writer::index_all(&transaction).unwrap();
         transaction.commit().unwrap();
     }
@@ -106,7 +107,7 @@ fn a_run_can_reuse_its_own_results_only() {
 
 /// An invalidated result is not found by its own run either when another run's copy has taken its place.
 #[test]
-fn invalidated_results_stay_so_for_their_own_run() {
+pub(crate) fn invalidated_results_stay_so_for_their_own_run() {
     let folder = folder();
     let store = store_in(&folder);
     let output = Arc::new(json!("x"));
@@ -125,7 +126,7 @@ fn invalidated_results_stay_so_for_their_own_run() {
 
 /// BY-06: results of another process are found, whether they wait for the index or are in it; the latest counts.
 #[test]
-fn results_of_another_process_are_found() {
+pub(crate) fn results_of_another_process_are_found() {
     let folder = folder();
     let (store, other) = (store_in(&folder), store_in(&folder));
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -143,7 +144,7 @@ fn results_of_another_process_are_found() {
         assert_eq!(found(&other, "s"), Some(output.clone()));
         if at % 2 == 1 {
             let connection = store.writing();
-            let transaction = connection.unchecked_transaction().unwrap();
+            let transaction = connection.begin().unwrap();
             crate::reuse::index_writer::index_all(&transaction).unwrap();
             transaction.commit().unwrap();
             store.catch_up().unwrap();
@@ -178,7 +179,7 @@ impl Indexed {
 
 /// Number of keys in the index, and of keys that wait.
 fn indexed_and_waiting(store: &Store) -> (i64, i64) {
-    let count = |query: &str| store.writing().query_row(query, [], |row| row.get(0)).unwrap();
+    let count = |query: &str| store.writing().query_row(query, params![], |row| row.get(0)).unwrap();
     (count("select count(*) from reuse"), count("select waiting from reuse_state"))
 }
 
@@ -189,7 +190,7 @@ fn maker(store: &Store, name: &str) -> Option<String> {
 
 /// PE-22, BY-06: once enough keys wait, each commit inserts some into the index, and no commit inserts all.
 #[test]
-fn keys_come_into_the_index_part_by_part() {
+pub(crate) fn keys_come_into_the_index_part_by_part() {
     let many = Indexed::new();
     let store = store_in(&many.folder);
     store.catch_up().unwrap();
@@ -224,7 +225,7 @@ fn keys_come_into_the_index_part_by_part() {
 
 /// PE-22: after many hits in the index, the whole index is read once, and later look-ups need no query.
 #[test]
-fn a_frequently_hit_index_is_read_as_a_whole() {
+pub(crate) fn a_frequently_hit_index_is_read_as_a_whole() {
     let many = Indexed::new();
     let store = store_in(&many.folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -247,7 +248,7 @@ fn a_frequently_hit_index_is_read_as_a_whole() {
 
 /// BY-06: waiting keys are found while another process writes and this process learns of it in between.
 #[test]
-fn waiting_keys_are_found_while_others_write() {
+pub(crate) fn waiting_keys_are_found_while_others_write() {
     let folder = folder();
     let (store, elsewhere) = (store_in(&folder), store_in(&folder));
     let (own, other) = (store.begin(&header("own", 1)).unwrap(), elsewhere.begin(&header("other", 1)).unwrap());
@@ -274,7 +275,7 @@ fn waiting_keys_are_found_while_others_write() {
 /// Keys that an ended process has not inserted are inserted by the next process that writes many, and do not wait
 /// forever.
 #[test]
-fn keys_do_not_wait_forever() {
+pub(crate) fn keys_do_not_wait_forever() {
     let many = Indexed::new();
     let store = store_in(&many.folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -298,7 +299,7 @@ fn keys_do_not_wait_forever() {
 
 /// BY-06: a result that several runs made counts once, for the latest run, whether its key is in the index or waits.
 #[test]
-fn a_result_counts_once() {
+pub(crate) fn a_result_counts_once() {
     let folder = folder();
     let store = store_in(&folder);
     let output = Arc::new(json!("x"));
@@ -314,7 +315,7 @@ fn a_result_counts_once() {
         for index in sets {
             if *index {
                 let connection = store.writing();
-                let transaction = connection.unchecked_transaction().unwrap();
+                let transaction = connection.begin().unwrap();
                 crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
@@ -331,7 +332,7 @@ fn a_result_counts_once() {
 
 /// CL-23, BY-06: results that others invalidate or repeat while keys are inserted part by part stay so.
 #[test]
-fn late_keys_undo_no_invalidation() {
+pub(crate) fn late_keys_undo_no_invalidation() {
     let many = Indexed::new();
     let (store, elsewhere) = (store_in(&many.folder), store_in(&many.folder));
     let first = store.begin(&header("first", 1)).unwrap();
@@ -351,7 +352,7 @@ fn late_keys_undo_no_invalidation() {
 
 /// BY-06, invariant 4: only sound judgments are reused, and the latest of them, whichever run made it.
 #[test]
-fn only_sound_judgments_are_reused() {
+pub(crate) fn only_sound_judgments_are_reused() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -375,7 +376,7 @@ fn only_sound_judgments_are_reused() {
 
 /// Invariant 2: a call is found with its raw bytes: its own run first, then any; an answer before a failure.
 #[test]
-fn calls_are_found_with_their_raw_bytes() {
+pub(crate) fn calls_are_found_with_their_raw_bytes() {
     let folder = folder();
     let store = store_in(&folder);
     let answered = call("c");

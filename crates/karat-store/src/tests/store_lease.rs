@@ -3,14 +3,14 @@
 use karat_types::Key;
 
 use super::test_data::*;
-use crate::{Store, StoreError, StoreUrl};
+use crate::{Store, StoreError};
 
 /// BY-06: two runs on one store notice each other and what the other writes, one of them makes a shared result, and
 /// each is alone when the other ends.
 #[test]
-fn one_of_two_runs_makes_a_shared_result() {
+pub(crate) fn one_of_two_runs_makes_a_shared_result() {
     let folder = folder();
-    let store = || Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = || Store::open(&url_in(folder.path())).unwrap();
     let (one, other) = (store(), store());
     let ledgers = [one.begin(&header("one", 1)).unwrap(), other.begin(&header("other", 1)).unwrap()];
     let first = one.open_lease("one").unwrap();
@@ -38,7 +38,7 @@ fn one_of_two_runs_makes_a_shared_result() {
 #[test]
 fn undetectable_peers_are_an_error() {
     let folder = folder();
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     let _ledger = store.begin(&header("r", 1)).unwrap();
     std::fs::create_dir(folder.path().join("karat.db-lease.lock")).unwrap();
     assert!(matches!(store.open_lease("r"), Err(StoreError::Lease { .. })));
@@ -48,7 +48,7 @@ fn undetectable_peers_are_an_error() {
 #[test]
 fn a_link_has_the_same_locks() {
     let folder = folder();
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     let _ledger = store.begin(&header("r", 1)).unwrap();
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(folder.path().join("karat.db"), &link).unwrap();

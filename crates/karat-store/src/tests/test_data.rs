@@ -1,7 +1,10 @@
 //! Plans, headers and records for tests.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use crate::{Store, StoreUrl};
 use bytes::Bytes;
@@ -13,8 +16,38 @@ pub fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
+thread_local! {
+    /// The database of a test that runs with a server.
+    static DATABASE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The addresses of folders on servers, so that a second store in a folder is the same store.
+static ADDRESSES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// Runs a test with a store on a server in place of each file. Without PostgreSQL it is skipped.
+#[cfg(feature = "postgres")]
+pub fn on_server(test: fn()) {
+    if let Some(cluster) = testkit::postgres() {
+        DATABASE.set(Some(cluster.database().unwrap()));
+        test();
+        DATABASE.set(None);
+    }
+}
+
+/// The address of the store in a folder: a file in it, or a schema of the test's database that belongs to the folder.
+pub fn url_in(folder: impl AsRef<Path>) -> StoreUrl {
+    let Some(database) = DATABASE.with_borrow(Clone::clone) else {
+        return StoreUrl::in_folder(folder);
+    };
+    let mut addresses = ADDRESSES.lock().unwrap();
+    let schema = format!("t{}_{}", std::process::id(), addresses.len());
+    let database = database.split("&schema=").next().unwrap();
+    let address = addresses.entry(folder.as_ref().to_owned()).or_insert_with(|| format!("{database}&schema={schema}"));
+    address.parse().unwrap()
+}
+
 pub fn store_in(folder: &TempDir) -> Store {
-    Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap()
+    Store::open(&url_in(folder.path().join(".karat"))).unwrap()
 }
 
 pub fn key(name: &str) -> Key {

@@ -2,11 +2,11 @@
 //! was closed by hand. Entries are only ever added.
 
 use karat_types::Moment;
-use rusqlite::params;
 use serde_json::Value;
 
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::params;
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -46,7 +46,7 @@ impl Store {
             let mut rows = statement.query(params![suite, kind])?;
             let mut entries = Vec::new();
             while let Some(row) = rows.next()? {
-                let body = serde_json::from_str(&row.get::<_, String>(1)?)
+                let body = serde_json::from_str(&row.get::<String>(1)?)
                     .map_err(|error| ReadFailure::from(Damage(format!("an entry is not JSON: {error}"))))?;
                 entries.push(JournalEntry { at: Moment(row.get(0)?), body });
             }
@@ -56,15 +56,16 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::tests::test_data::url_in;
     use serde_json::json;
 
     /// Entries keep their order, are separated by suite and kind, and survive reopening the store.
     #[test]
-    fn facts_are_separated_by_suite_and_kind() {
+    pub(crate) fn facts_are_separated_by_suite_and_kind() {
         let folder = tempfile::tempdir().unwrap();
-        let url = crate::StoreUrl::in_folder(folder.path());
+        let url = url_in(folder.path());
         let entry = |at: i64| JournalEntry { at: Moment(at), body: json!({ "n": at }) };
         {
             let store = Store::open(&url).unwrap();

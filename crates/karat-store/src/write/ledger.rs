@@ -2,13 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::claims::{ServerClaim, is_claimed};
 use karat_types::{Moment, Record, RunHeader, RunStatus};
-use rusqlite::{ErrorCode, OptionalExtension, params};
 use tokio::sync::oneshot;
 
-use crate::database::run_lock::RunLock;
+use crate::database::run_claim::RunClaim;
+use crate::database::run_lock::{RunLock, is_locked_run};
 use crate::error::Attempt;
+use crate::error::ReadFailure;
 use crate::format::{pack_header, run_status_code};
+use crate::sql::{Connection, OptionalExtension, params};
 use crate::write::encode::to_sql_integer;
 use crate::write::writer;
 use crate::write::writer::{Batch, OpenRun, Work, WriteFailed, WriteGuard};
@@ -35,10 +39,11 @@ impl Store {
         let planned = to_sql_integer("a plan", header.planned_cells())?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        transaction
-            .execute(
+        let id = transaction
+            .insert_numbered(
                 "insert into runs (name, suite, plan_hash, status, started_at, completed_at, planned, pid, header)
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "id",
                 params![
                     header.id,
                     header.plan.suite,
@@ -51,11 +56,10 @@ impl Store {
                     facts
                 ],
             )
-            .map_err(|error| match error.sqlite_error_code() {
-                Some(ErrorCode::ConstraintViolation) => StoreError::RunExists(header.id.clone()),
-                _ => attempt.error(error),
+            .map_err(|error| match error.is_constraint() {
+                true => StoreError::RunExists(header.id.clone()),
+                false => attempt.error(error),
             })?;
-        let id = transaction.last_insert_rowid();
         transaction.commit().map_err(|error| attempt.error(error))?;
         Ok(self.ledger(id, &header.id, claim))
     }
@@ -88,25 +92,57 @@ impl Store {
     }
 
     /// Claims a run, with room for what it pays for.
-    fn claim_with_room(&self, run: &str) -> Result<RunLock, StoreError> {
+    fn claim_with_room(&self, run: &str) -> Result<RunClaim, StoreError> {
         let claim = self.claim(run)?;
         let full = |error: std::io::Error| StoreError::Full { path: self.path().to_owned(), why: error.to_string() };
         claim.hold_room().map_err(full)?;
         Ok(claim)
     }
 
-    pub(crate) fn claim(&self, run: &str) -> Result<RunLock, StoreError> {
+    pub(crate) fn claim(&self, run: &str) -> Result<RunClaim, StoreError> {
+        #[cfg(feature = "postgres")]
+        if let Some(server) = self.server() {
+            let attempt = Attempt { path: self.path(), doing: "claiming a run" };
+            let claim = ServerClaim::take(server, run).map_err(|error| attempt.error(error))?;
+            return claim.map(RunClaim::Server).ok_or_else(|| self.run_in_use(run));
+        }
         match RunLock::take(self.path(), run) {
-            Ok(Some(claim)) => Ok(claim),
-            Ok(None) => Err(StoreError::RunInUse { run: run.to_owned(), pid: self.writer_of(run) }),
+            Ok(Some(claim)) => Ok(RunClaim::File(claim)),
+            Ok(None) => Err(self.run_in_use(run)),
             Err(error) => Err(StoreError::Open { path: self.path().to_owned(), why: error.to_string() }),
         }
     }
 
-    fn ledger(&self, id: i64, name: &str, claim: RunLock) -> Ledger {
+    fn run_in_use(&self, run: &str) -> StoreError {
+        StoreError::RunInUse { run: run.to_owned(), pid: self.writer_of(run) }
+    }
+
+    /// Returns `true` if a process has the right to write a run at this moment.
+    pub(crate) fn is_claimed(&self, run: &str) -> bool {
+        if let Some(file) = self.url().file() {
+            return is_locked_run(file, run);
+        }
+        // A server that is away says nothing about the process.
+        self.read("the claims of runs", |connection| is_claimed_on_server(connection, run)).unwrap_or(true)
+    }
+
+    fn ledger(&self, id: i64, name: &str, claim: RunClaim) -> Ledger {
         let run = OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), low: OnceLock::new(), claim };
         Ledger { run: Arc::new(run), store: self.clone() }
     }
+}
+
+#[cfg(feature = "postgres")]
+fn is_claimed_on_server(connection: &Connection, run: &str) -> Result<bool, ReadFailure> {
+    match connection.server() {
+        Some(session) => Ok(is_claimed(session, run)?),
+        None => Ok(false),
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn is_claimed_on_server(_: &Connection, _: &str) -> Result<bool, ReadFailure> {
+    Ok(false)
 }
 
 impl Ledger {

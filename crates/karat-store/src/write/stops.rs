@@ -1,10 +1,10 @@
 //! Early stops of runs: what a run that may stop early decided, stored once with its end.
 
 use karat_types::{STOP_SCHEMA, StopRecord, StoredStop};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::{Connection, OptionalExtension, ToValue, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -56,7 +56,7 @@ impl Store {
         self.read("the stop of a run", |connection| find_stop(connection, select, params![run]))
     }
 
-    fn write_stop(&self, statement: &str, values: &[&dyn rusqlite::ToSql]) -> Result<usize, StoreError> {
+    fn write_stop(&self, statement: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing the stop of a run" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -73,14 +73,13 @@ pub(crate) fn stop_of_run(connection: &Connection, run: i64) -> Result<Option<St
 fn find_stop(
     connection: &Connection,
     select: &str,
-    values: &[&dyn rusqlite::ToSql],
+    values: &[&dyn ToValue],
 ) -> Result<Option<StoredStop>, ReadFailure> {
-    let mut table = connection.prepare_cached("select 1 from sqlite_schema where type = 'table' and name = 'stops'")?;
-    if !table.exists([])? {
+    if !connection.has_table("stops")? {
         return Ok(None);
     }
     let mut statement = connection.prepare_cached(select)?;
-    let found = statement.query_row(values, |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?))).optional()?;
+    let found = statement.query_row(values, |row| Ok((row.get::<bool>(0)?, row.get::<String>(1)?))).optional()?;
     let Some((to_end, body)) = found else { return Ok(None) };
     let record: StopRecord = serde_json::from_str(&body)
         .map_err(|error| ReadFailure::from(Damage(format!("the stop of a run cannot be read: {error}"))))?;

@@ -9,15 +9,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use karat_types::{Moment, RunStatus};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::block::call_log;
 use crate::block::section::{Entries, SectionWriter};
 use crate::database::mutex::lock;
-use crate::database::run_lock::RunLock;
+use crate::database::run_claim::RunClaim;
 use crate::database::state_folder::FilePlace;
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
@@ -25,6 +27,7 @@ use crate::read::totals;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::KnownKeys;
+use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::write::encode::{Encoded, EncodedPool};
 use crate::{LedgerError, StoreError};
 
@@ -33,6 +36,12 @@ const GROUP_RECORDS: usize = 1024;
 
 /// Largest size of a group, so that a block can be decompressed in little memory.
 const GROUP_BYTES: usize = 4 << 20;
+
+/// The time for which a server may be away.
+const AWAY: Duration = Duration::from_secs(60);
+
+const SAMPLE: &str = "insert into samples (run, row, facts) values (?1, ?2, ?3)
+    on conflict (run, row) do update set facts = excluded.facts";
 
 /// Appends that no caller waits for, in order.
 #[derive(Debug, Default)]
@@ -66,7 +75,7 @@ pub(crate) struct OpenRun {
     /// The first error of a full disk, after which the room of the run was freed.
     pub low: OnceLock<LedgerError>,
     /// Held while the run may be written.
-    pub claim: RunLock,
+    pub claim: RunClaim,
 }
 
 /// The work that a caller asks for.
@@ -149,8 +158,10 @@ impl Batch {
 /// The writing side of a store.
 pub(crate) struct Writer {
     pub path: PathBuf,
-    /// The file that was opened.
-    pub place: FilePlace,
+    /// The file that was opened, unless the store is on a server.
+    pub place: Option<FilePlace>,
+    /// The ids of blocks whose commit was under way when the connection was lost.
+    pub unsure: Vec<String>,
     pub deferred: Arc<Mutex<DeferredBatches>>,
     pub encoded_pool: Arc<EncodedPool>,
     pub known_keys: Arc<KnownKeys>,
@@ -176,7 +187,7 @@ impl Writer {
         for (batch, why) in refused {
             batch.answer(Err(why));
         }
-        let outcome = self.write_or_free_room(&group).map_err(LedgerError::from);
+        let outcome = self.write_through_losses(&group).map_err(LedgerError::from);
         match &outcome {
             // Guards are dropped before any waiter continues, because other tasks wait for them.
             Ok(()) => group.iter_mut().for_each(|batch| drop(batch.guard.take())),
@@ -192,7 +203,22 @@ impl Writer {
         if ends_run && outcome.is_ok() {
             // Runs while the caller reads the run; otherwise closing the store would wait for it. A checkpoint that
             // is impossible now happens at closing. The cached pages are hardly needed again.
-            let _ = lock(&self.connection).execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+            if let Some(file) = lock(&self.connection).file() {
+                let _ = file.execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+            }
+        }
+    }
+
+    /// Writes a group, and again when the connection with the server was lost meanwhile. The answers wait in memory, and
+    /// their calls hold their slots, so no new call is made. After [`AWAY`] the group fails, as on a full disk.
+    fn write_through_losses(&mut self, group: &[Batch]) -> Result<(), StoreError> {
+        self.unsure.clear();
+        let since = Instant::now();
+        loop {
+            match self.write_or_free_room(group) {
+                Err(StoreError::Away { .. }) if since.elapsed() < AWAY => self.indexing = IndexWriter::default(),
+                outcome => return outcome,
+            }
         }
     }
 
@@ -216,7 +242,7 @@ impl Writer {
             return Ok(());
         }
         // Once it is deleted, records would go into a file that nobody can open.
-        if FilePlace::of(&self.path) != self.place {
+        if self.place.as_ref().is_some_and(|place| FilePlace::of(&self.path) != *place) {
             return Err(StoreError::Gone { path: self.path.clone() });
         }
         let attempt = Attempt { path: &self.path, doing: "writing records" };
@@ -225,8 +251,14 @@ impl Writer {
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
         let connection = lock(&self.connection);
         let transaction = begin(&connection, attempt)?;
-        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction)?, &*block.reuse)));
-        let inserted = inserted.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| attempt.error(error))?;
+        if is_committed(&transaction, &self.unsure).map_err(|error| attempt.error(error))? {
+            self.known_keys.discard();
+            return Ok(());
+        }
+        hold_claims(&transaction, group, attempt)?;
+        let mut ids = Vec::new();
+        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction, &mut ids)?, &*block.reuse)));
+        let inserted = inserted.collect::<SqlResult<Vec<_>>>().map_err(|error| attempt.error(error))?;
         let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
         let indexed = self.indexing.add(&transaction, keys);
         let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
@@ -235,10 +267,29 @@ impl Writer {
                 totals::finish(&transaction, batch.run.id, *status, *at, attempt)?;
             }
         }
+        self.unsure = ids;
         transaction.commit().map_err(|error| attempt.error(error))?;
         self.known_keys.add_committed(indexed, inserted);
         Ok(())
     }
+}
+
+/// Returns whether the blocks of an earlier attempt are there. This writer has its turn, so that attempt has ended.
+fn is_committed(connection: &Connection, blocks: &[String]) -> SqlResult<bool> {
+    let Some(first) = blocks.first() else { return Ok(false) };
+    // One commit has written all of them.
+    connection.prepare_cached("select 1 from blocks where id = ?1::text::uuid")?.exists(params![first])
+}
+
+/// Checks that this process still has the right to write the runs, and keeps it for longer.
+fn hold_claims(connection: &Connection, group: &[Batch], attempt: Attempt<'_>) -> Result<(), StoreError> {
+    let runs: BTreeMap<i64, &OpenRun> = group.iter().map(|batch| (batch.run.id, &*batch.run)).collect();
+    for run in runs.into_values() {
+        if !run.claim.hold(connection).map_err(|error| attempt.error(error))? {
+            return Err(StoreError::RunLost(run.name.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Takes the waiting appends, up to the size of a group, and separates those of runs that have failed.
@@ -262,24 +313,22 @@ fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Bat
 
 /// Starts a writing transaction. If another process keeps the store locked, the error names it.
 pub(crate) fn begin<'c>(connection: &'c Connection, attempt: Attempt<'_>) -> Result<Transaction<'c>, StoreError> {
-    Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(|error| {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy) => {
-                StoreError::Busy { path: attempt.path.to_owned(), waited_s: BUSY_SECONDS, holder: holder(connection) }
-            }
-            _ => attempt.error(error),
+    connection.begin().map_err(|error| match error.sqlite_code() {
+        Some(ErrorCode::DatabaseBusy) => {
+            StoreError::Busy { path: attempt.path.to_owned(), waited_s: BUSY_SECONDS, holder: holder(connection) }
         }
+        _ => attempt.error(error),
     })
 }
 
 /// Returns the likely holders of the lock: other processes with an unfinished run. Readers take no lock.
 fn holder(connection: &Connection) -> String {
     let running = connection
-        .prepare("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
+        .prepare_cached("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
         .and_then(|mut statement| {
             let rows = statement
                 .query_map(params![run_status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
-                    Ok(format!("process {} (run {})", row.get::<_, i64>(1)?, row.get::<_, String>(0)?))
+                    Ok(format!("process {} (run {})", row.get::<i64>(1)?, row.get::<String>(0)?))
                 })?;
             rows.collect::<Result<Vec<_>, _>>()
         });
@@ -290,14 +339,14 @@ fn holder(connection: &Connection) -> String {
 }
 
 /// The content that one commit adds to one run.
-struct Block<'a> {
-    run: &'a OpenRun,
-    parts: Vec<&'a Encoded>,
-    log: Vec<u8>,
-    reuse: Vec<u8>,
-    judgments: Vec<u8>,
-    outputs: Vec<u8>,
-    traces: Vec<u8>,
+pub(super) struct Block<'a> {
+    pub run: &'a OpenRun,
+    pub parts: Vec<&'a Encoded>,
+    pub log: Vec<u8>,
+    pub reuse: Vec<u8>,
+    pub judgments: Vec<u8>,
+    pub outputs: Vec<u8>,
+    pub traces: Vec<u8>,
 }
 
 impl<'a> Block<'a> {
@@ -325,22 +374,27 @@ impl<'a> Block<'a> {
     }
 
     /// Inserts the block with all its rows and returns its number.
-    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
-        transaction
-            .prepare_cached(
-                "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![self.run.id, self.log, self.reuse, self.judgments, self.outputs, self.traces])?;
-        let block = transaction.last_insert_rowid();
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only blocks on a server have ids"))]
+    fn insert(&self, transaction: &Transaction<'_>, ids: &mut Vec<String>) -> SqlResult<i64> {
+        #[cfg(feature = "postgres")]
+        if let Some(session) = transaction.server() {
+            let (block, id) = super::server_rows::insert(self, session)?;
+            ids.push(id);
+            return Ok(block);
+        }
+        let block = transaction.insert_numbered(
+            "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
+            "seq",
+            params![self.run.id, self.log, self.reuse, self.judgments, self.outputs, self.traces],
+        )?;
         self.insert_samples(transaction)?;
         self.insert_cells(transaction, block)?;
         self.insert_judgments(transaction, block)?;
         Ok(block)
     }
 
-    fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        let mut insert =
-            transaction.prepare_cached("insert or replace into samples (run, row, facts) values (?1, ?2, ?3)")?;
+    fn insert_samples(&self, transaction: &Transaction<'_>) -> SqlResult<()> {
+        let mut insert = transaction.prepare_cached(SAMPLE)?;
         for part in &self.parts {
             for (row, facts) in &part.samples {
                 insert.execute(params![self.run.id, row, part.facts_at(facts)])?;
@@ -349,7 +403,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64) -> SqlResult<()> {
         let mut insert = transaction.prepare_cached(
             "insert into cells (run, ordinal, status, block, output, facts) values (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
@@ -371,7 +425,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> SqlResult<()> {
         let mut insert = transaction.prepare_cached(
             "insert into judgments (run, ordinal, scorer, judge, ok, block, entry) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;

@@ -99,6 +99,13 @@ pub enum StoreCommand {
         /// File to write
         file: PathBuf,
     },
+    /// Copy a store into an empty one: a file into PostgreSQL, or back
+    Copy {
+        /// Store to read, such as `sqlite:.karat/karat.db`
+        from: String,
+        /// Store to fill, such as `postgres://USER@HOST/DATABASE`
+        to: String,
+    },
     /// Make the store from a copy; there must be none
     Restore {
         /// Copy to read

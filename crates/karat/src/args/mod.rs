@@ -104,9 +104,13 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = heading::GLOBAL)]
 pub struct Common {
-    /// Database of runs and results: `sqlite:PATH` or a path [default: .karat/karat.db]
-    #[arg(long, global = true, env = "KARAT_STORE", value_name = "URL")]
+    /// Database of runs and results: `sqlite:PATH`, a path, or `postgres://…` [default: .karat/karat.db]
+    // The address of a server may hold a password.
+    #[arg(long, global = true, env = "KARAT_STORE", value_name = "URL", hide_env_values = true)]
     pub store: Option<String>,
+    /// Accept a PostgreSQL server with `fsync=off`: it can lose paid results when its machine stops
+    #[arg(long, global = true)]
+    pub allow_unsafe_postgres: bool,
     /// Folder for Karat's own files, instead of `.karat`
     #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR")]
     pub home: Option<String>,
@@ -213,7 +217,7 @@ pub enum Command {
     /// List and prune cached results
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Check, back up and restore the store
+    /// Check, copy, back up and restore the store
     #[command(subcommand)]
     Store(StoreCommand),
     /// Check the environment: store, keys, programs, network

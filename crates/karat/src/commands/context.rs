@@ -18,15 +18,20 @@ pub struct CommandContext<'a> {
     pub quiet: bool,
 }
 
+/// Reads the address of a store.
+pub fn parse_store(url: &str) -> Result<karat_app::StoreUrl, Failure> {
+    url.parse().map_err(|error| Failure::Message(format!("{error}")))
+}
+
 impl<'a> CommandContext<'a> {
     /// Creates the context from the flags of every command. Opens no store yet.
     pub fn new(common: &Common, environment: Environment, printer: &'a Printer) -> Result<Self, Failure> {
         let home = PathBuf::from(common.home.as_deref().unwrap_or(".karat"));
         let store = match &common.store {
-            Some(url) => url.parse().map_err(|error| Failure::Message(format!("{error}")))?,
+            Some(url) => parse_store(url)?,
             None => karat_app::StoreUrl::in_folder(&home),
         };
-        let store: karat_app::StoreUrl = store;
+        let store = if common.allow_unsafe_postgres { store.without_durability() } else { store };
         let network = if common.allow_network_fs { NetworkFiles::Allowed } else { NetworkFiles::Refused };
         let app = App {
             store: store.with_network_files(network),

@@ -647,6 +647,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "store copy",
+        &[
+            (
+                "karat store copy sqlite:.karat/karat.db postgres://me@db.example.com/evals",
+                "Move runs from a file to a server",
+            ),
+            (
+                "karat store copy 'postgres://me@localhost/evals?schema=team' sqlite:copy.db",
+                "Copy a schema into a file",
+            ),
+        ],
+    ),
+    (
         "store backup",
         &[
             ("karat store backup monday.db", "Copy the store while runs go on"),

@@ -7,7 +7,11 @@ use serde_json::Value;
 use testkit::Scratch;
 
 /// A working directory for `karat`. Variables of the outer environment that could matter are removed.
-pub struct Place(Scratch);
+pub struct Place {
+    scratch: Scratch,
+    /// The address of the store, where it is not in the directory.
+    store: Option<String>,
+}
 
 /// The exit code and the output of a command.
 pub struct Said {
@@ -18,15 +22,26 @@ pub struct Said {
 
 impl Place {
     pub fn new() -> Self {
-        Self(testkit::scratch().unwrap())
+        Self { scratch: testkit::scratch().unwrap(), store: None }
+    }
+
+    /// A directory whose commands use a database on a server. `None` where PostgreSQL is not installed.
+    pub fn on_server() -> Option<Self> {
+        let store = Some(testkit::postgres()?.database().unwrap());
+        Some(Self { store, ..Self::new() })
+    }
+
+    /// The address of the store on a server.
+    pub fn store(&self) -> &str {
+        self.store.as_deref().unwrap()
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.scratch.path()
     }
 
     pub fn write(&self, name: &str, content: &str) -> PathBuf {
-        self.0.write(name, content).unwrap()
+        self.scratch.write(name, content).unwrap()
     }
 
     /// The content of a file.
@@ -45,6 +60,9 @@ impl Place {
             {
                 command.env_remove(&name);
             }
+        }
+        if let Some(store) = &self.store {
+            command.env("KARAT_STORE", store);
         }
         command
     }

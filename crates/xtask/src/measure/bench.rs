@@ -20,11 +20,11 @@ const TRACES: usize = 100;
 const VERDICT: &str = r#"{"reason": "It is what was asked for.", "pass": true}"#;
 
 /// One line of the table.
-struct Case {
-    name: &'static str,
-    cells: usize,
+pub(super) struct Case {
+    pub name: &'static str,
+    pub cells: usize,
     concurrency: usize,
-    latency_ms: u64,
+    pub latency_ms: u64,
     judge: bool,
     /// True when the questions are random text that does not compress.
     noise: bool,
@@ -32,7 +32,7 @@ struct Case {
 
 impl Case {
     /// One call a cell that is answered at once.
-    fn new(name: &'static str, cells: usize) -> Self {
+    pub fn new(name: &'static str, cells: usize) -> Self {
         Self { name, cells, concurrency: 64, latency_ms: 0, judge: false, noise: false }
     }
 }
@@ -115,7 +115,7 @@ impl Case {
         run_measured(binary("floor-client", place.path(), &arguments)?)
     }
 
-    fn place(&self, provider: &Provider) -> Result<Scratch, String> {
+    pub fn place(&self, provider: &Provider) -> Result<Scratch, String> {
         let place = testkit::scratch().map_err(|error| format!("making a folder: {error}"))?;
         let rows: String = (0..self.cells).map(|at| question(at, self.noise)).collect();
         let write =
@@ -217,13 +217,13 @@ fn static_noise(at: usize) -> Vec<String> {
 }
 
 /// The fake provider as a process of its own, so that its time is not ours.
-struct Provider {
+pub(super) struct Provider {
     child: Child,
-    base_url: String,
+    pub base_url: String,
 }
 
 impl Provider {
-    fn start(latency_ms: u64) -> Result<Self, String> {
+    pub fn start(latency_ms: u64) -> Result<Self, String> {
         let folder = testkit::scratch().map_err(|error| format!("making a folder: {error}"))?;
         let verdict = folder.write("verdict.json", VERDICT).map_err(|error| error.to_string())?;
         let (latency, verdict) = (latency_ms.to_string(), verdict.display().to_string());
@@ -268,7 +268,7 @@ impl Drop for Provider {
     }
 }
 
-fn median(mut times: Vec<Usage>) -> Usage {
+pub(super) fn median(mut times: Vec<Usage>) -> Usage {
     times.sort_by_key(|took| took.wall);
     let wall = times.get(times.len() / 2).copied().unwrap_or_default().wall;
     times.sort_by_key(|took| took.cpu);
@@ -276,6 +276,6 @@ fn median(mut times: Vec<Usage>) -> Usage {
     Usage { wall, cpu: middle.cpu, peak: times.iter().map(|took| took.peak).max().unwrap_or(0) }
 }
 
-fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
+pub(super) fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
     writeln!(out, "{line}").map_err(|error| error.to_string())
 }

@@ -1,10 +1,10 @@
 //! One transaction on a task: what was read in it is still true when its events are added.
 
 use karat_types::Moment;
-use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::tasks::{AnnotationEvent, read_events};
 use crate::error::Attempt;
+use crate::sql::{OptionalExtension, SqlResult, ToValue, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -66,11 +66,11 @@ impl AnnotationChange<'_> {
     /// # Errors
     /// They cannot be read.
     pub fn leases(&self) -> Result<Vec<(u64, String, Moment)>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<_>> {
+        let read = || -> SqlResult<Vec<_>> {
             let select = "select item, person, expires_at from annotation_leases where task = ?1 order by item, person";
             let mut statement = self.transaction.prepare_cached(select)?;
             let rows = statement.query_map(params![self.task], |row| {
-                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, Moment(row.get(2)?)))
+                Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?, Moment(row.get(2)?)))
             })?;
             rows.collect()
         };
@@ -82,8 +82,8 @@ impl AnnotationChange<'_> {
     /// # Errors
     /// The store cannot be written.
     pub fn set_lease(&self, item: u64, person: &str, expires_at: Moment) -> Result<(), StoreError> {
-        let upsert =
-            "insert or replace into annotation_leases (task, item, person, expires_at) values (?1, ?2, ?3, ?4)";
+        let upsert = "insert into annotation_leases (task, item, person, expires_at) values (?1, ?2, ?3, ?4) \
+                      on conflict (task, item, person) do update set expires_at = excluded.expires_at";
         self.execute(upsert, params![self.task, item as i64, person, expires_at.0])
     }
 
@@ -108,8 +108,8 @@ impl AnnotationChange<'_> {
         let item = item as i64;
         match body {
             Some(body) => {
-                let upsert = "insert or replace into annotation_drafts (task, item, person, body, at) \
-                              values (?1, ?2, ?3, ?4, ?5)";
+                let upsert = "insert into annotation_drafts (task, item, person, body, at) values (?1, ?2, ?3, ?4, ?5) \
+                              on conflict (task, item, person) do update set body = excluded.body, at = excluded.at";
                 self.execute(upsert, params![self.task, item, person, body, at.0])
             }
             None => {
@@ -119,7 +119,7 @@ impl AnnotationChange<'_> {
         }
     }
 
-    fn execute(&self, statement: &str, values: &[&dyn rusqlite::ToSql]) -> Result<(), StoreError> {
+    fn execute(&self, statement: &str, values: &[&dyn ToValue]) -> Result<(), StoreError> {
         let execute = || self.transaction.prepare_cached(statement)?.execute(values);
         execute().map(drop).map_err(|error| self.attempt.error(error))
     }

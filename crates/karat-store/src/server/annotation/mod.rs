@@ -8,4 +8,4 @@
 pub(crate) mod change;
 pub(crate) mod tasks;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

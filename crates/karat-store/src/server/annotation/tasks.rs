@@ -1,9 +1,9 @@
 //! Tasks, their items, and the events of a task.
 
 use karat_types::{Key, Moment};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Attempt, ReadFailure};
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -103,8 +103,8 @@ impl Store {
             }
             let insert = "insert into annotation_tasks (name, version, secret, hash, body, created_at) values (?1, \
                           (select coalesce(max(version), 0) + 1 from annotation_tasks where name = ?1), ?2, ?3, ?4, ?5)";
-            transaction.execute(insert, params![new.name, new.secret, new.hash.0, new.body, new.at.0])?;
-            let id = transaction.last_insert_rowid();
+            let values = params![new.name, new.secret, new.hash.0, new.body, new.at.0];
+            let id = transaction.insert_numbered(insert, "id", values)?;
             let insert = "insert into annotation_items (task, position, shown, body) values (?1, ?2, ?3, ?4)";
             let mut insert = transaction.prepare_cached(insert)?;
             for (position, item) in new.items.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Store {
                 return Ok(Vec::new());
             }
             let mut statement = connection.prepare_cached(&format!("{TASK} order by id desc"))?;
-            let rows = statement.query_map([], read_task)?;
+            let rows = statement.query_map(params![], read_task)?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -162,8 +162,9 @@ impl Store {
             if !has_tables(connection)? {
                 return Ok(None);
             }
-            let select =
-                format!("{TASK} where name = ?1 and (?2 is null or version = ?2) order by version desc limit 1");
+            let select = format!(
+                "{TASK} where name = ?1 and (cast(?2 as bigint) is null or version = ?2) order by version desc limit 1"
+            );
             let mut statement = connection.prepare_cached(&select)?;
             Ok(statement.query_row(params![name, version], read_task).optional()?)
         })
@@ -178,7 +179,7 @@ impl Store {
             let select = "select position, shown, body from annotation_items where task = ?1 order by position";
             let mut statement = connection.prepare_cached(select)?;
             let rows = statement.query_map(params![task], |row| {
-                let position = row.get::<_, i64>(0)?.unsigned_abs();
+                let position = row.get::<i64>(0)?.unsigned_abs();
                 Ok(StoredAnnotationItem { position, shown: Key(row.get(1)?), body: row.get(2)? })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
@@ -195,7 +196,7 @@ impl Store {
                 "select task, position from annotation_items where shown = ?1 and task <> ?2 order by task, position";
             let mut statement = connection.prepare_cached(select)?;
             let rows = statement
-                .query_map(params![shown.0, except], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+                .query_map(params![shown.0, except], |row| Ok((row.get(0)?, row.get::<i64>(1)?.unsigned_abs())))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -209,14 +210,14 @@ impl Store {
     }
 }
 
-pub(super) fn read_events(connection: &Connection, task: i64, after: i64) -> rusqlite::Result<Vec<AnnotationEvent>> {
+pub(super) fn read_events(connection: &Connection, task: i64, after: i64) -> SqlResult<Vec<AnnotationEvent>> {
     let select =
         "select seq, item, person, kind, body, at from annotation_events where task = ?1 and seq > ?2 order by seq";
     let mut statement = connection.prepare_cached(select)?;
     let rows = statement.query_map(params![task, after], |row| {
         Ok(AnnotationEvent {
             seq: row.get(0)?,
-            item: row.get::<_, Option<i64>>(1)?.map(i64::unsigned_abs),
+            item: row.get::<Option<i64>>(1)?.map(i64::unsigned_abs),
             person: row.get(2)?,
             kind: row.get(3)?,
             body: row.get(4)?,
@@ -228,11 +229,10 @@ pub(super) fn read_events(connection: &Connection, task: i64, after: i64) -> rus
 
 /// Returns whether the file has the tables. An older file that is read-only has none.
 fn has_tables(connection: &Connection) -> Result<bool, ReadFailure> {
-    let mut statement = connection.prepare_cached("select 1 from sqlite_schema where name = 'annotation_tasks'")?;
-    Ok(statement.exists([])?)
+    Ok(connection.has_table("annotation_tasks")?)
 }
 
-fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredAnnotationTask> {
+fn read_task(row: &Row<'_>) -> SqlResult<StoredAnnotationTask> {
     Ok(StoredAnnotationTask {
         id: row.get(0)?,
         name: row.get(1)?,
@@ -241,6 +241,6 @@ fn read_task(row: &Row<'_>) -> rusqlite::Result<StoredAnnotationTask> {
         hash: Key(row.get(4)?),
         body: row.get(5)?,
         created_at: Moment(row.get(6)?),
-        items: row.get::<_, i64>(7)?.unsigned_abs(),
+        items: row.get::<i64>(7)?.unsigned_abs(),
     })
 }

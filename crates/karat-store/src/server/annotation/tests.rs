@@ -3,7 +3,8 @@
 use karat_types::{Key, Moment};
 
 use super::tasks::{NewAnnotationTask, NewStoredItem};
-use crate::{Store, StoreError, StoreUrl};
+use crate::tests::test_data::url_in;
+use crate::{Store, StoreError};
 
 fn item(text: &str) -> NewStoredItem {
     NewStoredItem { shown: Key::of("test", text.as_bytes()), body: text.to_owned() }
@@ -22,9 +23,9 @@ fn task<'a>(name: &'a str, hash: &str, items: &'a [NewStoredItem]) -> NewAnnotat
 
 /// HU-01: a task is stored once; other content under its name is the next version, and the first one stays as it is.
 #[test]
-fn other_content_is_a_new_version() {
+pub(crate) fn other_content_is_a_new_version() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     let (two, three) = ([item("a"), item("b")], [item("a"), item("b"), item("c")]);
     let (first, is_new) = store.add_annotation_task(&task("t", "1", &two)).unwrap();
     assert_eq!((first.version, first.items, is_new), (1, 2, true));
@@ -41,9 +42,9 @@ fn other_content_is_a_new_version() {
 
 /// HU-04: a change that fails writes nothing; one that succeeds is there after the store was opened again.
 #[test]
-fn a_change_is_written_whole_or_not_at_all() {
+pub(crate) fn a_change_is_written_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
-    let url = StoreUrl::in_folder(folder.path());
+    let url = url_in(folder.path());
     let store = Store::open(&url).unwrap();
     let items = [item("a")];
     let (task, _) = store.add_annotation_task(&task("t", "1", &items)).unwrap();
@@ -71,9 +72,9 @@ fn a_change_is_written_whole_or_not_at_all() {
 
 /// HU-40: the tasks that were closed are found by their last event.
 #[test]
-fn tasks_are_found_by_their_last_event() {
+pub(crate) fn tasks_are_found_by_their_last_event() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    let store = Store::open(&url_in(folder.path())).unwrap();
     let items = [item("a")];
     let [closed, open, untouched] =
         ["closed", "open", "untouched"].map(|name| store.add_annotation_task(&task(name, name, &items)).unwrap().0);

@@ -1,12 +1,12 @@
 //! Compares a shard with what was merged of it before, block by block, and where these differ, cell by cell.
 
 use karat_types::{JudgmentRow, RunHeader};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::Ranges;
 use crate::block::section_cache::{SectionCache, SectionKind};
 use crate::error::ReadFailure;
 use crate::format::{unpack_judgment, unpack_sample};
+use crate::sql::{Connection, OptionalExtension, SqlError, Transaction, params};
 
 // Requests and responses are left out: they may have been pruned in one of the two.
 const BLOCKS: &str = "select seq, log, judgments, outputs from blocks where run = ?1 and seq > ?2 order by seq";
@@ -59,7 +59,7 @@ pub(super) fn compare(
                 is_older = true;
                 break 'ranges;
             };
-            let is_same = |at: usize| Ok::<_, rusqlite::Error>(block.get_ref(at)? == own.get_ref(at)?);
+            let is_same = |at: usize| Ok::<_, SqlError>(block.value(at)? == own.value(at)?);
             if !(is_same(1)? && is_same(2)? && is_same(3)?) {
                 return compare_cells(source, target, runs);
             }
@@ -85,34 +85,34 @@ fn different_row(
     (after, last_known): (i64, i64),
     known: &Ranges,
 ) -> Result<Option<u64>, ReadFailure> {
+    let columns = own.split(" from ").next().unwrap_or_default().split(',').count();
     let mut statement = source.prepare_cached(own)?;
-    let columns = statement.column_count();
     let mut ours = statement.query(params![runs.0, after])?;
     let mut statement = target.prepare_cached(merged)?;
     for (first, last) in known {
         let mut rows = statement.query(params![runs.1, first, last.min(&last_known)])?;
         while let Some(row) = rows.next()? {
-            let Some(own) = ours.next()? else { return Ok(Some(row.get::<_, i64>(0)?.unsigned_abs())) };
+            let Some(own) = ours.next()? else { return Ok(Some(row.get::<i64>(0)?.unsigned_abs())) };
             for column in 0..columns {
-                if own.get_ref(column)? != row.get_ref(column)? {
-                    return Ok(Some(own.get::<_, i64>(0)?.unsigned_abs()));
+                if own.value(column)? != row.value(column)? {
+                    return Ok(Some(own.get::<i64>(0)?.unsigned_abs()));
                 }
             }
         }
     }
-    Ok(ours.next()?.map(|row| row.get::<_, i64>(0)).transpose()?.map(i64::unsigned_abs))
+    Ok(ours.next()?.map(|row| row.get::<i64>(0)).transpose()?.map(i64::unsigned_abs))
 }
 
 /// Compares the latest rows of all cells of the source. Equal rows may stand in other blocks.
 fn compare_cells(source: &Connection, target: &Transaction<'_>, (from, to): (i64, i64)) -> Result<Copies, ReadFailure> {
     // Not the cache of the store: what is read here is not committed, and may never be.
     let caches = (SectionCache::default(), SectionCache::default());
-    let mut statement = source.prepare(LATEST)?;
+    let mut statement = source.prepare_cached(LATEST)?;
     let mut rows = statement.query(params![from])?;
     while let Some(row) = rows.next()? {
-        let ordinal = row.get::<_, i64>(0)?;
+        let ordinal = row.get::<i64>(0)?;
         let is_same = target.prepare_cached(CELL)?.query_row(params![to, ordinal], |other| {
-            Ok(other.get_ref(0)? == row.get_ref(1)? && other.get_ref(1)? == row.get_ref(2)?)
+            Ok(other.value(0)? == row.value(1)? && other.value(1)? == row.value(2)?)
         })?;
         if !is_same || judgments(source, &caches.0, from, ordinal)? != judgments(target, &caches.1, to, ordinal)? {
             return Ok(Copies::Differ { ordinal: ordinal.unsigned_abs() });
@@ -132,7 +132,7 @@ fn judgments(
     let mut judgments = Vec::new();
     while let Some(row) = rows.next()? {
         let section = cache.section(connection, row.get(2)?, SectionKind::Judgments)?;
-        judgments.push(unpack_judgment(section.section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
+        judgments.push(unpack_judgment(section.section.entry(row.get::<i64>(3)?.unsigned_abs())?)?);
     }
     Ok(judgments)
 }

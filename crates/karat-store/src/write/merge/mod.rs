@@ -14,11 +14,11 @@ mod part;
 mod tests;
 
 use karat_types::{Moment, RunHeader, RunStatus, Shard};
-use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{pack_header, run_status_code};
 use crate::read::totals;
+use crate::sql::{OptionalExtension, SqlError, SqlResult, Transaction, params};
 use crate::write::encode::to_sql_integer;
 use crate::write::writer;
 use crate::{Store, StoreError};
@@ -60,6 +60,15 @@ impl Store {
     /// [`StoreError::RunInUse`]; a source that cannot be read, or is damaged. Nothing is written then.
     pub fn merge_shards(&self, header: &RunHeader, parts: &[ShardSource]) -> Result<u64, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "merging shards" };
+        for store in parts.iter().map(|part| &part.store).chain([self]) {
+            if store.is_on_server() {
+                return Err(StoreError::Unsupported(format!(
+                    "cannot merge shards with the store {}: `postgres://` stores cannot do that yet. Merge into a file, then \
+                     copy it by `karat store copy`",
+                    store.url()
+                )));
+            }
+        }
         let _claim = self.claim(&header.id)?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -67,7 +76,7 @@ impl Store {
         let mut added = 0;
         for part in parts {
             let blocks = part.store.read("the rows of a shard", |source| {
-                let snapshot = source.unchecked_transaction()?;
+                let snapshot = source.snapshot()?;
                 part::copy(&snapshot, &transaction, part, &run, attempt)
             })?;
             added += blocks;
@@ -79,7 +88,9 @@ impl Store {
         transaction.commit().map_err(|error| attempt.error(error))?;
         self.0.known_keys.discard();
         // A merge adds many pages at once.
-        let _ = connection.execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+        if let Some(file) = connection.file() {
+            let _ = file.execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+        }
         Ok(added)
     }
 }
@@ -90,7 +101,7 @@ fn open_run<'m>(
     header: &'m RunHeader,
     attempt: Attempt<'_>,
 ) -> Result<(MergedRun<'m>, Option<RunStatus>), StoreError> {
-    let failed = |error| attempt.error(error);
+    let failed = |error: SqlError| attempt.error(error);
     let find = "select id, status, started_at, plan_hash from runs where name = ?1";
     let known: Option<(i64, i64, i64, [u8; 16])> = transaction
         .query_row(find, params![header.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -102,11 +113,11 @@ fn open_run<'m>(
         let status = run_status_code(RunStatus::Running);
         let (plan, pid) = (&header.plan, i64::from(std::process::id()));
         let row = params![header.id, plan.suite, plan.plan_hash.0, status, header.started_at.0, planned, pid, facts];
-        transaction.execute(INSERT_RUN, row).map_err(failed)?;
-        return Ok((MergedRun { id: transaction.last_insert_rowid(), header, is_known: false }, None));
+        let id = transaction.insert_numbered(INSERT_RUN, "id", row).map_err(failed)?;
+        return Ok((MergedRun { id, header, is_known: false }, None));
     };
     let is_merged = transaction
-        .query_row("select exists (select 1 from shards where run = ?1)", params![id], |row| row.get::<_, bool>(0))
+        .query_row("select exists (select 1 from shards where run = ?1)", params![id], |row| row.get::<bool>(0))
         .map_err(failed)?;
     let why = match is_merged {
         false => Some("it is not made of shards"),
@@ -123,7 +134,7 @@ fn open_run<'m>(
 }
 
 /// The blocks of a run that came from a shard.
-fn ranges(transaction: &Transaction<'_>, run: i64, shard: Shard) -> rusqlite::Result<Ranges> {
+fn ranges(transaction: &Transaction<'_>, run: i64, shard: Shard) -> SqlResult<Ranges> {
     let mut statement = transaction.prepare_cached(RANGES)?;
     statement.query_map(params![run, shard.number()], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 
 use karat_types::RunStatus;
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::copies::{Copies, compare};
 use super::{MergedRun, Ranges, ShardSource, ranges};
@@ -17,6 +15,7 @@ use crate::read::run_lookup::run_number;
 use crate::reuse::index_writer;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::sql::{Connection, Row, SqlError, SqlResult, ToValue, Transaction, Value, params};
 use crate::write::merge::copies::cell_name;
 
 const BLOCKS: &str =
@@ -38,14 +37,16 @@ const CELL_BLOCKS: &str = "select block from cells where run = ?1 and ordinal = 
 const MANY_KEYS: i64 = 65_536;
 
 /// Tables that belong to no run, by their keys: vectors of texts, and images that were sent.
-const SHARED: [(&str, &str, &str); 2] = [
+const SHARED: [(&str, usize, &str, &str); 2] = [
     (
         "vectors",
+        2,
         "select key, vector, null, null from vectors",
         "insert or ignore into vectors (key, vector) values (?1, ?2)",
     ),
     (
         "blobs",
+        4,
         "select digest, media_type, at, content from blobs",
         "insert or ignore into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4)",
     ),
@@ -124,8 +125,8 @@ fn difference_error(
 }
 
 /// A column as it is.
-fn value<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<ToSqlOutput<'r>> {
-    row.get_ref(column).map(ToSqlOutput::Borrowed)
+fn value<'r>(row: &Row<'r>, column: usize) -> SqlResult<Value<'r>> {
+    row.value(column)
 }
 
 struct Copier<'c, 't> {
@@ -143,7 +144,7 @@ struct Copier<'c, 't> {
 }
 
 impl Copier<'_, '_> {
-    fn target_error(&self, error: rusqlite::Error) -> ReadFailure {
+    fn target_error(&self, error: SqlError) -> ReadFailure {
         self.attempt.error(error).into()
     }
 
@@ -151,9 +152,9 @@ impl Copier<'_, '_> {
     fn copy_blocks(&self) -> Result<Option<(i64, i64)>, ReadFailure> {
         let newest = "select coalesce(max(seq), 0) from blocks";
         let newest: i64 =
-            self.target.query_row(newest, [], |row| row.get(0)).map_err(|error| self.target_error(error))?;
+            self.target.query_row(newest, params![], |row| row.get(0)).map_err(|error| self.target_error(error))?;
         let (indexed, _): (i64, i64) =
-            self.source.query_row(known_keys::STATE, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            self.source.query_row(known_keys::STATE, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut insert = self.target.prepare_cached(INSERT_BLOCK).map_err(|error| self.target_error(error))?;
         let mut statement = self.source.prepare_cached(BLOCKS)?;
         let mut rows = statement.query(params![self.from, self.after])?;
@@ -161,18 +162,18 @@ impl Copier<'_, '_> {
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
             let (first, offset) = placed.map_or((newest + 1, newest + 1 - seq), |(first, _, offset)| (first, offset));
-            let reuse = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let reuse = row.blob(2)?;
             let (reuse, count) = self.reusable_keys(seq, reuse, seq <= indexed)?;
             keys += count;
             insert
                 .execute(params![
                     seq + offset,
                     self.run.id,
-                    value(row, 1)?,
-                    reuse,
-                    value(row, 3)?,
-                    value(row, 4)?,
-                    value(row, 5)?
+                    value(&row, 1)?,
+                    &*reuse,
+                    value(&row, 3)?,
+                    value(&row, 4)?,
+                    value(&row, 5)?
                 ])
                 .map_err(|error| self.target_error(error))?;
             placed = Some((first, seq + offset, offset));
@@ -235,11 +236,11 @@ impl Copier<'_, '_> {
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
             let (ordinal, status, block): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let facts = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+            let facts = row.blob(4)?;
             let cell = StoredCell { ordinal: ordinal.unsigned_abs(), status, facts };
             unpack_cell(cell).map_err(|Damage(why)| damage_error(self.part, &format!("cell {ordinal}"), &why))?;
             self.check_free(cell.ordinal)?;
-            let values = params![self.run.id, ordinal, status, block + offset, value(row, 3)?, facts];
+            let values = params![self.run.id, ordinal, status, block + offset, value(&row, 3)?, facts];
             insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
@@ -253,7 +254,7 @@ impl Copier<'_, '_> {
         let is_own = |block: i64| self.known.iter().any(|(first, last)| (*first..=*last).contains(&block));
         let mut blocks = self.target.prepare_cached(CELL_BLOCKS).map_err(|error| self.target_error(error))?;
         let foreign = blocks
-            .query_map(params![self.run.id, ordinal as i64], |row| row.get::<_, i64>(0))
+            .query_map(params![self.run.id, ordinal as i64], |row| row.get::<i64>(0))
             .and_then(|blocks| {
                 blocks.filter(|block| !block.as_ref().is_ok_and(|block| is_own(*block))).next().transpose()
             })
@@ -272,8 +273,8 @@ impl Copier<'_, '_> {
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
             let block: i64 = row.get(4)?;
-            let place = (value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?);
-            let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, value(row, 5)?];
+            let place = (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?, value(&row, 3)?);
+            let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, value(&row, 5)?];
             insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
@@ -285,7 +286,7 @@ impl Copier<'_, '_> {
         let mut statement = self.source.prepare_cached("select row, facts from samples where run = ?1")?;
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
-            let values = params![self.run.id, value(row, 0)?, value(row, 1)?];
+            let values = params![self.run.id, value(&row, 0)?, value(&row, 1)?];
             insert.execute(values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
@@ -297,7 +298,7 @@ impl Copier<'_, '_> {
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
             let insert = "insert or ignore into released (run, ordinal) values (?1, ?2)";
-            let values = params![self.run.id, value(row, 0)?];
+            let values = params![self.run.id, value(&row, 0)?];
             self.target.execute(insert, values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
@@ -305,22 +306,17 @@ impl Copier<'_, '_> {
 
     /// Copies what belongs to no run, and a later part of the run needs.
     fn copy_shared(&self) -> Result<(), ReadFailure> {
-        let has = "select 1 from sqlite_schema where type = 'table' and name = ?1";
-        for (table, select, insert) in SHARED {
-            if self.source.query_row(has, [table], |_| Ok(())).optional()?.is_none() {
+        for (table, columns, select, insert) in SHARED {
+            if !self.source.has_table(table)? {
                 continue;
             }
             let mut insert = self.target.prepare_cached(insert).map_err(|error| self.target_error(error))?;
-            let count = insert.parameter_count();
             let mut statement = self.source.prepare_cached(select)?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(params![])?;
             while let Some(row) = rows.next()? {
-                for column in 0..count {
-                    insert
-                        .raw_bind_parameter(column + 1, value(row, column)?)
-                        .map_err(|error| self.target_error(error))?;
-                }
-                insert.raw_execute().map_err(|error| self.target_error(error))?;
+                let values = (0..columns).map(|column| value(&row, column)).collect::<SqlResult<Vec<_>>>()?;
+                let values: Vec<&dyn ToValue> = values.iter().map(|value| value as &dyn ToValue).collect();
+                insert.execute(&values).map_err(|error| self.target_error(error))?;
             }
         }
         Ok(())

@@ -325,7 +325,7 @@ fn damage_is_not_copied() {
     let change = |name: &str, statement: &str| {
         let store = store_at(&folder, name);
         drop(run_shard(&store, shard(1, 1), 4));
-        assert!(store.writing().execute(statement, []).unwrap() > 0);
+        assert!(store.writing().file().unwrap().execute(statement, []).unwrap() > 0);
         target.merge_shards(&header, &[source(&store, shard(1, 1))]).unwrap_err().to_string()
     };
     let gone = change("gone", "delete from cells where ordinal = 5");

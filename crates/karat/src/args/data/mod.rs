@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 pub use curate::{
-    DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs, KeptRowArg, SampleMethodArg, SourceRowsArgs,
+    DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs, KeptRowArg, SampleMethodArg,
+    SourceRowsArgs,
 };
 pub use dataset::{
-    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs, ItemFlagArg,
-    ItemsFormatArg, RowDifferenceArg,
+    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs,
+    ItemFlagArg, ItemsFormatArg, RowDifferenceArg,
 };
 
 #[derive(Debug, Args)]

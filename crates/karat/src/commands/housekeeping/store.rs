@@ -4,6 +4,7 @@ use karat_types::Exit;
 
 use crate::args::StoreCommand;
 use crate::commands::CommandContext;
+use crate::commands::context::parse_store;
 use crate::failure::Failure;
 
 pub fn store(context: &CommandContext<'_>, command: &StoreCommand) -> Result<Exit, Failure> {
@@ -12,6 +13,11 @@ pub fn store(context: &CommandContext<'_>, command: &StoreCommand) -> Result<Exi
         StoreCommand::Backup { file } => {
             context.app.back_up_store(file)?;
             context.printer.say(&format!("the store was copied to {}", file.display()));
+        }
+        StoreCommand::Copy { from, to } => {
+            let (from, to) = (parse_store(from)?, parse_store(to)?);
+            let rows = context.app.copy_store(&from, &to)?;
+            context.printer.say(&format!("{rows} rows were copied from {from} to {to}"));
         }
         StoreCommand::Restore { file } => {
             context.app.restore_store(file)?;

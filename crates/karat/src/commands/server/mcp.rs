@@ -14,9 +14,11 @@ use crate::failure::Failure;
 pub fn mcp(context: CommandContext<'_>, args: &McpArgs) -> Result<Exit, Failure> {
     let CommandContext { mut app, .. } = context;
     app.home = absolute(&app.home)?;
-    app.store = format!("sqlite:{}", absolute(app.store.path())?.display())
-        .parse()
-        .map_err(|error| Failure::Message(format!("{error}")))?;
+    if let Some(file) = app.store.file() {
+        app.store = format!("sqlite:{}", absolute(file)?.display())
+            .parse()
+            .map_err(|error| Failure::Message(format!("{error}")))?;
+    }
     let root = |error| Failure::Message(format!("opening the folder {}: {error}", args.root.display()));
     app.opened = Session::below(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;

@@ -20,7 +20,9 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     let CommandContext { mut app, printer, .. } = context;
     // The state stays where it is; suites, and what they write, are relative to the root.
     app.home = absolute(&app.home)?;
-    app.store = format!("sqlite:{}", absolute(app.store.path())?.display()).parse().map_err(message)?;
+    if let Some(file) = app.store.file() {
+        app.store = format!("sqlite:{}", absolute(file)?.display()).parse().map_err(message)?;
+    }
     let root = |error| Failure::Message(format!("serving the folder {}: {error}", args.root.display()));
     app.opened = Session::below(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;

@@ -95,7 +95,8 @@ fn the_guide_to_benchmarks_works() {
 /// Logs of tickets: every thirtieth has a category that is wrong, every eleventh repeats an earlier text.
 fn logs(n: usize) -> String {
     const WORDS: [&str; 12] = [
-        "order", "invoice", "password", "parcel", "refund", "account", "street", "monday", "phone", "letter", "shop", "card",
+        "order", "invoice", "password", "parcel", "refund", "account", "street", "monday", "phone", "letter", "shop",
+        "card",
     ];
     const CATEGORIES: [&str; 5] = ["billing", "login", "delivery", "returns", "other"];
     let mut state = 7_u64;

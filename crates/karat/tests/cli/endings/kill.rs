@@ -11,17 +11,38 @@ const CELLS: usize = 600;
 const CONCURRENCY: usize = 16;
 const KILLS: u64 = 20;
 
+/// SC-07, BY-04: killed as often, with a store on a server; the report is that of a run in a file.
+#[test]
+fn a_killed_run_on_a_server_resumes_to_the_same_report() {
+    if let Some(place) = Place::on_server() {
+        kill_and_resume(&place, 6, CELLS);
+    }
+}
+
+/// SC-07: the same with two hundred kills.
+#[test]
+#[ignore = "slow: see a_killed_run_on_a_server_resumes_to_the_same_report"]
+fn two_hundred_kills_on_a_server_lose_nothing() {
+    if let Some(place) = Place::on_server() {
+        kill_and_resume(&place, 200, 10 * CELLS);
+    }
+}
+
 /// PE-08, PE-18, PE-20, BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a
 /// kill.
 #[test]
 fn a_killed_run_resumes_to_the_same_report() {
+    kill_and_resume(&Place::new(), KILLS, CELLS);
+}
+
+/// Kills a run again and again, then compares it with one that was not killed.
+fn kill_and_resume(place: &Place, rounds: u64, cells: usize) {
     let provider =
         FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(15), ..Echo::default() })).unwrap();
-    let place = Place::new();
-    place.write("data.jsonl", &questions(CELLS));
+    place.write("data.jsonl", &questions(cells));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let mut kills = 0;
-    for round in 0..KILLS {
+    for round in 0..rounds {
         // Spread over start-up, dispatch and commits.
         let delay = 40 + round * 37 % 110;
         let arguments = ["run", "--run-id", "killed", "--resume", "-q"];
@@ -44,16 +65,16 @@ fn a_killed_run_resumes_to_the_same_report() {
     let listed = place.fine(&["ls"]).stdout;
     assert!(listed.contains("interrupted") || listed.contains("finished"), "{listed}");
     place.fine(&["run", "--run-id", "killed", "--resume"]);
-    let bound = CELLS + CONCURRENCY * kills;
+    let bound = cells + CONCURRENCY * kills;
     assert!(kills > 0 && provider.requests() <= bound, "{} calls, {kills} kills", provider.requests());
     let whole = Place::new();
-    whole.write("data.jsonl", &questions(CELLS));
+    whole.write("data.jsonl", &questions(cells));
     whole.write("karat.yaml", &suite(&provider.base_url()));
     whole.fine(&["run", "--run-id", "whole"]);
     assert_eq!(place.canonical("killed"), whole.canonical("whole"));
     // BY-05: what killed parts paid for answers that are used is in the paid cost, each once.
     let paid = |place: &Place, run| place.report(run)["cost"]["actual_cost_usd"].as_f64().unwrap();
-    assert!((paid(&place, "killed") - paid(&whole, "whole")).abs() < 1e-9 && paid(&whole, "whole") > 0.0);
+    assert!((paid(place, "killed") - paid(&whole, "whole")).abs() < 1e-9 && paid(&whole, "whole") > 0.0);
 }
 
 /// BY-05: calls that were in flight when a run was killed count as made, and no others do.

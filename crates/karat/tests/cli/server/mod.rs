@@ -7,4 +7,5 @@ mod restarts;
 mod schedule;
 mod serve;
 mod served;
+mod store_on_server;
 mod view;

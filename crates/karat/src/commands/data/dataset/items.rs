@@ -36,7 +36,12 @@ pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Ex
         };
         let removed = context.app.remove_items(&found, &asked)?;
         let rows = count_noun(removed.rows, "row");
-        context.printer.say(&format!("{}: {rows}, version {}. {}", removed.path.display(), removed.version, removed.line));
+        context.printer.say(&format!(
+            "{}: {rows}, version {}. {}",
+            removed.path.display(),
+            removed.version,
+            removed.line
+        ));
     }
     Ok(Exit::Pass)
 }

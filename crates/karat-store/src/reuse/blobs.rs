@@ -1,14 +1,15 @@
 //! Images and files that were sent to models, each once, by the digest that stored requests name.
 
 use karat_types::Moment;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Attempt;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
 const TOUCH: &str = "update blobs set at = ?2 where digest = ?1";
-const INSERT: &str = "insert or ignore into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4)";
+const INSERT: &str =
+    "insert into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4) on conflict do nothing";
 const BYTES: &str = "select coalesce(sum(length(content)), 0) from blobs where at < ?1";
 const REMOVE: &str = "delete from blobs where at < ?1";
 
@@ -32,8 +33,8 @@ impl Store {
         }
         self.read("an image", |connection| {
             let mut statement = connection.prepare_cached("select media_type, content from blobs where digest = ?1")?;
-            let blob = |row: &rusqlite::Row<'_>| Ok(StoredBlob { media_type: row.get(0)?, content: row.get(1)? });
-            Ok(statement.query_row([digest], blob).optional()?)
+            let blob = |row: &Row<'_>| Ok(StoredBlob { media_type: row.get(0)?, content: row.get(1)? });
+            Ok(statement.query_row(params![digest], blob).optional()?)
         })
     }
 
@@ -47,7 +48,7 @@ impl Store {
         }
         self.read("an image", |connection| {
             let mut statement = connection.prepare_cached("select media_type from blobs where digest = ?1")?;
-            Ok(statement.query_row([digest], |row| row.get(0)).optional()?)
+            Ok(statement.query_row(params![digest], |row| row.get(0)).optional()?)
         })
     }
 
@@ -71,25 +72,26 @@ impl Store {
 }
 
 /// The size of the images and files that were last sent before a moment, in bytes.
-pub(crate) fn bytes_before(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
-    let bytes: i64 = connection.query_row(BYTES, [before.0], |row| row.get(0))?;
+pub(crate) fn bytes_before(connection: &Connection, before: Moment) -> SqlResult<u64> {
+    let bytes: i64 = connection.query_row(BYTES, params![before.0], |row| row.get(0))?;
     Ok(bytes.unsigned_abs())
 }
 
 /// Removes the images and files that were last sent before a moment.
-pub(crate) fn remove_before(connection: &Connection, before: Moment) -> rusqlite::Result<()> {
-    connection.execute(REMOVE, [before.0]).map(drop)
+pub(crate) fn remove_before(connection: &Connection, before: Moment) -> SqlResult<()> {
+    connection.execute(REMOVE, params![before.0]).map(drop)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::tests::test_data::url_in;
 
     /// TG-04: an image is stored once, and pruned with the requests of its time; one that was sent later stays.
     #[test]
-    fn an_image_is_stored_once_and_pruned() {
+    pub(crate) fn an_image_is_stored_once_and_pruned() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&crate::StoreUrl::in_folder(folder.path())).unwrap();
+        let store = Store::open(&url_in(folder.path())).unwrap();
         store.keep_blob("blake3:aa", "image/png", b"\x89PNG", Moment(10)).unwrap();
         store.keep_blob("blake3:bb", "image/png", b"\x89PNG2", Moment(10)).unwrap();
         store.keep_blob("blake3:aa", "image/gif", b"other", Moment(30)).unwrap();

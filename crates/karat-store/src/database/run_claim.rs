@@ -1,0 +1,49 @@
+//! The right to write a run, wherever its store is: a lock file beside a database file, or a row on a server.
+
+use std::io;
+
+use crate::database::run_lock::RunLock;
+#[cfg(feature = "postgres")]
+use crate::sql::postgres::claims::ServerClaim;
+use crate::sql::{Connection, SqlResult};
+
+/// The right to write one run. Released when dropped.
+#[derive(Debug)]
+pub(crate) enum RunClaim {
+    File(RunLock),
+    #[cfg(feature = "postgres")]
+    Server(ServerClaim),
+}
+
+impl RunClaim {
+    /// Holds room on the disk for what the run pays for. A server has its own disk.
+    ///
+    /// # Errors
+    /// The disk has no room.
+    pub fn hold_room(&self) -> io::Result<()> {
+        match self {
+            Self::File(lock) => lock.hold_room(),
+            #[cfg(feature = "postgres")]
+            Self::Server(_) => Ok(()),
+        }
+    }
+
+    /// Frees the room. Returns `false` if there is none.
+    pub fn free_room(&self) -> bool {
+        match self {
+            Self::File(lock) => lock.free_room(),
+            #[cfg(feature = "postgres")]
+            Self::Server(_) => false,
+        }
+    }
+
+    /// Keeps the right for longer, in a commit; `false` if another process has taken the run. A lock lasts by itself.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a lock needs no connection"))]
+    pub fn hold(&self, connection: &Connection) -> SqlResult<bool> {
+        match self {
+            Self::File(_) => Ok(true),
+            #[cfg(feature = "postgres")]
+            Self::Server(claim) => claim.hold(connection),
+        }
+    }
+}

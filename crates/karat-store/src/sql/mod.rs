@@ -1,0 +1,29 @@
+//! The seam between the store and its databases: connections, statements and rows that look the same for an SQLite file
+//! and for PostgreSQL. All other modules use SQL through these types, so a query that both understand is written once.
+//!
+//! ```text
+//! value.rs       values of parameters and columns, `params!`
+//! row.rs         rows of an answer
+//! connection.rs  connections, transactions and statements; where the two differ, `Connection::dialect`
+//! failure.rs     errors
+//! postgres/      the session with a PostgreSQL server (feature `postgres`)
+//! ```
+//!
+//! Rules for text that both databases read: parameters are `?1`, `?2`, …; whole numbers have 64 bits and there is no
+//! boolean column; an insert that may find its row ends with `on conflict …`; the latest of several rows is found by order,
+//! not by a bare column beside `max()`. Where that would be slower in SQLite, the text exists twice.
+
+mod connection;
+mod failure;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+mod row;
+mod value;
+
+#[cfg(feature = "postgres")]
+pub(crate) use connection::Backend;
+pub(crate) use connection::{Connection, Transaction};
+pub use failure::SqlError;
+pub(crate) use failure::{OptionalExtension, SqlResult};
+pub(crate) use row::{Row, Rows};
+pub(crate) use value::{ToValue, Value, params};

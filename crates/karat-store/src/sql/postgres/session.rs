@@ -1,0 +1,251 @@
+//! One connection with a server. A lost connection is made again when the next statement or transaction begins, for as
+//! long as [`AWAY`]; inside of a transaction the loss is an error, because what the transaction has done is gone.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
+use tokio::time::Instant;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row, Statement};
+
+use super::super::{SqlError, SqlResult, ToValue};
+use super::server::Server;
+use super::wait::wait_for;
+use super::wire::Parameter;
+
+/// The time for which a server may be away.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// The pauses between two attempts to connect.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+
+/// Statements that a connection keeps prepared.
+const KEPT_STATEMENTS: usize = 256;
+
+/// One connection, made again when it was lost.
+pub(crate) struct Session {
+    server: Arc<Server>,
+    live: RefCell<Live>,
+    is_in_transaction: Cell<bool>,
+    cursors: Cell<u32>,
+}
+
+struct Live {
+    client: Arc<Client>,
+    statements: FxHashMap<String, Statement>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Connects with a server.
+    pub fn connect(server: &Arc<Server>) -> SqlResult<Self> {
+        let live = Live { client: Arc::new(server.connect()?), statements: FxHashMap::default() };
+        Ok(Self {
+            server: Arc::clone(server),
+            live: RefCell::new(live),
+            is_in_transaction: Cell::new(false),
+            cursors: Cell::new(0),
+        })
+    }
+
+    /// Returns `false` if the connection is known to be lost.
+    pub fn is_connected(&self) -> bool {
+        !self.client().is_closed()
+    }
+
+    /// Returns `true` while a transaction is open.
+    pub fn is_in_transaction(&self) -> bool {
+        self.is_in_transaction.get()
+    }
+
+    /// Starts a transaction that reads the state of one moment.
+    pub fn begin_snapshot(&self) -> SqlResult<()> {
+        self.start("begin isolation level repeatable read read only")
+    }
+
+    /// Starts a transaction that writes, once it is this session's turn.
+    pub fn begin(&self) -> SqlResult<()> {
+        // The turn of a process that is cut off ends before others give up waiting for theirs.
+        self.start(
+            "begin; set local idle_in_transaction_session_timeout to '15s'; \
+             select value from meta where key = 'turn' for update",
+        )
+    }
+
+    fn start(&self, begin: &str) -> SqlResult<()> {
+        self.again_if_lost(|client| wait_for(client.batch_execute(begin))).inspect_err(|error| {
+            // It waited too long for its turn: the transaction is open, and of no use.
+            if !error.is_lost_connection() {
+                self.roll_back();
+            }
+        })?;
+        self.is_in_transaction.set(true);
+        Ok(())
+    }
+
+    /// Commits. Of a connection that is lost meanwhile it is unknown whether it has committed.
+    pub fn commit(&self) -> SqlResult<()> {
+        self.is_in_transaction.set(false);
+        let client = self.client();
+        Ok(wait_for(client.batch_execute("commit"))?)
+    }
+
+    /// Rolls back. A lost connection has been rolled back by the server.
+    pub fn roll_back(&self) {
+        self.is_in_transaction.set(false);
+        let client = self.client();
+        let _ = wait_for(client.batch_execute("rollback"));
+    }
+
+    /// Executes a statement and returns the number of changed rows.
+    pub fn execute(&self, text: &str, values: &[&dyn ToValue]) -> SqlResult<usize> {
+        let changed = self.with_parameters(text, values, |client, statement, parameters| {
+            wait_for(client.execute(statement, parameters))
+        })?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Reads all rows of an answer.
+    pub fn query(&self, text: &str, values: &[&dyn ToValue]) -> SqlResult<Vec<Row>> {
+        self.with_parameters(text, values, |client, statement, parameters| {
+            wait_for(client.query(statement, parameters))
+        })
+    }
+
+    /// Executes statements without parameters.
+    pub fn batch(&self, text: &str) -> SqlResult<()> {
+        self.again_if_lost(|client| wait_for(client.batch_execute(text)))
+    }
+
+    /// Reads rows with parameters that may be lists.
+    pub fn query_lists(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> SqlResult<Vec<Row>> {
+        self.with_statement(text, |client, statement| wait_for(client.query(statement, values)))
+    }
+
+    /// Inserts rows into columns of a table until there are no more, as one stream, and returns their number.
+    pub fn copy_in<V: ToValue>(
+        &self,
+        table: &str,
+        columns: &str,
+        mut next: impl FnMut() -> SqlResult<Option<Vec<V>>>,
+    ) -> SqlResult<u64> {
+        let client = self.client();
+        let types = wait_for(client.prepare(&format!("select {columns} from {table}")))?;
+        let types: Vec<Type> = types.columns().iter().map(|column| column.type_().clone()).collect();
+        let copy = format!("copy {table} ({columns}) from stdin (format binary)");
+        let sink = wait_for(client.copy_in::<_, Bytes>(&copy))?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+        while let Some(row) = next()? {
+            let values: Vec<Parameter<'_>> = row.iter().map(|value| Parameter(value.to_value())).collect();
+            let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+            wait_for(writer.as_mut().write(&values))?;
+        }
+        Ok(wait_for(writer.finish())?)
+    }
+
+    /// Returns a name for a cursor.
+    pub fn next_cursor(&self) -> String {
+        self.cursors.set(self.cursors.get().wrapping_add(1));
+        format!("karat_{}", self.cursors.get())
+    }
+
+    /// Reads the next rows of a cursor.
+    pub fn fetch(&self, cursor: &str, rows: usize) -> SqlResult<Vec<Row>> {
+        let client = self.client();
+        // Prepared without a name: the cursor is used for some pages only.
+        Ok(wait_for(client.query_typed(&format!("fetch forward {rows} from {cursor}"), &[]))?)
+    }
+
+    /// Closes a cursor. The end of its transaction would do so, too.
+    pub fn close_cursor(&self, cursor: &str) {
+        if self.is_in_transaction() {
+            let client = self.client();
+            let _ = wait_for(client.batch_execute(&format!("close {cursor}")));
+        }
+    }
+
+    fn with_parameters<T>(
+        &self,
+        text: &str,
+        values: &[&dyn ToValue],
+        run: impl Fn(&Client, &Statement, &[&(dyn ToSql + Sync)]) -> Result<T, tokio_postgres::Error>,
+    ) -> SqlResult<T> {
+        let values: Vec<Parameter<'_>> = values.iter().map(|value| Parameter(value.to_value())).collect();
+        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        self.with_statement(text, |client, statement| run(client, statement, &parameters))
+    }
+
+    fn with_statement<T>(
+        &self,
+        text: &str,
+        run: impl Fn(&Client, &Statement) -> Result<T, tokio_postgres::Error>,
+    ) -> SqlResult<T> {
+        self.again_if_lost(|client| {
+            let statement = self.statement(client, text)?;
+            run(client, &statement)
+        })
+    }
+
+    /// Runs a statement, and once more on a new connection if the present one is lost and no transaction is open.
+    fn again_if_lost<T>(&self, run: impl Fn(&Client) -> Result<T, tokio_postgres::Error>) -> SqlResult<T> {
+        if self.is_in_transaction() {
+            return Ok(run(&self.client())?);
+        }
+        if self.client().is_closed() {
+            self.reconnect()?;
+        }
+        match run(&self.client()).map_err(SqlError::from) {
+            Err(error) if error.is_lost_connection() => {
+                self.reconnect()?;
+                Ok(run(&self.client())?)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn client(&self) -> Arc<Client> {
+        Arc::clone(&self.live.borrow().client)
+    }
+
+    fn statement(&self, client: &Client, text: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.live.borrow().statements.get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = wait_for(client.prepare(&text.replace('?', "$")))?;
+        let mut live = self.live.borrow_mut();
+        if live.statements.len() >= KEPT_STATEMENTS {
+            live.statements.clear();
+        }
+        // A cursor has another name each time.
+        if !text.starts_with("declare ") {
+            live.statements.insert(text.to_owned(), statement.clone());
+        }
+        Ok(statement)
+    }
+
+    /// Connects anew, for as long as a server may be away.
+    fn reconnect(&self) -> SqlResult<()> {
+        let since = Instant::now();
+        let mut pause = PAUSES[0];
+        let client = loop {
+            match self.server.connect() {
+                Ok(client) => break client,
+                Err(error) if !error.is_lost_connection() || since.elapsed() > AWAY => return Err(error),
+                Err(_) => std::thread::sleep(pause),
+            }
+            pause = (pause * 2).min(PAUSES[1]);
+        };
+        *self.live.borrow_mut() = Live { client: Arc::new(client), statements: FxHashMap::default() };
+        Ok(())
+    }
+}
