@@ -64,7 +64,7 @@ pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
 pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::dataset::versions::DatasetVersion;
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
-pub use crate::exchange::export::{ExportedFiles, SpanContent};
+pub use crate::exchange::export::{ExportedFiles, RunTable, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::merge::{Completeness, MergeRequest};
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
