@@ -35,7 +35,7 @@ def test_types_are_strict(folder: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "def (output: str) -> float" in done.stdout and "Estimate | None" in done.stdout
+    assert "def (output: str) -> float" in done.stdout and "karat.stats.Estimate] | None" in done.stdout
 
 
 def test_readme_runs_as_it_is_written(folder: Path) -> None:
