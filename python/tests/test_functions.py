@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,44 @@ def test_models_call_tools_in_this_process(folder: Path) -> None:
     outputs = [row["output"] for row in cells(karat.run(made, progress="none"))]
     assert '"usd":6' in outputs[0].replace(" ", "").replace("\\", "")
     assert "there are no unicorns" in outputs[1]
+
+
+def test_a_function_that_takes_too_long_fails_its_cell() -> None:
+    @karat.system
+    def slow(input: str) -> str:
+        time.sleep(1.5 if input == "q1" else 0)
+        return input
+
+    made = suite({"exact": "exact"}, {"slow": [karat.Step(function=slow, timeout=0.3)]})
+    failed = [row for row in cells(karat.run(made, progress="none")) if row["status"] == "error"]
+    assert [(row["sample"], row["error_code"]) for row in failed] == [("r1", "timeout")]
+    assert "function `slow`: it did not return within 300ms" in failed[0]["error_message"]
+
+
+def test_safe_runs_refuse_functions() -> None:
+    """BY-15: `safe` refuses what runs code, which functions are."""
+
+    @karat.system
+    def echo(input: str) -> str:
+        return input
+
+    with pytest.raises(karat.KaratError, match="command"):
+        karat.run(suite({"exact": "exact"}, {"echo": echo}), safe=True, progress="none")
+
+
+def test_runs_of_several_threads_do_not_disturb_each_other() -> None:
+    @karat.system
+    def echo(input: str) -> str:
+        time.sleep(0.01)
+        return input
+
+    def work(n: int) -> int | None:
+        dataset = karat.Dataset(rows=[{"id": f"{n}-{i}", "q": f"{n} {i}"} for i in range(10)], id="id", input="q", reference="q")
+        made = karat.Suite(name=f"thread{n}", dataset=dataset, variants={"echo": echo}, scorers={"exact": "exact"})
+        return karat.run(made, progress="none").metrics().to_arrow().to_pylist()[0]["n"]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [10, 10, 10, 10]
 
 
 def test_registration_refuses_what_cannot_be_called() -> None:

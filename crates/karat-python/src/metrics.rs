@@ -55,6 +55,7 @@ fn rouge(candidate: &str, reference: &str, kind: &str, tokens: &str, stemmer: bo
 /// BLEU of a corpus, or of one sentence with effective order; `None` without references.
 #[pyfunction]
 fn bleu(
+    py: Python<'_>,
     candidates: Vec<String>,
     references: Vec<Vec<String>>,
     scope: &str,
@@ -72,14 +73,22 @@ fn bleu(
     let pairs = pairs(&candidates, &references)?;
     Ok(match (scope, pairs.as_slice()) {
         ("sentence", [(candidate, references)]) => bleu.sentence(candidate, references).map(|score| score.score),
-        _ => bleu.corpus(pairs).map(|score| score.score),
+        // A corpus takes a while, in which Python goes on.
+        _ => py.detach(|| bleu.corpus(pairs).map(|score| score.score)),
     })
 }
 
 /// chrF of a corpus; `None` without references.
 #[pyfunction]
-fn chrf(candidates: Vec<String>, references: Vec<Vec<String>>, words: bool, lowercase: bool) -> PyResult<Option<f64>> {
-    Ok(Chrf { words, lowercase }.corpus(pairs(&candidates, &references)?))
+fn chrf(
+    py: Python<'_>,
+    candidates: Vec<String>,
+    references: Vec<Vec<String>>,
+    words: bool,
+    lowercase: bool,
+) -> PyResult<Option<f64>> {
+    let pairs = pairs(&candidates, &references)?;
+    Ok(py.detach(|| Chrf { words, lowercase }.corpus(pairs)))
 }
 
 /// Each candidate with its references.

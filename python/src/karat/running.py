@@ -17,8 +17,6 @@ from karat.suite import Suite
 
 __all__ = ["compare", "load", "run", "validate"]
 
-PathLike = "str | os.PathLike[str]"
-
 
 def run(
     suite: str | os.PathLike[str] | Suite = "karat.yaml",
