@@ -7,7 +7,6 @@ mod billing;
 mod connecting;
 mod conversations;
 mod faults;
-mod host_functions;
 mod key_command;
 mod offline;
 mod proxies;

@@ -183,7 +183,7 @@ impl JsonlPrograms {
     /// Sends a request to a program, which is started if it is not running, or to a host function.
     pub async fn ask(&self, program: &Program, line: Line, timeout: Duration, settings: &Settings) -> Answer {
         if let Some(function) = host_function(&program.run) {
-            return settings.host.ask(function, &line, timeout).await;
+            return settings.host.ask(function, &line.members, timeout).await;
         }
         self.program(program).ask(line, timeout, settings).await
     }

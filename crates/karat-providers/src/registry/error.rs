@@ -98,7 +98,7 @@ pub enum ProviderError {
         who: String,
         /// Name of the function.
         function: String,
-        /// What to do.
+        /// The next step for the user.
         advice: String,
     },
     /// A header that depends on an unset variable would be sent empty to another machine.

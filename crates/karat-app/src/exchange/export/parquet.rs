@@ -29,7 +29,7 @@ impl App {
         let mut cells = 0;
         for_each_cell(&stored, |row| {
             cells += 1;
-            let cell = rows.tabled(row);
+            let cell = rows.with_scores(row);
             for file in &mut files {
                 for row in rows.of_cell(file.table, (&store, &stored), &cell)? {
                     file.writer.push(row).map_err(|error| unwritable(&file.path, error))?;

@@ -114,7 +114,7 @@ fn push_rows(store: &Store, stored: &StoredRun, table: RunTable, writer: &mut St
     let plan: &PlanHeader = &header.plan;
     let mut rows = TableRows::new(&header.id, plan);
     for_each_cell(stored, |row| {
-        let cell = rows.tabled(row);
+        let cell = rows.with_scores(row);
         for row in rows.of_cell(table, (store, stored), &cell)? {
             writer.push(row).map_err(|error: StreamError| unreadable(std::io::Error::other(error)))?;
         }

@@ -65,7 +65,7 @@ impl<'p> TableRows<'p> {
     }
 
     /// A cell with its scores.
-    pub fn tabled<'c>(&self, row: &'c CellRow<'c>) -> TabledCell<'c> {
+    pub fn with_scores<'c>(&self, row: &'c CellRow<'c>) -> TabledCell<'c> {
         TabledCell { row, scores: CellScores::of(self.plan, row) }
     }
 
