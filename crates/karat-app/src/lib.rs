@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use karat_import::{ImportKind, ImportReport, Shape, TraceRows};
-use karat_providers::LimiterPool;
+use karat_providers::{Host, LimiterPool};
 use karat_report::page::Document;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
@@ -64,7 +64,7 @@ pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
 pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::dataset::versions::DatasetVersion;
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
-pub use crate::exchange::export::{ExportedFiles, SpanContent};
+pub use crate::exchange::export::{ExportedFiles, RunTable, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::merge::{Completeness, MergeRequest};
 pub use crate::exchange::prices::{AddedPrices, PriceChange};
@@ -140,7 +140,7 @@ pub use karat_analysis::items::{FlagKind, Headroom, ItemAnalysis, ItemFlag, Test
 pub use karat_analysis::planning::MetricPower;
 pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
-pub use karat_providers::{end_processes, raise_open_files};
+pub use karat_providers::{HostAnswer, HostFunctions, end_processes, raise_open_files};
 pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
@@ -222,6 +222,8 @@ struct SessionState {
     traces: TraceState,
     /// The address under which people open the server, for links in messages.
     public_url: OnceLock<String>,
+    /// The functions of the program that has Karat as a library.
+    host: Host,
 }
 
 impl Session {
@@ -235,6 +237,11 @@ impl Session {
             true => Ok(Self(Arc::new(SessionState { root: Some(root), ..SessionState::default() }))),
             false => Err(io::ErrorKind::NotADirectory.into()),
         }
+    }
+
+    /// The state of a program whose functions its suites may call.
+    pub fn with_host(functions: Arc<dyn HostFunctions>) -> Self {
+        Self(Arc::new(SessionState { host: Host::new(functions), ..SessionState::default() }))
     }
 
     /// Sets the address under which people open the server, once.
@@ -266,6 +273,10 @@ impl Session {
 
     fn traces(&self) -> &TraceState {
         &self.0.traces
+    }
+
+    fn host(&self) -> Host {
+        self.0.host.clone()
     }
 
     fn limiters(&self) -> LimiterPool {

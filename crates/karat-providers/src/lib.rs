@@ -37,6 +37,7 @@ pub use crate::http::env_headers::EnvHeader;
 pub use crate::http::hooks::{HookAnswer, HookClient, HookError};
 pub use crate::http::proxies::{NamedProxy, proxies, unused_proxy};
 pub use crate::process::external_call::{ExternalCall, parse_external_reply};
+pub use crate::process::host_functions::{Host, HostAnswer, HostFunctions};
 pub use crate::process::program::end_processes;
 pub use crate::process::services::{ServiceError, Services};
 pub use crate::registry::environment_report::{ProviderEnvironment, probe_address, provider_environments};

@@ -11,10 +11,10 @@ use karat_types::Moment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::guard::Guard;
+use crate::guard::answers::SharedAnswers;
 use crate::guard::keys::KeysUnderWay;
 use crate::guard::limits::RequestLimits;
 use crate::guard::streams::SharedStreams;
-use crate::layers::sharing::SharedAnswers;
 use crate::runs::active_runs::ActiveRuns;
 use crate::runs::background::BackgroundParts;
 use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};

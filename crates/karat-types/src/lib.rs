@@ -24,7 +24,7 @@ pub use call::{
     Answer, Ask, AskId, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
     EnvTemplatePart, FilePath, FileRow, FileTrial, FinishReason, HttpRequest, Machine, Media, MediaSource, Message,
     Parameters, Part, Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice,
-    ToolDefinition, ToolRequest, Turn, Usage,
+    ToolDefinition, ToolRequest, Turn, Usage, host_function,
 };
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;

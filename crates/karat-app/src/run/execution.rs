@@ -480,6 +480,7 @@ impl App {
             clock: Some(self.clock.clone()),
             max_connections: defaults.max_connections.max(calls),
             limiters: self.opened.limiters(),
+            host: self.opened.host(),
             ..defaults
         };
         let connected = Providers::connect_all(&models, &karat_engine::external_needs(header), settings);

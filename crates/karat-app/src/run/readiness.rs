@@ -27,7 +27,7 @@ impl App {
             }
         }
         let lookup = self.lookup.clone();
-        let settings = Settings::new(move |name| lookup(name));
+        let settings = Settings { host: self.opened.host(), ..Settings::new(move |name| lookup(name)) };
         let outside = karat_engine::external_needs(header);
         let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
         let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();

@@ -70,6 +70,7 @@ impl App {
         let path = find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         overrides.context.traces = self.trace_files();
+        overrides.context.host_functions = self.opened.host().versions();
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         let plan = suite.plan()?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use karat_providers::{EnvHeader, ExternalTexts};
 use karat_text::env_template::{self, GapTemplate};
 use karat_text::template::Context;
-use karat_types::{Action, PlanHeader, ScorerKind, ToolExecutor};
+use karat_types::{Action, PlanHeader, ScorerKind, ToolExecutor, host_function};
 use serde_json::{Value, json};
 
 /// The template context of services, from their addresses.
@@ -67,9 +67,36 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
     for (id, service) in &plan.services {
         service.env.values().for_each(|text| add(format!("service {id}"), text));
     }
+    outside.host_functions = host_functions(plan);
     outside.http = http;
     outside.headers = headers;
     outside
+}
+
+/// The host functions that steps, tools and scorers call, each with its caller.
+fn host_functions(plan: &PlanHeader) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut add = |who: String, run: &[String]| {
+        found.extend(host_function(run).map(|function| (who, function.to_owned())));
+    };
+    for step in plan.variants.iter().flat_map(|variant| &variant.steps) {
+        if let Action::Command(spec) = &step.action {
+            add(format!("step {}", step.id), &spec.run);
+        }
+    }
+    for tool in &plan.tools {
+        if let Some(ToolExecutor::Command(spec)) = &tool.executor {
+            add(format!("tool {}", tool.id), &spec.run);
+        }
+    }
+    for scorer in &plan.scorers {
+        let ScorerKind::Metric { metric, with } = &scorer.kind else { continue };
+        let program = with.get("run").filter(|_| metric == "command").and_then(|run| run.get(0)?.as_str());
+        if let Some(program) = program {
+            add(format!("scorer {}", scorer.id), &[program.to_owned()]);
+        }
+    }
+    found
 }
 
 /// A header with the address that it is sent to, as far as that is known without a row.

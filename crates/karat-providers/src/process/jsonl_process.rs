@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::CallErrorCode;
+use karat_types::{CallErrorCode, host_function};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -180,13 +180,19 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
 }
 
 impl JsonlPrograms {
-    /// Sends a request to a program, which is started if it is not running.
+    /// Sends a request to a program, which is started if it is not running, or to a host function.
     pub async fn ask(&self, program: &Program, line: Line, timeout: Duration, settings: &Settings) -> Answer {
+        if let Some(function) = host_function(&program.run) {
+            return settings.host.ask(function, &line.members, timeout).await;
+        }
         self.program(program).ask(line, timeout, settings).await
     }
 
     /// Writes the last line of a conversation, if the process that it began with is still running.
-    pub async fn tell_end(&self, program: &Program, conversation: &str, members: String) {
+    pub async fn tell_end(&self, program: &Program, conversation: &str, members: String, settings: &Settings) {
+        if let Some(function) = host_function(&program.run) {
+            return settings.host.tell_end(function, &members).await;
+        }
         self.program(program).tell_end(conversation, &members).await;
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::CallErrorCode;
+use karat_types::{CallErrorCode, host_function};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, Command};
@@ -90,6 +90,10 @@ impl Program {
 
     /// Starts it with these streams; standard error is piped.
     pub fn start(&self, settings: &Settings, stdin: Stdio, stdout: Stdio) -> Result<RunningProgram, Failure> {
+        if host_function(&self.run).is_some() {
+            let what = "is a host function, which answers line by line; write `protocol: jsonl`";
+            return Err(process_failure(format!("program `{}`: it {what}", self.name())));
+        }
         let mut command = Command::new(self.path(settings));
         command.args(self.run.get(1..).unwrap_or_default());
         match &self.environment {

@@ -49,7 +49,7 @@ impl Providers {
         let Ok(program) = self.tool_program(&call.command) else { return };
         let members = json!({ "conversation": call.conversation, "end": true });
         let members = members.as_object().map(members_text).unwrap_or_default();
-        self.jsonl_programs.tell_end(&program, &call.conversation, members).await;
+        self.jsonl_programs.tell_end(&program, &call.conversation, members, &self.settings).await;
     }
 
     fn tool_program(&self, command: &CommandRequest) -> Result<Program, String> {

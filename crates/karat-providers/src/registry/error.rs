@@ -91,6 +91,16 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
+    /// A host function that this process does not have.
+    #[error("{who}: it calls the host function `{function}`, which this program does not have; {advice}")]
+    UnknownFunction {
+        /// The step, scorer or tool.
+        who: String,
+        /// Name of the function.
+        function: String,
+        /// The next step for the user.
+        advice: String,
+    },
     /// A header that depends on an unset variable would be sent empty to another machine.
     #[error(
         "{who}: its header `{header}` needs {variable}, which is not set, and only services on this machine are called without it; set it in the environment, or take the header out of the step's `headers`"
@@ -117,4 +127,16 @@ pub enum ProviderError {
         /// The problem.
         problem: String,
     },
+}
+
+impl ProviderError {
+    /// The error for a host function that is not among the known ones.
+    pub(crate) fn unknown_function(who: &str, function: &str, known: &[String]) -> Self {
+        let advice = match known {
+            [] => "run the suite from the program that registers it, such as a Python program with `@karat.scorer`"
+                .to_owned(),
+            known => format!("register it before the run; registered are {}", known.join(", ")),
+        };
+        Self::UnknownFunction { who: who.to_owned(), function: function.to_owned(), advice }
+    }
 }

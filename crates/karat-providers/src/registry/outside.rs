@@ -15,6 +15,8 @@ pub struct ExternalTexts {
     /// Texts with `${NAME}`, each with its owner (`step query`). All variables are checked before the run, and their
     /// values never stored.
     pub texts: Vec<(String, EnvTemplate)>,
+    /// The host functions that are called, each with its caller.
+    pub host_functions: Vec<(String, String)>,
     /// Headers with `${NAME}`.
     pub headers: Vec<EnvHeader>,
 }
@@ -42,6 +44,11 @@ impl ExternalTexts {
                         }
                     }
                 }
+            }
+        }
+        for (who, function) in &self.host_functions {
+            if settings.host.version(function).is_none() {
+                errors.push(ProviderError::unknown_function(who, function, &settings.host.names()));
             }
         }
         errors.extend(self.headers.iter().filter_map(|header| header.problem(settings)));

@@ -12,6 +12,7 @@ use secrecy::SecretString;
 use crate::attempt::retry::Backoff;
 use crate::capture::secrets::SHORTEST_SECRET;
 use crate::limiter::LimiterPool;
+use crate::process::host_functions::Host;
 use crate::registry::hosts;
 
 /// Looks up an environment variable.
@@ -43,6 +44,8 @@ pub struct Settings {
     pub key_variables: Vec<String>,
     /// The limiters of the process: runs with the same settings share the rate limits of an account.
     pub limiters: LimiterPool,
+    /// The functions of the process that has Karat as a library.
+    pub host: Host,
     /// Rules that redact text quoted in messages. Stored calls are not affected.
     pub redactor: Option<Redactor>,
 }
@@ -62,6 +65,7 @@ impl Settings {
             own_program: None,
             key_variables: Vec::new(),
             limiters: LimiterPool::default(),
+            host: Host::default(),
             redactor: None,
         }
     }

@@ -50,7 +50,7 @@ fn lists(known: &str, tag: &str) -> bool {
 }
 
 /// Returns whether the response is a stream of events, which has no end to wait for.
-pub(super) fn is_stream(response: &Response) -> bool {
+pub(crate) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }

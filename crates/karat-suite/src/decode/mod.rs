@@ -57,6 +57,8 @@ pub(crate) struct Decoder<'a> {
     pub as_of: Option<String>,
     /// Answers `${NAME}` where its value is part of identity.
     pub environment: Environment,
+    /// Versions of the host functions of the caller, by name.
+    pub host_functions: BTreeMap<String, String>,
     pub problems: Problems,
     /// Names that can be judged only when the dataset's columns are known.
     pub pending: Vec<PendingName>,
@@ -101,6 +103,7 @@ impl<'a> Decoder<'a> {
             turns_checks: Vec::new(),
             as_of: None,
             environment: Environment::default(),
+            host_functions: BTreeMap::new(),
             problems: Problems::default(),
             pending: Vec::new(),
             digests: BTreeSet::new(),

@@ -43,7 +43,10 @@ impl Decoder<'_> {
         }
         let input = self.tool_input(id, node)?;
         let executor = self.executor(id, node);
-        let version = self.version(node);
+        let version = self.version(node).or_else(|| match &executor {
+            Some(ToolExecutor::Command(command)) => self.version_of_function(&command.run),
+            _ => None,
+        });
         let is_outside = matches!(executor, Some(ToolExecutor::Command(_) | ToolExecutor::Http { .. }));
         if is_outside && version.is_none() {
             self.problems
@@ -149,11 +152,12 @@ impl Decoder<'_> {
         if list.items().is_empty() {
             self.problems.error(&list.place, "`run` is empty: it needs a program");
         }
+        let run = run?;
         Some(CommandSpec {
-            run: run?,
             stdin: None,
             env: self.tool_texts(node.field("env")),
-            protocol: word_at::<Protocol>(node, "protocol").unwrap_or_default(),
+            protocol: word_at::<Protocol>(node, "protocol").unwrap_or_else(|| Protocol::of(&run)),
+            run,
             folder: self.program_folder(node),
         })
     }

@@ -6,6 +6,7 @@
 pub(crate) mod address;
 pub(crate) mod changes;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -92,6 +93,8 @@ pub struct LoadContext {
     pub scorers: Option<Vec<String>>,
     /// The folder of traces, for datasets of the source `traces:NAME`.
     pub traces: TraceFiles,
+    /// The version of each host function that the caller has, by name.
+    pub host_functions: BTreeMap<String, String>,
     /// The outputs of the suite's last run, which paths into outputs are checked against.
     pub last_outputs: LastOutputs,
 }

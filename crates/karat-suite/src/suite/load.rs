@@ -113,6 +113,7 @@ fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder
     let environment = &overrides.context.environment;
     decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
     decoder.environment = environment.clone();
+    decoder.host_functions.clone_from(&overrides.context.host_functions);
     decoder.services = decoder.services(node.field("services"));
     let tools = node.field("tools");
     decoder.declared_tools = tools.map(Node::entries).unwrap_or_default().iter().map(|tool| tool.key.clone()).collect();

@@ -1,7 +1,7 @@
 //! Tools of a suite and prompts that offer them.
 
-use karat_suite::Overrides;
-use karat_types::{Action, PromptSpec, ScorerKind, ToolChoice, ToolExecutor};
+use karat_suite::{LoadContext, Overrides};
+use karat_types::{Action, PromptSpec, Protocol, ScorerKind, ToolChoice, ToolExecutor};
 
 use crate::world::World;
 
@@ -107,4 +107,32 @@ fn rubrics_show_the_words_of_outputs_with_calls() {
     assert_eq!(shown(SUITE), ["{{ input }}", "{{ output.text }}"]);
     let without = SUITE.replace(", tools: [refund, get_order], tool_choice: get_order", "");
     assert_eq!(shown(&without), ["{{ input }}", "{{ output }}"]);
+}
+
+/// BY-15: a host function answers line by line and is known by its version: another function is another plan, and what the
+/// suite declares wins.
+#[test]
+fn host_functions_are_known_by_their_version() {
+    let suite = r#"name: host
+dataset: { source: data.jsonl, id: id, input: question }
+variants:
+  own: [ { id: a, command: { run: ["host:answer"] } }, { id: b, version: v7, command: { run: ["host:answer"] } } ]
+scorers: { tone: { metric: command, with: { run: ["host:tone"] } } }
+"#;
+    let at = |version: &str| {
+        let versions = [("answer", version), ("tone", version)].map(|(name, version)| (name.into(), version.into()));
+        let context = LoadContext { host_functions: versions.into(), ..LoadContext::default() };
+        world(suite).plan(&Overrides { context, ..Overrides::default() }).header
+    };
+    let plan = at("one");
+    let [a, b] = plan.variants[0].steps.as_slice() else { panic!("two steps") };
+    assert_eq!((a.version.as_deref(), b.version.as_deref()), (Some("one"), Some("v7")));
+    let Action::Command(command) = &a.action else { panic!("it is a program") };
+    assert_eq!(command.protocol, Protocol::Jsonl);
+    let ScorerKind::Metric { with, .. } = &plan.scorers[0].kind else { panic!("it is a metric") };
+    assert_eq!(with["run"], serde_json::json!(["host:tone", "one"]));
+    assert_eq!(at("one").plan_hash, plan.plan_hash);
+    assert_ne!(at("two").plan_hash, plan.plan_hash);
+    // Without the functions, as on the command line, the suite can be planned and has no version.
+    assert_eq!(world(suite).plan(&Overrides::default()).header.variants[0].steps[0].version, None);
 }

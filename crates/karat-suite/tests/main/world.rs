@@ -89,7 +89,7 @@ pub(crate) fn catalog() -> Catalog {
         metrics: names(
             "exact contains regex levenshtein jaccard token_f1 rouge bleu chrf length json_schema json_field numeric \
              count set_f1 label summary combine hit_rate recall precision mrr map ndcg citation_match attribution \
-             quote_match latency cost tokens",
+             quote_match latency cost tokens command",
         ),
         providers: names("openai anthropic gemini command stub scripted"),
         analyses: names(

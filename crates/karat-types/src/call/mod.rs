@@ -20,7 +20,7 @@ pub use message::{Blob, Content, Media, MediaSource, Message, Part, RawTurn, Rol
 pub use reply::{CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use request::{
     ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FileRow, FileTrial, HttpRequest, Parameters, Protocol,
-    ReplyFormat, Request, ToolRequest,
+    ReplyFormat, Request, ToolRequest, host_function,
 };
 pub use served_name::ServedName;
 pub use tool::{ToolChoice, ToolDefinition};

@@ -119,6 +119,21 @@ pub enum Protocol {
     Jsonl,
 }
 
+/// Begins the name of a program that is a function of the process which has Karat as a library: `host:tone`.
+const HOST: &str = "host:";
+
+/// The host function that a command line names, if it names one.
+pub fn host_function(run: &[String]) -> Option<&str> {
+    run.first()?.strip_prefix(HOST)
+}
+
+impl Protocol {
+    /// The protocol of a program whose suite names none: a host function answers line by line.
+    pub fn of(run: &[String]) -> Self {
+        if host_function(run).is_some() { Self::Jsonl } else { Self::default() }
+    }
+}
+
 /// The name of a row in a file of many rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRow {

@@ -55,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-server", &["karat-types", "karat-page", "karat-traces", "karat-app"]),
     ("karat-mcp", &["karat-types", "karat-app"]),
     ("karat", &["karat-types", "karat-app", "karat-server", "karat-mcp"]),
+    ("karat-python", &["karat-types", "karat-app", "karat-columnar", "karat-quantity", "karat-scoring", "karat-stats"]),
 ];
 
 /// Crates that no library without a network stack may pull in.

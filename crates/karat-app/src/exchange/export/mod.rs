@@ -2,14 +2,18 @@
 //!
 //! - `inspect`: logs that Inspect opens (IO-11)
 //! - `otel`: events and spans of OpenTelemetry (IO-13); `otel_post` sends them
-//! - `parquet`: tables for DuckDB, polars, pandas (IO-12)
+//! - `tables`: rows of a run's tables; `parquet` writes them as files for DuckDB, polars, pandas (IO-12), `stream` hands
+//!   them to a reader in this process
 
 mod inspect;
 mod otel;
 mod otel_post;
 mod parquet;
+mod stream;
+mod tables;
 
 pub use otel::SpanContent;
+pub use tables::RunTable;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -1,29 +1,20 @@
-//! A run as four tables: `cells`, `metrics`, `judgments` and `calls` (IO-12).
+//! A run as Parquet files: `cells`, `metrics`, `judgments` and `calls` (IO-12).
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::CellScores;
-use karat_columnar::{Column, ColumnKind, Field, TableWriter, WriteError};
-use karat_store::{Store, StoredCall, StoredRun};
-use karat_types::{
-    CallRecord, CellRow, CellStatus, FinishReason, JudgmentRow, Key, MetricSpec, ModelSpec, PlanHeader, RunRows, Score,
-    ScorerKind, Usage,
-};
-use serde_json::Value;
+use karat_columnar::{TableWriter, WriteError};
+use karat_types::RunRows;
 
-use super::{ExportedFiles, choice, dimension, for_each_cell, input_text, reference_text};
+use super::tables::{RunTable, TableRows};
+use super::{ExportedFiles, for_each_cell};
 use crate::error::FileError;
 use crate::{App, AppError, AtomicFile};
 
 /// Version of the tables' columns.
 const SCHEMA: &str = "1";
 
-/// The built-in metric that joins all bounds of a cell.
-const PASS: &str = "pass";
-
 impl App {
-    /// Writes the tables of a run into a folder. What is absent is null, and never 0.
+    /// Writes the tables of a run into a folder.
     ///
     /// # Errors
     /// The run cannot be read, a file cannot be written.
@@ -32,37 +23,48 @@ impl App {
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let plan = stored.header().plan.clone();
-        let mut tables = Tables::create(&run, &plan, folder)?;
+        let create = |table| TableFile::create(folder, table, &run, &plan);
+        let mut files = RunTable::ALL.into_iter().map(create).collect::<Result<Vec<_>, _>>()?;
+        let mut rows = TableRows::new(&run, &plan);
         let mut cells = 0;
         for_each_cell(&stored, |row| {
             cells += 1;
-            tables.push_cell(&store, &stored, row)
+            let cell = rows.with_scores(row);
+            for file in &mut files {
+                for row in rows.of_cell(file.table, (&store, &stored), &cell)? {
+                    file.writer.push(row).map_err(|error| unwritable(&file.path, error))?;
+                }
+            }
+            Ok(())
         })?;
-        Ok(ExportedFiles { files: tables.finish()?, cells })
+        Ok(ExportedFiles { files: files.into_iter().map(TableFile::finish).collect::<Result<_, _>>()?, cells })
     }
 }
 
 /// A table that is being written.
-struct Table {
+struct TableFile {
+    table: RunTable,
     path: PathBuf,
     writer: TableWriter<AtomicFile>,
 }
 
-impl Table {
-    fn create(folder: &Path, name: &str, run: &str, columns: Vec<Column>) -> Result<Self, AppError> {
-        let path = folder.join(name);
+impl TableFile {
+    fn create(folder: &Path, table: RunTable, run: &str, plan: &karat_types::PlanHeader) -> Result<Self, AppError> {
+        let path = folder.join(match table {
+            RunTable::Cells => "cells.parquet",
+            RunTable::Scores => "metrics.parquet",
+            RunTable::Judgments => "judgments.parquet",
+            RunTable::Calls => "calls.parquet",
+        });
         let file = AtomicFile::create(&path).map_err(|error| FileError::writing(&path, error))?;
         let metadata = [("karat.run", run), ("karat.schema", SCHEMA)];
-        let writer = TableWriter::new(file, columns, &metadata).map_err(|error| unwritable(&path, error))?;
-        Ok(Self { path, writer })
-    }
-
-    fn push(&mut self, row: Vec<Field>) -> Result<(), AppError> {
-        self.writer.push(row).map_err(|error| unwritable(&self.path, error))
+        let writer =
+            TableWriter::new(file, table.columns(plan), &metadata).map_err(|error| unwritable(&path, error))?;
+        Ok(Self { table, path, writer })
     }
 
     fn finish(self) -> Result<PathBuf, AppError> {
-        let Self { path, writer } = self;
+        let Self { path, writer, .. } = self;
         let file = writer.finish().map_err(|error| unwritable(&path, error))?;
         file.finish().map_err(|error| FileError::writing(&path, error))?;
         Ok(path)
@@ -71,296 +73,4 @@ impl Table {
 
 fn unwritable(path: &Path, error: WriteError) -> AppError {
     FileError::writing(path, std::io::Error::other(error)).into()
-}
-
-struct Tables<'p> {
-    run: &'p str,
-    plan: &'p PlanHeader,
-    /// Index of the metric that joins all bounds, where the suite has bounds.
-    pass: Option<usize>,
-    cells: Table,
-    metrics: Table,
-    judgments: Table,
-    calls: Table,
-    /// Calls that are written: one may serve several cells.
-    written: HashSet<Key>,
-}
-
-impl<'p> Tables<'p> {
-    fn create(run: &'p str, plan: &'p PlanHeader, folder: &Path) -> Result<Self, AppError> {
-        let create = |name: &str, columns| Table::create(folder, name, run, columns);
-        Ok(Self {
-            run,
-            plan,
-            pass: plan.metrics.iter().position(|metric| metric.name == PASS),
-            cells: create("cells.parquet", cell_columns(plan))?,
-            metrics: create("metrics.parquet", metric_columns())?,
-            judgments: create("judgments.parquet", judgment_columns())?,
-            calls: create("calls.parquet", call_columns())?,
-            written: HashSet::new(),
-        })
-    }
-
-    fn push_cell(&mut self, store: &Store, stored: &StoredRun, row: &CellRow<'_>) -> Result<(), AppError> {
-        let scores = CellScores::of(self.plan, row);
-        let output = if row.cell.status == CellStatus::Ok { stored.output(row.cell.ordinal)? } else { None };
-        self.cells.push(self.cell(row, &scores, output.as_ref()))?;
-        for (metric, score) in self.plan.metrics.iter().zip(&scores.scores) {
-            let Some(score) = score else { continue };
-            let mut fields = self.identity(row);
-            fields.push(metric.name.as_str().into());
-            fields.extend(score_fields(score, metric));
-            self.metrics.push(fields)?;
-        }
-        for judgment in row.judgments {
-            for fields in self.judgment(row, judgment) {
-                self.judgments.push(fields)?;
-            }
-        }
-        self.push_calls(store, row)
-    }
-
-    /// The first fields of all tables but the calls.
-    fn identity(&self, row: &CellRow<'_>) -> Vec<Field> {
-        vec![
-            self.run.into(),
-            row.sample.id.as_str().into(),
-            self.plan.system_model(row.system).map(|model| model.id.as_str()).into(),
-            self.plan.system_variant(row.system).into(),
-            row.trial.into(),
-        ]
-    }
-
-    fn cell(&self, row: &CellRow<'_>, scores: &CellScores, output: Option<&Value>) -> Vec<Field> {
-        let cell = row.cell;
-        let status = match cell.status {
-            CellStatus::Ok => "ok",
-            CellStatus::Error => "error",
-            CellStatus::Skipped => "skipped",
-        };
-        let mut fields = self.identity(row);
-        fields.extend([
-            self.plan.suite.as_str().into(),
-            row.sample.cluster.as_deref().into(),
-            status.into(),
-            input_text(row.sample).into(),
-            reference_text(row.sample).into(),
-            output.map(plain_text).into(),
-            cell.error.as_ref().map(|error| error.code.as_str()).into(),
-            cell.error.as_ref().map(|error| error.message.as_str()).into(),
-            // Outputs that no call made have no time, unless they brought one.
-            Some(cell.latency_ms).filter(|latency| *latency > 0.0 && !cell.facts.untimed).into(),
-        ]);
-        let is_metered = !cell.calls.is_empty() || cell.cost.usage != Usage::default();
-        fields.extend(token_fields(is_metered.then_some(cell.cost.usage)));
-        fields.push(cell.cost.cost.filter(|_| is_metered).map(karat_types::Money::usd).into());
-        fields.push(self.pass.and_then(|pass| scores.number(pass)).map(|pass| pass >= 1.0).into());
-        fields.extend((0..self.plan.metrics.len()).map(|metric| scores.number(metric).into()));
-        let member = |(name, value): (&String, &Value)| (name.clone(), plain_text(value));
-        fields.push(Field::TextMap(row.sample.metadata.iter().map(member).collect()));
-        fields
-    }
-
-    /// A row for each dimension and each time that the judge was asked.
-    fn judgment(&self, row: &CellRow<'_>, judgment: &JudgmentRow) -> Vec<Vec<Field>> {
-        let Some(scorer) = self.plan.scorers.get(usize::from(judgment.scorer)) else { return Vec::new() };
-        let judges = match &scorer.kind {
-            ScorerKind::Rubric(rubric) => rubric.judges.as_slice(),
-            ScorerKind::Metric { .. } => &[],
-        };
-        let judge = self.plan.judges.get(usize::from(judgment.judge)).map(|judge| judge.id.as_str());
-        let judge = judge.or_else(|| judges.first().map(String::as_str));
-        let calls: Vec<String> = judgment.calls.iter().map(ToString::to_string).collect();
-        let line = |vote: u32, order: Option<&str>, metric: u16, score: Option<f64>| {
-            let metric = self.plan.metrics.get(usize::from(metric)).map_or("", |metric| metric.name.as_str());
-            // Overall figures and breakdowns are no dimensions.
-            let within = || metric.strip_prefix(&format!("{}.", scorer.id)).unwrap_or(metric);
-            let name = dimension(scorer, metric).map_or_else(within, |dimension| dimension.name.as_str());
-            let mut fields = self.identity(row);
-            fields.extend([
-                scorer.id.as_str().into(),
-                judge.into(),
-                vote.into(),
-                order.into(),
-                name.into(),
-                score.into(),
-                score.and_then(|score| choice(scorer, metric, score)).into(),
-                Some(judgment.reasoning.as_str()).filter(|text| !text.is_empty()).into(),
-                judgment.rung.as_deref().into(),
-                judgment.prompt_version.as_deref().into(),
-                (!judgment.reused).into(),
-                Field::TextList(calls.clone()),
-            ]);
-            fields
-        };
-        if judgment.rounds.is_empty() {
-            let scores = judgment.scores.iter();
-            return scores.map(|(metric, score)| line(1, None, *metric, score.number())).collect();
-        }
-        let rounds = judgment.rounds.iter().zip(1..);
-        let is_pair = judgment.rounds.iter().any(|round| round.swapped);
-        let order = |swapped| is_pair.then_some(if swapped { "second" } else { "first" });
-        rounds
-            .flat_map(|(round, vote)| {
-                round.scores.iter().map(move |(metric, score)| (vote, round.swapped, *metric, *score))
-            })
-            .map(|(vote, swapped, metric, score)| line(vote, order(swapped), metric, Some(score)))
-            .collect()
-    }
-
-    fn push_calls(&mut self, store: &Store, row: &CellRow<'_>) -> Result<(), AppError> {
-        let of_judges = row.judgments.iter().flat_map(|judgment| &judgment.calls).map(|key| (*key, true));
-        let of_steps = row.cell.calls.iter().map(|key| (*key, false));
-        let new: Vec<(Key, bool)> = of_steps.chain(of_judges).filter(|(key, _)| self.written.insert(*key)).collect();
-        let keys: Vec<Key> = new.iter().map(|(key, _)| *key).collect();
-        for ((_, by_judge), found) in new.into_iter().zip(store.calls(Some(self.run), &keys)?) {
-            let StoredCall::Kept(found) = found else { continue };
-            let models = if by_judge { &self.plan.judges } else { &self.plan.models };
-            let model = models.iter().find(|model| model.id == found.record.model);
-            let role = match (by_judge, model) {
-                (true, _) => "judge",
-                (false, Some(_)) => "model",
-                (false, None) => "service",
-            };
-            self.calls.push(call(self.run, role, model, &found.record))?;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Vec<PathBuf>, AppError> {
-        [self.cells, self.metrics, self.judgments, self.calls].into_iter().map(Table::finish).collect()
-    }
-}
-
-fn call(run: &str, role: &str, model: Option<&ModelSpec>, call: &CallRecord) -> Vec<Field> {
-    let status = call.error.as_ref().map_or("ok", |error| error.code.as_str());
-    let mut fields: Vec<Field> = vec![
-        run.into(),
-        call.key.to_string().into(),
-        role.into(),
-        model.map(|model| model.provider.as_str()).into(),
-        call.model.as_str().into(),
-        // The ledger keeps how long a call took, not when it began.
-        Field::Null,
-        call.latency_ms.into(),
-        call.attempts.into(),
-        status.into(),
-    ];
-    // Services report no tokens, or their own ones in the cell.
-    fields.extend(token_fields(call.usage.filter(|usage| *usage != Usage::default())));
-    fields.push(call.cost.map(karat_types::Money::usd).into());
-    fields.push(call.finish.map(finish_reason).into());
-    fields.push(Some(&call.request).filter(|it| !it.is_empty()).map(|it| blake3::hash(it).to_hex().to_string()).into());
-    fields
-}
-
-fn finish_reason(finish: FinishReason) -> &'static str {
-    match finish {
-        FinishReason::Stop => "stop",
-        FinishReason::Length => "length",
-        FinishReason::Refusal => "refusal",
-        FinishReason::ToolCalls => "tool_calls",
-        FinishReason::MalformedCall => "malformed_call",
-        FinishReason::Other => "other",
-    }
-}
-
-/// Value, verdict, state and reason.
-fn score_fields(score: &Score, metric: &MetricSpec) -> [Field; 4] {
-    match score {
-        Score::Value { value, reason, verdict } => [
-            (*value).into(),
-            (metric.binary || *verdict).then_some(if *value >= 1.0 { "pass" } else { "fail" }).into(),
-            "scored".into(),
-            reason.as_deref().into(),
-        ],
-        Score::NotApplicable { na } => [Field::Null, Field::Null, "na".into(), na.as_ref().into()],
-        Score::Unscored { unscored } => [Field::Null, Field::Null, "unscored".into(), unscored.as_str().into()],
-    }
-}
-
-fn token_fields(usage: Option<Usage>) -> [Field; 3] {
-    let tokens = |of: fn(&Usage) -> u64| usage.as_ref().map(of).and_then(|count| i64::try_from(count).ok()).into();
-    [tokens(|it| it.input_tokens), tokens(|it| it.output_tokens), tokens(|it| it.cached_input_tokens)]
-}
-
-/// Texts as they are, everything else as JSON.
-fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-const IDENTITY: [(&str, ColumnKind); 5] = [
-    ("run", ColumnKind::Text),
-    ("sample", ColumnKind::Text),
-    ("model", ColumnKind::Text),
-    ("variant", ColumnKind::Text),
-    ("trial", ColumnKind::SmallInteger),
-];
-
-const TOKENS: [(&str, ColumnKind); 3] = [
-    ("input_tokens", ColumnKind::Integer),
-    ("output_tokens", ColumnKind::Integer),
-    ("cached_tokens", ColumnKind::Integer),
-];
-
-fn columns(parts: &[&[(&str, ColumnKind)]]) -> Vec<Column> {
-    parts.concat().into_iter().map(|(name, kind)| Column::new(name, kind)).collect()
-}
-
-fn cell_columns(plan: &PlanHeader) -> Vec<Column> {
-    let texts = ["suite", "cluster", "status", "input", "reference", "output", "error_code", "error_message"];
-    let texts = texts.map(|name| (name, ColumnKind::Text));
-    let latency = [("latency_ms", ColumnKind::Double)];
-    let rest = [("cost_usd", ColumnKind::Double), ("pass", ColumnKind::Bool)];
-    let mut columns = columns(&[&IDENTITY, &texts, &latency, &TOKENS, &rest]);
-    let metrics = plan.metrics.iter();
-    columns.extend(metrics.map(|metric| Column::new(format!("score.{}", metric.name), ColumnKind::Double)));
-    columns.push(Column::new("meta", ColumnKind::TextMap));
-    columns
-}
-
-fn metric_columns() -> Vec<Column> {
-    let own = [
-        ("metric", ColumnKind::Text),
-        ("value", ColumnKind::Double),
-        ("verdict", ColumnKind::Text),
-        ("state", ColumnKind::Text),
-        ("reason", ColumnKind::Text),
-    ];
-    columns(&[&IDENTITY, &own])
-}
-
-fn judgment_columns() -> Vec<Column> {
-    let own = [
-        ("scorer", ColumnKind::Text),
-        ("judge", ColumnKind::Text),
-        ("vote", ColumnKind::SmallInteger),
-        ("order", ColumnKind::Text),
-        ("dimension", ColumnKind::Text),
-        ("score", ColumnKind::Double),
-        ("choice", ColumnKind::Text),
-        ("reasoning", ColumnKind::Text),
-        ("rung", ColumnKind::Text),
-        ("prompt_version", ColumnKind::Text),
-        ("fresh", ColumnKind::Bool),
-        ("call_ids", ColumnKind::TextList),
-    ];
-    columns(&[&IDENTITY, &own])
-}
-
-fn call_columns() -> Vec<Column> {
-    let own = [
-        ("run", ColumnKind::Text),
-        ("call_id", ColumnKind::Text),
-        ("role", ColumnKind::Text),
-        ("provider", ColumnKind::Text),
-        ("model", ColumnKind::Text),
-        ("started_at", ColumnKind::Time),
-        ("latency_ms", ColumnKind::Double),
-        ("attempts", ColumnKind::SmallInteger),
-        ("status", ColumnKind::Text),
-    ];
-    let rest =
-        [("cost_usd", ColumnKind::Double), ("finish_reason", ColumnKind::Text), ("request_hash", ColumnKind::Text)];
-    columns(&[&own, &TOKENS, &rest])
 }

@@ -176,6 +176,13 @@ impl Decoder<'_> {
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
             with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
         }
+        // The version of a host function is part of the plan: a run continues only with the same function.
+        if let Some(Value::Array(run)) = with.get_mut("run")
+            && let [Value::String(function)] = run.as_slice()
+            && let Some(version) = self.version_of_function(std::slice::from_ref(function))
+        {
+            run.push(version.into());
+        }
         if metric.text() == Some(OFFERED_CALLS) && !self.tools.is_empty() {
             let tools = self.tools.iter().map(|tool| (tool.id.clone(), Value::clone(&tool.input)));
             with.insert(SUITE_TOOLS.to_owned(), Value::Object(tools.collect()));

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use karat_text::template::{Expression, Template};
 use karat_types::{
     Action, ChunkSize, ChunkSpec, MergeHow, MergeSpec, ParseAs, ParseSpec, PromptSpec, PromptTurn, Requires, Role,
-    StepSpec, TakeSpec,
+    StepSpec, TakeSpec, host_function,
 };
 
 use super::{Decoder, integer_at, word_at};
@@ -57,6 +57,10 @@ impl Decoder<'_> {
         self.beside_the_action(node, &action);
         let id = node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned);
         let version = self.version(node).or_else(|| self.version_of_service(&reads));
+        let version = version.or_else(|| match &action {
+            Action::Command(command) => self.version_of_function(&command.run),
+            _ => None,
+        });
         if action.is_outside() && version.is_none() {
             self.problems
                 .warn(&node.place, format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses its results"))
@@ -122,6 +126,11 @@ impl Decoder<'_> {
         let mut ids = reads.iter().filter_map(|name| name.strip_prefix("services.")?.split('.').next());
         let only = ids.next().filter(|_| ids.next().is_none())?;
         self.services.get(only)?.version.clone()
+    }
+
+    /// The version of the host function that a command line names, if the caller has it.
+    pub fn version_of_function(&self, run: &[String]) -> Option<String> {
+        self.host_functions.get(host_function(run)?).cloned()
     }
 
     /// A declared version.

@@ -28,7 +28,9 @@ impl Decoder<'_> {
     /// A command step.
     pub fn command(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<CommandSpec> {
         let list = node.main("run")?;
-        let protocol = word_at::<Protocol>(node, "protocol").unwrap_or_default();
+        let program: Vec<String> =
+            list.items().iter().take(1).filter_map(|word| Some(word.text()?.to_owned())).collect();
+        let protocol = word_at::<Protocol>(node, "protocol").unwrap_or_else(|| Protocol::of(&program));
         let mut run = Vec::new();
         for item in list.items() {
             let mut own = Vec::new();

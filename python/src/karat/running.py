@@ -1,0 +1,174 @@
+"""Runs suites: the flags of the command line as keywords."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from karat._engine import engine, environment
+from karat.errors import RunInterrupted
+from karat.progress import Progress, Show, shown_by
+from karat.results import Run, compare
+from karat.suite import Suite
+
+__all__ = ["compare", "load", "run", "validate"]
+
+
+def run(
+    suite: str | os.PathLike[str] | Suite = "karat.yaml",
+    *,
+    params: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Sequence[Any]] | None = None,
+    models: Sequence[str] = (),
+    tier: Literal["frontier", "midtier", "budget"] | None = None,
+    variants: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    samples: Sequence[str] = (),
+    limit: int | None = None,
+    as_of: str | None = None,
+    safe: bool = False,
+    trials: int | None = None,
+    max_concurrency: int | None = None,
+    budget_usd: float | None = None,
+    max_calls: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    max_output_tokens: int | None = None,
+    judge_max_tokens: int | None = None,
+    judge_timeout: float | None = None,
+    max_chunks: int | None = None,
+    cache: bool = True,
+    yes: bool = False,
+    batch: bool = False,
+    record: str | os.PathLike[str] | None = None,
+    replay: str | os.PathLike[str] | None = None,
+    run_id: str | None = None,
+    resume: bool = False,
+    home: str | os.PathLike[str] | None = None,
+    store: str | None = None,
+    progress: Show | Progress | bool = "auto",
+) -> Run:
+    """Runs a suite: a file, a folder with a `karat.yaml`, the name of a preset, or a :class:`karat.Suite`.
+
+    Keywords are the flags of `karat run`; times are in seconds. Ctrl-C stops the run in order and raises
+    :class:`karat.RunInterrupted`; a second one leaves at once. A run that its budget stops returns: see ``status``.
+    """
+    flags: dict[str, Any] = {
+        "params": _pairs(params),
+        "set": [(address, json.dumps(value)) for address, value in (set or {}).items()],
+        "sweep": [(address, ",".join(json.dumps(each) for each in values)) for address, values in (sweep or {}).items()],
+        "models": list(models),
+        "tier": tier,
+        "variants": list(variants),
+        "judges": list(judges),
+        "samples": list(samples),
+        "limit": limit,
+        "as_of": as_of,
+        "safe": safe,
+        "trials": trials,
+        "max_output_tokens": max_output_tokens,
+        "judge_max_tokens": judge_max_tokens,
+        "judge_timeout_ms": _milliseconds(judge_timeout),
+        "max_chunks": max_chunks,
+        **_limits(
+            max_concurrency=max_concurrency,
+            budget_usd=budget_usd,
+            max_calls=max_calls,
+            timeout=timeout,
+            retries=retries,
+            cache=cache,
+            yes=yes,
+            batch=batch,
+        ),
+    }
+    invocation = json.dumps({"suite": _path_of(suite, home), **flags})
+    tapes = [None if tape is None else os.fspath(tape) for tape in (record, replay)]
+    end = engine(home, store).run(invocation, run_id, resume, tapes[0], tapes[1], shown_by(progress))
+    return _ended(json.loads(end), home, store)
+
+
+def load(run_id: str = "latest", *, home: str | os.PathLike[str] | None = None, store: str | None = None) -> Run:
+    """A stored run, by its id, the beginning of one, or ``latest``."""
+    return Run(engine(home, store).run_id(run_id), home=home, store=store)
+
+
+def validate(
+    suite: str | os.PathLike[str] | Suite = "karat.yaml", *, home: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
+    """Checks a suite; returns its name, the number of its cells, and warnings. A problem is a :class:`karat.KaratError`."""
+    found: dict[str, Any] = json.loads(engine(home).validate(json.dumps({"suite": _path_of(suite, home)})))
+    return found
+
+
+def continue_run(run: Run, how: Literal["resume", "retry"], progress: Show | Progress | bool, limits: dict[str, Any]) -> Run:
+    """Continues a stored run."""
+    invocation = json.dumps(_limits(**limits))
+    part = engine(run._home, run._store)
+    call = part.resume if how == "resume" else part.retry
+    return _ended(json.loads(call(run.id, invocation, shown_by(progress))), run._home, run._store)
+
+
+def score_run(
+    run: Run, suite: Any, run_id: str | None, progress: Show | Progress | bool, limits: dict[str, Any]
+) -> Run:
+    """Scores a stored run again."""
+    judges = limits.pop("judges", ())
+    path = "" if suite is None else _path_of(suite, run._home)
+    invocation = json.dumps({"suite": path, "judges": list(judges), **_limits(**limits)})
+    end = engine(run._home, run._store).score(run.id, invocation, run_id, shown_by(progress))
+    return _ended(json.loads(end), run._home, run._store)
+
+
+def _ended(end: dict[str, Any], home: str | os.PathLike[str] | None, store: str | None) -> Run:
+    if end["status"] in ("interrupted", "running") and not end["stopped"]:
+        raise RunInterrupted(end["run"], end["command"])
+    for message in (end["stopped"], end["overspent"]):
+        if message:
+            print(message, file=sys.stderr)
+    return Run(end["run"], home=home, store=store, end=end)
+
+
+def _limits(
+    *,
+    max_concurrency: int | None = None,
+    budget_usd: float | None = None,
+    max_calls: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    cache: bool = True,
+    yes: bool = False,
+    batch: bool = False,
+) -> dict[str, Any]:
+    return {
+        "max_concurrency": max_concurrency,
+        "budget_usd": budget_usd,
+        "max_calls": max_calls,
+        "timeout_ms": _milliseconds(timeout),
+        "retries": retries,
+        "no_cache": not cache,
+        "yes": yes,
+        "batch": batch,
+    }
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    def text(value: Any) -> str:
+        return value if isinstance(value, str) else os.fspath(value) if isinstance(value, os.PathLike) else json.dumps(value)
+
+    return [(name, text(value)) for name, value in (values or {}).items()]
+
+
+def _path_of(suite: str | os.PathLike[str] | Suite, home: str | os.PathLike[str] | None) -> str:
+    if not isinstance(suite, Suite):
+        return os.fspath(suite)
+    folder = Path(home if home is not None else environment().get("KARAT_HOME", ".karat")) / "suites"
+    return os.fspath(suite.write(folder / f"{suite.name}.yaml"))
