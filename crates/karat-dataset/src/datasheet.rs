@@ -163,7 +163,9 @@ fn counted_part(counts: &SheetCounts, facts: &SheetFacts<'_>) -> String {
     row("equal to another row", exact.to_string());
     row("nearly equal to another row", near.to_string());
     row("of the same frame as another row", framed.to_string());
-    text.push_str("\n## Lengths\n\nIn characters.\n\n| | shortest | median | 95 % | longest |\n|---|---:|---:|---:|---:|\n");
+    text.push_str(
+        "\n## Lengths\n\nIn characters.\n\n| | shortest | median | 95 % | longest |\n|---|---:|---:|---:|---:|\n",
+    );
     for (name, lengths) in [("input", &counts.inputs), ("reference", &counts.references)] {
         if let Some([least, median, high, most]) = lengths.figures() {
             let _ = writeln!(text, "| {name} | {least} | {median} | {high} | {most} |");
@@ -333,10 +335,13 @@ mod tests {
     fn what_people_wrote_is_kept() {
         let first = sheet(&rows(), None).unwrap();
         assert_eq!(unwritten_sections(&first).len(), SECTIONS.len());
-        let written = first.replacen("TODO: what the set is to show, and what it is not for.", "Routing of tickets.", 1);
+        let written =
+            first.replacen("TODO: what the set is to show, and what it is not for.", "Routing of tickets.", 1);
         assert!(!unwritten_sections(&written).contains(&"Motivation".to_owned()));
         let later = sheet(&rows()[..2], Some(&written)).unwrap();
-        assert!(later.contains("Routing of tickets.") && later.contains("| rows | 2 |") && !later.contains("| rows | 3 |"));
+        assert!(
+            later.contains("Routing of tickets.") && later.contains("| rows | 2 |") && !later.contains("| rows | 3 |")
+        );
         assert_eq!(sheet(&rows()[..2], Some(&later)).unwrap(), later);
         assert_eq!(sheet(&rows(), Some("# Another document")), None);
     }

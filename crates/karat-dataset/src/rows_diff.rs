@@ -43,7 +43,8 @@ impl RowHashes {
     /// # Errors
     /// An earlier row has its id.
     pub fn add(&mut self, id: &str, columns: &Map<String, Value>, apart: &ApartColumns) -> Result<(), RepeatedId> {
-        let row = RowHash { content: row_key(columns, apart), metadata: metadata_key(columns, apart), place: self.next };
+        let row =
+            RowHash { content: row_key(columns, apart), metadata: metadata_key(columns, apart), place: self.next };
         self.hasher.add_key(id, row.content, row.metadata);
         self.next += 1;
         match self.rows.insert(id.into(), row) {
@@ -183,7 +184,12 @@ impl RowsDiff {
 }
 
 /// The columns in which two rows differ, apart from ids and metadata, in the order of the second row.
-pub fn changed_row(id: &str, before: &Map<String, Value>, after: &Map<String, Value>, apart: &ApartColumns) -> ChangedRow {
+pub fn changed_row(
+    id: &str,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    apart: &ApartColumns,
+) -> ChangedRow {
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let names = after.keys().chain(gone).filter(|name| !apart.contains(name));
     let changes = names.filter_map(|name| {

@@ -43,7 +43,10 @@ fn columns_key(domain: &str, columns: &Map<String, Value>, is_part: impl Fn(&str
     let mut parts: Vec<(&String, &Value)> =
         columns.iter().filter(|(name, value)| !value.is_null() && is_part(name)).collect();
     parts.sort_by_key(|(name, _)| *name);
-    parts.into_iter().fold(KeyBuilder::new(domain), |key, (name, value)| key.text(name).value(&canonical(value))).finish()
+    parts
+        .into_iter()
+        .fold(KeyBuilder::new(domain), |key, (name, value)| key.text(name).value(&canonical(value)))
+        .finish()
 }
 
 /// A value with the keys of its objects sorted, and whole floats as whole numbers.

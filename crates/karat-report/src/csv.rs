@@ -121,12 +121,26 @@ fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(),
 /// Returns the items of a test set as CSV, one row an item.
 pub fn items(analysis: &karat_analysis::items::ItemAnalysis) -> String {
     let head = [
-        "item", "systems", "runs", "difficulty", "difficulty_lo", "difficulty_hi", "discrimination", "discrimination_lo",
-        "discrimination_hi", "trial_noise", "judge_disagreement", "cells", "unscored", "flags", "evidence",
+        "item",
+        "systems",
+        "runs",
+        "difficulty",
+        "difficulty_lo",
+        "difficulty_hi",
+        "discrimination",
+        "discrimination_lo",
+        "discrimination_hi",
+        "trial_noise",
+        "judge_disagreement",
+        "cells",
+        "unscored",
+        "flags",
+        "evidence",
     ];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     for item in &analysis.items {
-        let value = |found: &Option<karat_analysis::Finding>| found.as_ref().map_or(String::new(), |it| it.value().to_string());
+        let value =
+            |found: &Option<karat_analysis::Finding>| found.as_ref().map_or(String::new(), |it| it.value().to_string());
         let bounds = |found: &Option<karat_analysis::Finding>| {
             let (lo, hi) = found.as_ref().and_then(karat_analysis::Finding::interval).unzip();
             [lo, hi].map(|bound| bound.map_or(String::new(), |bound| bound.to_string()))

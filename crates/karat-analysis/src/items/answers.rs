@@ -80,7 +80,10 @@ pub(super) fn suspicions(
         answers.push((item, read_answers(runs, collected, item)?));
     }
     let systems: Vec<AnsweringSystem> = (0..collected.systems.len())
-        .map(|system| AnsweringSystem { accuracy: accuracy(collected, system), group: group(collected, &groups, system) })
+        .map(|system| AnsweringSystem {
+            accuracy: accuracy(collected, system),
+            group: group(collected, &groups, system),
+        })
         .collect();
     let coincidence = coincidence(&answers, &systems);
     let model = LabelModel { systems: &systems, coincidence, prior: PRIOR };

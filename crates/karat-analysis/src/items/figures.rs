@@ -1,8 +1,8 @@
 //! The figures of an item.
 
+use karat_stats::calibration::items::{DISCRIMINATION_FROM, Discrimination, NoDiscrimination, discrimination};
 use karat_stats::describe::{Proportion, mean};
 use karat_stats::interval::Level;
-use karat_stats::calibration::items::{DISCRIMINATION_FROM, Discrimination, NoDiscrimination, discrimination};
 use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 

@@ -83,8 +83,12 @@ impl FlagKind {
     pub fn advice(self) -> &'static str {
         match self {
             Self::LabelSuspect => "let people label it, and correct the reference if they agree with the systems",
-            Self::NegativeDiscrimination => "read the question and the reference: one of them may be wrong or ambiguous",
-            Self::NeverSolved => "check that people can solve it from what a system sees, and that the reference is right",
+            Self::NegativeDiscrimination => {
+                "read the question and the reference: one of them may be wrong or ambiguous"
+            }
+            Self::NeverSolved => {
+                "check that people can solve it from what a system sees, and that the reference is right"
+            }
             Self::Unscorable => "see the reasons with `karat show RUN`, and mend the scorer, the judge or the item",
             Self::Noisy => "use more trials or judges, or make the question and the rubric clearer",
             Self::Saturated => "replace it by a harder item, or keep it to notice that something broke",
@@ -191,7 +195,8 @@ fn extremes(by_run: &[RunResults]) -> (Option<ItemFlag>, Option<ItemFlag>) {
     });
     let unsolved = by_run.iter().all(|run| run.highest <= FLOOR).then(|| {
         let all: u64 = by_run.iter().map(|run| run.n).sum();
-        let evidence = format!("none of {all} results of {} is above 5 % of the scale", count(by_run.len() as u64, "run"));
+        let evidence =
+            format!("none of {all} results of {} is above 5 % of the scale", count(by_run.len() as u64, "run"));
         ItemFlag::new(FlagKind::NeverSolved, evidence)
     });
     (solved, unsolved)

@@ -1,8 +1,8 @@
 //! The set as a whole: how much of it still tells systems apart, and what difference it can show (BC-09).
 
+use karat_stats::calibration::items::{RELIABILITY_FROM, split_half};
 use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
-use karat_stats::calibration::items::{RELIABILITY_FROM, split_half};
 use serde::Serialize;
 
 use super::collect::Collected;

@@ -123,7 +123,8 @@ fn difficulty_is_the_missed_share_of_the_scale() {
 /// BC-08: an item that all systems solve in the last three runs is saturated; one that none ever solved is named.
 #[test]
 fn saturated_and_never_solved_items_are_named() {
-    let run = |last: f64| binary(3, 3).fill(0.0).value(0, 0, 1.0).value(0, 1, 1.0).value(0, 2, last).value(1, 0, 1.0).run();
+    let run =
+        |last: f64| binary(3, 3).fill(0.0).value(0, 0, 1.0).value(0, 1, 1.0).value(0, 2, last).value(1, 0, 1.0).run();
     let (all, most) = (run(1.0), run(0.0));
     let analysis = analyse(&[&all, &all, &all, &most]);
     assert_eq!(flags_of(&analysis, "sample-0"), [FlagKind::Saturated]);

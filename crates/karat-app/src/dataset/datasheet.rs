@@ -152,7 +152,12 @@ impl App {
                 }
             });
             let told = told.collect::<Vec<_>>().join("; ");
-            lines.push(format!("task {}@{}: {} items; {told}", task.stored.name, task.stored.version, task.items.len()));
+            lines.push(format!(
+                "task {}@{}: {} items; {told}",
+                task.stored.name,
+                task.stored.version,
+                task.items.len()
+            ));
         }
         lines.sort();
         Ok(lines)

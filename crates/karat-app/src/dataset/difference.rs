@@ -76,9 +76,8 @@ impl App {
         let mut diff = hashes(&before, compared, &apart)?.compare(hashes(&after, compared, &apart)?);
         let wanted: Vec<String> = diff.first_changed(limit).cloned().collect();
         let (old, new) = (texts(&before, compared, &wanted)?, texts(&after, compared, &wanted)?);
-        diff.rows = (wanted.iter())
-            .filter_map(|id| Some(changed_row(id, old.get(id)?, new.get(id)?, &apart)))
-            .collect();
+        diff.rows =
+            (wanted.iter()).filter_map(|id| Some(changed_row(id, old.get(id)?, new.get(id)?, &apart))).collect();
         let mut notes = Vec::new();
         if is_of_run {
             notes.push(format!(

@@ -163,7 +163,9 @@ impl App {
         })?;
         let clusters = verifier.clusters().clusters;
         let wanted: BTreeSet<u32> = (clusters.iter().take(CLUSTERS))
-            .flat_map(|cluster| std::iter::once(cluster.kept).chain(cluster.members.iter().take(MEMBERS).map(|it| it.row)))
+            .flat_map(|cluster| {
+                std::iter::once(cluster.kept).chain(cluster.members.iter().take(MEMBERS).map(|it| it.row))
+            })
             .collect();
         let mut texts: BTreeMap<u32, (String, String)> = BTreeMap::new();
         let mut at = 0_u32;
@@ -220,7 +222,8 @@ impl App {
             runs.push(run);
         }
         let is_partial = is_open && (known > RUNS || cells > CELLS && known > runs.len());
-        let notes = is_partial.then(|| format!("Runs that are read: the newest {}; `--runs` names others.", runs.len()));
+        let notes =
+            is_partial.then(|| format!("Runs that are read: the newest {}; `--runs` names others.", runs.len()));
         runs.sort_by(|a, b| (b.header().started_at, &b.header().id).cmp(&(a.header().started_at, &a.header().id)));
         Ok((runs, notes.into_iter().collect()))
     }

@@ -67,7 +67,8 @@ impl App {
         asked.output.check_file(&rows)?;
         let read = rows.version()?;
         let day = self.day();
-        let unusable = |error: VersionError| DatasetError::BadVersion { rows: asked.suite.clone(), problem: error.to_string() };
+        let unusable =
+            |error: VersionError| DatasetError::BadVersion { rows: asked.suite.clone(), problem: error.to_string() };
         // A version that cannot be recorded is refused before anything is written.
         Manifest::new("", &read).record(&asked.version, &read, "-", &day).map_err(unusable)?;
         let mut removed: BTreeMap<&'static str, u64> = BTreeMap::new();

@@ -96,7 +96,12 @@ impl App {
     ///
     /// # Errors
     /// The version has other rows already, a text that is no line, rows of no file, and as [`App::dataset_version`].
-    pub fn record_dataset_version(&self, asked: &DatasetRequest, version: &str, line: &str) -> Result<PathBuf, AppError> {
+    pub fn record_dataset_version(
+        &self,
+        asked: &DatasetRequest,
+        version: &str,
+        line: &str,
+    ) -> Result<PathBuf, AppError> {
         let found = self.dataset_version(asked)?;
         let Some(path) = found.path else {
             return Err(DatasetError::NoManifestPlace { rows: asked.source.clone() }.into());
@@ -107,10 +112,9 @@ impl App {
         let new = || Manifest { ids, metadata, ..Manifest::new(name, &found.rows) };
         let mut manifest = found.manifest.unwrap_or_else(new);
         let today = self.day();
-        manifest.record(version, &found.rows, line, &today).map_err(|error| DatasetError::BadVersion {
-            rows: asked.source.clone(),
-            problem: error.to_string(),
-        })?;
+        manifest
+            .record(version, &found.rows, line, &today)
+            .map_err(|error| DatasetError::BadVersion { rows: asked.source.clone(), problem: error.to_string() })?;
         write_manifest(&path, &manifest)?;
         Ok(path)
     }

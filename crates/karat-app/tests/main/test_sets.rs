@@ -198,7 +198,8 @@ fn suspects_become_a_task() {
 fn labels_follow_the_content_of_rows() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(folder.path());
-    let questions = "[{ id: fine, ask: Is it right?, kind: choice, choices: [{ id: yes-it-is }, { id: no-it-is-not }] }]";
+    let questions =
+        "[{ id: fine, ask: Is it right?, kind: choice, choices: [{ id: yes-it-is }, { id: no-it-is-not }] }]";
     let task = |name: &str, id: &str, text: &str| {
         let file = folder.path().join(format!("{name}.jsonl"));
         write(&file, &[json!({"id": id, "ticket": text, "category": "billing"})]);

@@ -11,8 +11,21 @@ use crate::style::data::{Draws, LONG_NAME, dates, estimate};
 type State = (&'static str, &'static str, Block);
 
 pub(super) fn all() -> Vec<State> {
-    [dots(), bars(), forest(), heat(), matrix(), reliability(), latency(), scatter(), histogram(), series(), radar(), stack()]
-        .concat()
+    [
+        dots(),
+        bars(),
+        forest(),
+        heat(),
+        matrix(),
+        reliability(),
+        latency(),
+        scatter(),
+        histogram(),
+        series(),
+        radar(),
+        stack(),
+    ]
+    .concat()
 }
 
 fn head(title: &str, state: &str) -> Head {

@@ -136,7 +136,8 @@ fn plot(analysis: &ItemAnalysis) -> Block {
             "No item has a difficulty and a discrimination: the latter takes eight systems of which two differ on the item.",
         );
     if without > 0 {
-        head = head.with_note(format!("{} without a discrimination are not shown.", count_noun(without as u64, "item")));
+        head =
+            head.with_note(format!("{} without a discrimination are not shown.", count_noun(without as u64, "item")));
     }
     Block::Scatter(Scatter {
         head,
@@ -170,7 +171,11 @@ fn flagged_items(analysis: &ItemAnalysis, links: &Links) -> Markup {
                 name,
                 Cell::text(kinds.join(", ")),
                 value(&item.difficulty, "no range", Scale::score(0.0, 1.0)),
-                value(&item.discrimination, item.no_discrimination.as_deref().unwrap_or("n/a"), Scale::score(-1.0, 1.0)),
+                value(
+                    &item.discrimination,
+                    item.no_discrimination.as_deref().unwrap_or("n/a"),
+                    Scale::score(-1.0, 1.0),
+                ),
                 Cell::Prose(evidence.join("; ")),
                 Cell::Prose(advice.to_owned()),
             ])
@@ -244,7 +249,14 @@ mod tests {
         let row = |id: &str, text: &str| RepeatedRow { id: id.to_owned(), text: text.to_owned(), similarity: 0.9 };
         let repeated = [RepeatedRows { kept: row("a", "one two"), members: vec![row("<i>", "one three")] }];
         let page = items(&analysis, &repeated, &Links::live("r")).to_file();
-        for part in ["data-testid=\"page-items\"", "never-solved", "is above 5 % of the scale", "data-testid=\"cluster\"", "<del>", "#flagged"] {
+        for part in [
+            "data-testid=\"page-items\"",
+            "never-solved",
+            "is above 5 % of the scale",
+            "data-testid=\"cluster\"",
+            "<del>",
+            "#flagged",
+        ] {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<b>\n0") && !page.contains("<i>"));

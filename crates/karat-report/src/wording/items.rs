@@ -2,7 +2,7 @@
 
 use karat_analysis::items::ItemAnalysis;
 
-use crate::shared::figures::{percent_with_interval, percent};
+use crate::shared::figures::{percent, percent_with_interval};
 use crate::shared::visible::excerpt;
 
 /// Length of a name on one line, in characters.

@@ -9,9 +9,9 @@
 //!
 //! Being on the loopback address keeps nobody out: every page in the user's browser can send requests to it.
 
+pub(crate) mod answers;
 mod attempts;
 mod host;
-pub(crate) mod answers;
 pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod origin;

@@ -82,7 +82,9 @@ impl Pinned {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         match self.changed.len() {
             0 => format!("{name} uses another dataset{versions}: common samples have the same content"),
-            n => format!("{name} uses another dataset{versions}: samples with other content are left out, {n}: {listed}{more}"),
+            n => format!(
+                "{name} uses another dataset{versions}: samples with other content are left out, {n}: {listed}{more}"
+            ),
         }
     }
 }

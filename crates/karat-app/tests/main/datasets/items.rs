@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use karat_app::{
-    App, CompareRequest, Correction, DatasetOutput, DatasetRequest, DatasheetRequest, ErrorKind, FlagKind, GateRequest, Invocation, ItemsFrom,
-    ItemsRequest, ItemsSuite, LabelRequest, NextRequest, Party, PowerRequest, RemovalRequest, RowDifference, TaskRequest, TextFrom, Threshold,
+    App, CompareRequest, Correction, DatasetOutput, DatasetRequest, DatasheetRequest, ErrorKind, FlagKind, GateRequest,
+    Invocation, ItemsFrom, ItemsRequest, ItemsSuite, LabelRequest, NextRequest, Party, PowerRequest, RemovalRequest,
+    RowDifference, TaskRequest, TextFrom, Threshold,
 };
 use serde_json::{Map, Value, json};
 
@@ -224,7 +225,8 @@ fn suspects_become_a_task() {
 fn labels_follow_the_content_of_rows() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(folder.path());
-    let questions = "[{ id: fine, ask: Is it right?, kind: choice, choices: [{ id: yes-it-is }, { id: no-it-is-not }] }]";
+    let questions =
+        "[{ id: fine, ask: Is it right?, kind: choice, choices: [{ id: yes-it-is }, { id: no-it-is-not }] }]";
     let task = |name: &str, id: &str, text: &str| {
         let file = folder.path().join(format!("{name}.jsonl"));
         write(&file, &[json!({"id": id, "ticket": text, "category": "billing"})]);

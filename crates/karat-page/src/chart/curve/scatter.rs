@@ -46,7 +46,10 @@ pub(crate) fn render(scatter: &Scatter) -> Markup {
     };
     let notes = [
         Some(format!("Vertical: {}. Horizontal: {}.", line(&scatter.axes.1), line(&scatter.axes.0))),
-        scatter.mark.as_ref().map(|(height, name)| format!("Dashed line: {} at {}.", line(name), scatter.y.text(*height))),
+        scatter
+            .mark
+            .as_ref()
+            .map(|(height, name)| format!("Dashed line: {} at {}.", line(name), scatter.y.text(*height))),
         (known.len() > shown.len()).then(|| format!("The first {} of {} are drawn.", shown.len(), known.len())),
     ];
     Figure {
@@ -56,7 +59,14 @@ pub(crate) fn render(scatter: &Scatter) -> Markup {
         points: shown.len(),
         drawing: plane.render(&content, None),
         legend: (scatter.groups.len() > 1).then(|| {
-            legend(scatter.groups.iter().enumerate().take(SERIES).map(|(at, name)| (mark::swatch(at, false), name.as_str())))
+            legend(
+                scatter
+                    .groups
+                    .iter()
+                    .enumerate()
+                    .take(SERIES)
+                    .map(|(at, name)| (mark::swatch(at, false), name.as_str())),
+            )
         }),
         notes: notes.into_iter().flatten().collect(),
     }

@@ -47,8 +47,10 @@ async fn items(
     let content = people(&suite, task.as_deref(), may_change);
     document.body = html! { div.stack { (document.body) (section("people", "Let people decide", None, &content)) } };
     document.sections.push(NavLink::new("Let people decide", "#people"));
-    document.crumbs =
-        vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(format!("Test set of {suite}"), "") }];
+    document.crumbs = vec![
+        NavLink::new("Runs", "/"),
+        NavLink { is_current: true, ..NavLink::new(format!("Test set of {suite}"), "") },
+    ];
     Ok(document.into())
 }
 

@@ -122,10 +122,7 @@ mod tests {
     #[test]
     fn like_systems_and_guesses_prove_little() {
         let mut all = systems(&[0.9; 6]);
-        let apart = wrong_label(
-            &LabelModel { systems: &all, coincidence: 0.3, prior: 0.03 },
-            &answers(&[Some(1); 6]),
-        );
+        let apart = wrong_label(&LabelModel { systems: &all, coincidence: 0.3, prior: 0.03 }, &answers(&[Some(1); 6]));
         all.iter_mut().for_each(|it| it.group = 0);
         let model = LabelModel { systems: &all, coincidence: 0.3, prior: 0.03 };
         let alike = wrong_label(&model, &answers(&[Some(1); 6])).unwrap();
