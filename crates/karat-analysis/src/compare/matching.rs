@@ -276,7 +276,7 @@ impl<'a> Matching<'a> {
                     // A single sample shows its scores, not those with which it enters the estimate of a cascade.
                     let shown = |side: &Side<'_>, at: (usize, usize, usize), value| {
                         let table = &side.findings.table;
-                        table.cascade(at.0).and_then(|_| table.shown(at.0, at.1, at.2)).unwrap_or(value)
+                        table.cascade(at.0).and_then(|_| table.shown_value(at.0, at.1, at.2)).unwrap_or(value)
                     };
                     let before = shown(self.baseline, (metric.baseline, *baseline_sample, pair.0), before);
                     let after = shown(self.candidate, (metric.candidate, *candidate_sample, pair.1), after);

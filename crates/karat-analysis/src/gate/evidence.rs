@@ -90,7 +90,7 @@ impl Basis {
     }
 
     /// Observations by their rule; of a cascade with the interval that a gate asks for.
-    fn decided(observed: Observations, measure: Measure, decide: GateBasis) -> Self {
+    fn by_gate(observed: Observations, measure: Measure, decide: GateBasis) -> Self {
         match (&observed.cascade, decide) {
             (Some(_), GateBasis::Point) => Self::OfDataset(observed, measure),
             _ => Self::of(observed, measure),
@@ -261,7 +261,7 @@ impl GateContext<'_> {
         let refusal = self.cascade_refusal(case, &observed);
         let basis = match &figure {
             None => Basis::Missing(self.missing_score_reason(case)),
-            Some(_) => Basis::decided(observed, measure, case.gate.decide),
+            Some(_) => Basis::by_gate(observed, measure, case.gate.decide),
         };
         let observed = figure.map(|it| it.value());
         Evidence { observed, unscored, basis, instrument_change: refusal, ..Evidence::default() }
@@ -517,7 +517,7 @@ impl Pairs {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::decided(changes, Measure { binary: false, range: None, ..measure }, decide)
+                Basis::by_gate(changes, Measure { binary: false, range: None, ..measure }, decide)
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };

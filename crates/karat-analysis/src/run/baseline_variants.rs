@@ -65,7 +65,7 @@ pub(crate) fn compare_baseline_variants(
 
 /// The figure of some systems on one sample, without an interval.
 pub(crate) fn mean_on_sample(table: &ScoreTable, metric: usize, sample: usize, systems: &[usize]) -> Option<Finding> {
-    let values: Vec<f64> = systems.iter().filter_map(|system| table.shown(metric, sample, *system)).collect();
+    let values: Vec<f64> = systems.iter().filter_map(|system| table.shown_value(metric, sample, *system)).collect();
     Finding::point(mean(&values)?, values.len(), "mean")
 }
 

@@ -172,11 +172,11 @@ impl ScoreTable {
     }
 
     /// The value that an entry shows: of a cascade the judges' scores, or what is expected of them.
-    pub(crate) fn shown(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+    pub(crate) fn shown_value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         let value = self.value(metric, sample, system)?;
         let Some(cascade) = self.cascade(metric) else { return Some(value) };
         let Some(fit) = cascade.fit(system) else { return Some(value) };
-        let shown = cascade.cells(sample, system).iter().filter_map(|it| fit.shown(&it.cell));
+        let shown = cascade.cells(sample, system).iter().filter_map(|it| fit.shown_score(&it.cell));
         let shown: Vec<f64> = shown.collect();
         karat_stats::describe::mean(&shown).or(Some(value))
     }

@@ -169,7 +169,7 @@ impl ReadyCascade {
         match &self.unsure {
             Unsure::Never => Ok(false),
             Unsure::Where(expression) => {
-                let context = Context::new().with("first", &shown(&known)).with("sample", &columns(sample));
+                let context = Context::new().with("first", &first_value(&known)).with("sample", &columns(sample));
                 expression
                     .is_true(&context)
                     .map_err(|error| CellError::new("template", format!("cannot evaluate `cascade.unsure`: {error}")))
@@ -251,7 +251,7 @@ fn scale_of(plan: &PlanHeader, scorer: usize, dimension: &str) -> Option<(f64, f
 }
 
 /// The first scores as the condition reads them: a number, or an object by dimension.
-fn shown(known: &[(&FirstDimension, f64)]) -> Value {
+fn first_value(known: &[(&FirstDimension, f64)]) -> Value {
     match known {
         [(_, only)] => Value::from(*only),
         several => Value::Object(several.iter().map(|(it, value)| (it.name.clone(), Value::from(*value))).collect()),

@@ -32,7 +32,7 @@ pub(crate) fn spent_text(cascade: &Cascade) -> Option<String> {
     Some(format!("{}, not {}", usd(Some(spent)), usd(Some(all))))
 }
 
-/// What went first, which judges followed, and what both cost, in sentences.
+/// The scorer that went first, the judges that followed, and the cost of both, in sentences.
 pub(crate) fn cascade_text(cascade: &Cascade) -> String {
     let judges = cascade.judges.join(", ");
     let spent = spent_text(cascade).map(|it| format!(" Cost: {it} for all cells by {judges}.")).unwrap_or_default();

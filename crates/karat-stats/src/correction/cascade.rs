@@ -107,14 +107,14 @@ impl CascadeFit {
         }
         let parts: Vec<Part> = cells.iter().filter_map(CascadeCell::part).collect();
         let sure = parts.iter().filter(|part| !matches!(part, Part::Unsure(_))).count();
-        let drawn = drawn(&parts);
+        let drawn = drawn_pairs(&parts);
         let line = line(&drawn).filter(|_| drawn.len() < sure);
         let is_defined = !parts.is_empty() && (line.is_some() || drawn.len() == sure);
         Ok(is_defined.then_some(Self { sure, drawn: drawn.len(), line }))
     }
 
     /// The score that a cell shows: y, or else g(f); `None` where it has none.
-    pub fn shown(&self, cell: &CascadeCell) -> Option<f64> {
+    pub fn shown_score(&self, cell: &CascadeCell) -> Option<f64> {
         match cell.part()? {
             Part::Unsure(y) | Part::Drawn(_, y) => Some(y),
             Part::Sure(f) => self.line.map(|line| line.at(f)),
@@ -149,7 +149,7 @@ impl CascadeFit {
         if values.is_empty() {
             return None;
         }
-        let drawn = drawn(&only);
+        let drawn = drawn_pairs(&only);
         let total = values.len() as f64;
         let (n, sure) = (drawn.len() as f64, only.iter().filter(|part| !matches!(part, Part::Unsure(_))).count());
         let estimate = sum_of(values.iter().copied()) / total;
@@ -199,7 +199,7 @@ impl CascadeFit {
     }
 }
 
-fn drawn(parts: &[Part]) -> Vec<(f64, f64)> {
+fn drawn_pairs(parts: &[Part]) -> Vec<(f64, f64)> {
     let drawn = parts.iter().filter_map(|part| match part {
         Part::Drawn(f, y) => Some((*f, *y)),
         _ => None,
@@ -333,8 +333,8 @@ mod tests {
         let mean = a.iter().sum::<f64>() / 6.0;
         let spread = a.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / 5.0;
         assert!((found.variance.unwrap() - spread / 6.0 * 3.0).abs() < 1e-12 && found.df == Some(1.0));
-        assert_eq!(fit.shown(&cells[2]), Some(0.5));
-        assert!((fit.shown(&cells[4]).unwrap() - 0.55).abs() < 1e-12);
+        assert_eq!(fit.shown_score(&cells[2]), Some(0.5));
+        assert!((fit.shown_score(&cells[4]).unwrap() - 0.55).abs() < 1e-12);
     }
 
     /// SL-21: where everything was asked the estimate is the plain mean with its t interval.
@@ -380,7 +380,7 @@ mod tests {
             }).collect();
             let Some(fit) = CascadeFit::of(&cells).unwrap() else { return Ok(()) };
             let found = fit.mean(&cells).unwrap();
-            let shown: Vec<f64> = cells.iter().filter_map(|cell| fit.shown(cell)).collect();
+            let shown: Vec<f64> = cells.iter().filter_map(|cell| fit.shown_score(cell)).collect();
             prop_assert_eq!(shown.len(), cells.len());
             prop_assert!((crate::describe::mean(&shown).unwrap() - found.estimate).abs() < 1e-9);
             prop_assert!(found.variance.is_none_or(|v| v >= 0.0) && found.dataset_variance.is_none_or(|v| v >= 0.0));

@@ -66,7 +66,7 @@ pub fn forecast_early_stop(
         for (sample, system) in context.cells(&case) {
             if let Some(value) = table.value(metric, sample, system) {
                 let entry = sums.entry(table.cluster(sample)).or_default();
-                *entry = (entry.0 + scaled(value, range), entry.1 + 1);
+                *entry = (entry.0 + scale(value, range), entry.1 + 1);
             }
         }
         seen.push((spec, sums));
@@ -107,7 +107,7 @@ pub fn assume_early_stop(plan: &PlanHeader, rules: &GateRules) -> EarlyForecast 
             let systems = if gate.per == "run" { 1 } else { plan.systems.len() };
             for (bound, threshold) in [(BoundKind::Min, gate.min), (BoundKind::Max, gate.max)] {
                 let Some(threshold) = threshold else { continue };
-                claims.extend((0..systems).filter_map(|_| spec(gate, bound, scaled(threshold.value, range), rules)));
+                claims.extend((0..systems).filter_map(|_| spec(gate, bound, scale(threshold.value, range), rules)));
             }
         }
     }
@@ -171,7 +171,7 @@ fn planned_units(units: u64, of: u64, planned: u64) -> u64 {
     ((share * planned as f64).round() as u64).max(1)
 }
 
-fn scaled(value: f64, (lo, hi): (f64, f64)) -> f64 {
+fn scale(value: f64, (lo, hi): (f64, f64)) -> f64 {
     ((value - lo) / (hi - lo)).clamp(0.0, 1.0)
 }
 
@@ -179,7 +179,7 @@ fn scaled(value: f64, (lo, hi): (f64, f64)) -> f64 {
 fn claim_of(plan: &PlanHeader, case: &GateCase<'_>, rules: &GateRules) -> Option<(ClaimSpec, usize, (f64, f64))> {
     let Target::Metric(metric) = case.target else { return None };
     let range = plan.metrics.get(metric)?.range?;
-    let spec = spec(case.gate, case.bound, scaled(case.threshold.value, range), rules)?;
+    let spec = spec(case.gate, case.bound, scale(case.threshold.value, range), rules)?;
     Some((spec, metric, range))
 }
 

@@ -150,7 +150,7 @@ impl<'a> Cell<'a> {
             output,
             output_ref,
             scores: Members { keys: &keys.names, values: scores.scores },
-            estimated: estimated(cells, row),
+            estimated: estimates(cells, row),
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: Members { keys: &keys.together, values: scores.consensus },
             diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
@@ -194,7 +194,7 @@ impl<'a> Judgment<'a> {
 }
 
 /// Returns the expected scores of a cell that a cascade's judges were not asked about.
-fn estimated<'a>(cells: Cells<'a>, row: &CellRow<'_>) -> BTreeMap<&'a str, f64> {
+fn estimates<'a>(cells: Cells<'a>, row: &CellRow<'_>) -> BTreeMap<&'a str, f64> {
     let Some(findings) = cells.findings.filter(|_| row.judgments.iter().any(|it| !it.is_asked())) else {
         return BTreeMap::new();
     };
