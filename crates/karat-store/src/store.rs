@@ -76,10 +76,6 @@ impl Store {
     /// [`StoreError::Busy`] while another process migrates it; [`StoreError::Full`], also without the room that killed
     /// runs held; [`StoreError::NetworkFileSystem`].
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
-        #[cfg(feature = "postgres")]
-        if url.server().is_some() {
-            return Self::on_server(url);
-        }
         Self::open_on(url, file_system::network_kind)
     }
 
@@ -88,6 +84,10 @@ impl Store {
         url: &StoreUrl,
         kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
     ) -> Result<Self, StoreError> {
+        #[cfg(feature = "postgres")]
+        if url.server().is_some() {
+            return Self::on_server(url);
+        }
         file_system::check(url, kind)?;
         match Self::open_now(url) {
             Err(StoreError::Full { .. }) if run_lock::free_dead_rooms(url.path()) => Self::open_now(url),
@@ -215,6 +215,11 @@ impl Store {
         url: &StoreUrl,
         kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
     ) -> Result<Self, StoreError> {
+        if url.file().is_none() {
+            return Err(StoreError::Unsupported(format!(
+                "cannot merge the store {url}: `postgres://` stores cannot do that yet. Copy it into a file by `karat store copy`"
+            )));
+        }
         url.check_orphans()?;
         let is_open = schema::is_open(url.path());
         if is_open {

@@ -299,6 +299,7 @@ fn a_server_has_the_tables_of_a_file() {
     let (one, two) = (&stores[0], &stores[1]);
     drop(one.begin(&header("r", 1)).unwrap());
     assert_eq!((one.runs(9).unwrap().len(), two.runs(9).unwrap().len()), (1, 0));
+    assert_eq!(Store::open_to_read(&urls[0]).unwrap().runs(9).unwrap().len(), 1);
     for table in TABLES {
         let connection = one.writing();
         let select = "select column_name::text from information_schema.columns
