@@ -9,18 +9,14 @@
 )]
 
 mod annotate;
-mod cascade;
 mod clock;
 mod datasets;
 mod exports;
 mod journal;
 mod opened;
 mod place;
-mod prices;
-mod ready_rubrics;
-mod schema;
 mod series;
 mod service;
 mod shards;
 mod stored;
-mod test_sets;
+mod suites;

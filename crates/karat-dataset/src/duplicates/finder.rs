@@ -23,7 +23,7 @@ impl Preference {
     }
 
     /// A row that has a reference comes first.
-    pub fn labelled<T>(reference: Option<&T>) -> Self {
+    pub fn of_reference<T>(reference: Option<&T>) -> Self {
         Self(u32::from(reference.is_none()))
     }
 }

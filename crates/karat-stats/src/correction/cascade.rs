@@ -36,7 +36,7 @@ pub struct CascadeCell {
 pub enum CascadeBasis {
     /// That of the population behind the dataset: V.
     Population,
-    /// What the expensive judge would say of exactly these cells: V_d.
+    /// The verdict of the expensive judge on exactly these cells: V_d.
     Dataset,
 }
 

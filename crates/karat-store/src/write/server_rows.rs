@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::sql::postgres::session::Session;
 use crate::sql::{Row, SqlError, SqlResult};
-use crate::write::writer::Block;
+use crate::write::encode::Encoded;
 
 /// Rows take their numbers in the order of the lists.
 const INSERT: &str = "with block as (
@@ -31,12 +31,23 @@ const INSERT: &str = "with block as (
     )
     select seq, id::text from block";
 
+/// A block with all its rows.
+pub(super) struct ServerBlock<'a> {
+    pub run: i64,
+    pub parts: &'a [&'a Encoded],
+    pub log: &'a [u8],
+    pub reuse: &'a [u8],
+    pub judgments: &'a [u8],
+    pub outputs: &'a [u8],
+    pub traces: &'a [u8],
+}
+
 /// Inserts a block with all its rows, and returns its number and its id.
-pub(super) fn insert(block: &Block<'_>, session: &Session) -> SqlResult<(i64, String)> {
+pub(super) fn insert(block: &ServerBlock<'_>, session: &Session) -> SqlResult<(i64, String)> {
     let mut samples: BTreeMap<i64, &[u8]> = BTreeMap::new();
     let (mut ordinals, mut statuses, mut outputs, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut base = 0;
-    for part in &block.parts {
+    for part in block.parts {
         // The later of two rows counts, and one statement may change a row only once.
         samples.extend(part.samples.iter().map(|(row, facts)| (*row, part.facts_at(facts))));
         for cell in &part.cells {
@@ -54,7 +65,7 @@ pub(super) fn insert(block: &Block<'_>, session: &Session) -> SqlResult<(i64, St
     let judges: Vec<i64> = judged().map(|row| row.judge.into()).collect();
     let sound: Vec<i64> = judged().map(|row| row.is_sound.into()).collect();
     let values: [&(dyn ToSql + Sync); 16] = [
-        &block.run.id,
+        &block.run,
         &block.log,
         &block.reuse,
         &block.judgments,

@@ -339,14 +339,14 @@ fn holder(connection: &Connection) -> String {
 }
 
 /// The content that one commit adds to one run.
-pub(super) struct Block<'a> {
-    pub run: &'a OpenRun,
-    pub parts: Vec<&'a Encoded>,
-    pub log: Vec<u8>,
-    pub reuse: Vec<u8>,
-    pub judgments: Vec<u8>,
-    pub outputs: Vec<u8>,
-    pub traces: Vec<u8>,
+struct Block<'a> {
+    run: &'a OpenRun,
+    parts: Vec<&'a Encoded>,
+    log: Vec<u8>,
+    reuse: Vec<u8>,
+    judgments: Vec<u8>,
+    outputs: Vec<u8>,
+    traces: Vec<u8>,
 }
 
 impl<'a> Block<'a> {
@@ -378,7 +378,16 @@ impl<'a> Block<'a> {
     fn insert(&self, transaction: &Transaction<'_>, ids: &mut Vec<String>) -> SqlResult<i64> {
         #[cfg(feature = "postgres")]
         if let Some(session) = transaction.server() {
-            let (block, id) = super::server_rows::insert(self, session)?;
+            let rows = super::server_rows::ServerBlock {
+                run: self.run.id,
+                parts: &self.parts,
+                log: &self.log,
+                reuse: &self.reuse,
+                judgments: &self.judgments,
+                outputs: &self.outputs,
+                traces: &self.traces,
+            };
+            let (block, id) = super::server_rows::insert(&rows, session)?;
             ids.push(id);
             return Ok(block);
         }

@@ -17,7 +17,6 @@ use crate::decode::service::CanarySpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::suite::Suite;
-use crate::suite::shard::is_of_shard;
 use crate::suite::{hash, prompt_limits};
 
 /// Everything that fixes cells and judgments: a header that is stored with the run, and the rows, which are streamed.
@@ -48,8 +47,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The rows in order, of its shard if it has one; every pass gives the same ones. An error is a bad row: the only one and the last where the
-    /// dataset stops at bad rows, else one of the planned rows (its number is in the error).
+    /// The rows in order, of its shard if it has one; every pass gives the same ones. An error is a bad row: the only one
+    /// and the last where the dataset stops at bad rows, else one of the planned rows (its number is in the error).
     pub fn rows(&self) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         let rows = self.dataset.rows();
         match self.shard {
@@ -81,6 +80,15 @@ impl Plan {
     /// The index, in the header's metrics, of what a scorer calls by this dimension name.
     pub fn metric(&self, scorer: usize, dimension: &str) -> Option<usize> {
         crate::suite::metrics::index_of(&self.header, scorer, dimension)
+    }
+}
+
+/// Returns true if a row belongs to a shard. One that cannot be read goes by its id; one behind which nothing can be read
+/// fails every shard.
+fn is_of_shard(shard: Shard, row: &Result<Sample, DatasetError>) -> bool {
+    match row {
+        Ok(sample) => shard.holds(&sample.id, sample.cluster.as_deref()),
+        Err(error) => error.row.is_none() || shard.holds(&error.sample(), None),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{ModelSpec, PlanHeader, RunSpec, Sample, Shard, ShardRows};
+use karat_types::{ModelSpec, PlanHeader, RunSpec, Shard, ShardRows};
 
 use crate::Plan;
 use crate::dataset::DatasetError;
@@ -54,15 +54,6 @@ impl Plan {
             share_limits(Arc::make_mut(&mut self.header), shard, overrides, self.states_concurrency);
         }
         self
-    }
-}
-
-/// Returns true if a row belongs to a shard. One that cannot be read goes by its id; one behind which nothing can be read
-/// fails every shard.
-pub(super) fn is_of_shard(shard: Shard, row: &Result<Sample, DatasetError>) -> bool {
-    match row {
-        Ok(sample) => shard.holds(&sample.id, sample.cluster.as_deref()),
-        Err(error) => error.row.is_none() || shard.holds(&error.sample(), None),
     }
 }
 

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus, first_metric,
-};
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -335,6 +333,19 @@ pub struct MetricSpec {
     /// The bound that makes its scores 0 or 1.
     #[serde(default, skip_serializing_if = "Bound::is_none")]
     pub bound: Bound,
+}
+
+/// The index of the first scorer's metric that stands for a metric of a cascade: that of the same dimension, or the only
+/// one where both scorers have only one. `None` for metrics without a cascade.
+pub fn first_metric(scorers: &[ScorerSpec], metrics: &[MetricSpec], metric: usize) -> Option<usize> {
+    let own = metrics.get(metric)?;
+    let dear = scorers.get(own.scorer)?;
+    let first = scorers.iter().position(|scorer| Some(&scorer.id) == dear.cascade.as_ref().map(|it| &it.first))?;
+    let of = |scorer: usize| metrics.iter().enumerate().filter(move |(_, metric)| metric.scorer == scorer);
+    let dimension = own.name.strip_prefix(&dear.id)?;
+    let same = of(first).find(|(_, metric)| metric.name.strip_prefix(&scorers[first].id) == Some(dimension));
+    let only = || of(first).next().filter(|_| of(first).count() == 1 && of(own.scorer).count() == 1);
+    same.or_else(only).map(|(at, _)| at)
 }
 
 /// An analysis asked for.

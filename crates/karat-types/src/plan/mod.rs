@@ -26,6 +26,7 @@ pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Su
 pub use header::{
     AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, EarlyRule, Layout, MetricSpec, Mismatch,
     Mismatches, PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, StopEarlySpec, System,
+    first_metric,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use pairs::PairDesign;
@@ -37,7 +38,7 @@ pub use rubric::{
 };
 pub use scorer::{
     Bound, CascadeSpec, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, UnsureRule,
-    Versus, first_metric,
+    Versus,
 };
 pub use service::{CommandSpec, MeterSpec, MeteredTokens, ServiceSpec};
 pub use shard::{ParseShardError, Shard, ShardRows};

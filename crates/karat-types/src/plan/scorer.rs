@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, MetricSpec, ModelSpec, Parameters, Rubric, Threshold};
+use crate::{Better, ModelSpec, Parameters, Rubric, Threshold};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,19 +105,6 @@ impl CascadeSpec {
         let sure = self.sure.get(system).copied().unwrap_or(1.0) * cells as f64;
         self.share.max(Self::FLOOR / sure.max(1.0)).min(1.0)
     }
-}
-
-/// The index of the first scorer's metric that stands for a metric of a cascade: that of the same dimension, or the only
-/// one where both scorers have only one. `None` for metrics without a cascade.
-pub fn first_metric(scorers: &[ScorerSpec], metrics: &[MetricSpec], metric: usize) -> Option<usize> {
-    let own = metrics.get(metric)?;
-    let dear = scorers.get(own.scorer)?;
-    let first = scorers.iter().position(|scorer| Some(&scorer.id) == dear.cascade.as_ref().map(|it| &it.first))?;
-    let of = |scorer: usize| metrics.iter().enumerate().filter(move |(_, metric)| metric.scorer == scorer);
-    let dimension = own.name.strip_prefix(&dear.id)?;
-    let same = of(first).find(|(_, metric)| metric.name.strip_prefix(&scorers[first].id) == Some(dimension));
-    let only = || of(first).next().filter(|_| of(first).count() == 1 && of(own.scorer).count() == 1);
-    same.or_else(only).map(|(at, _)| at)
 }
 
 /// The rule by which a cell's first score is unsure. A cell without a first score always is.

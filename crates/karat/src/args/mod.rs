@@ -160,7 +160,7 @@ pub enum Command {
     /// Collect human labels: create tasks, import the answers
     #[command(subcommand)]
     Annotate(AnnotateCommand),
-    /// Check a dataset, or fetch its missing files
+    /// Make, check and compare test sets
     #[command(subcommand)]
     Dataset(DatasetCommand),
     /// Create a suite from files of another tool

@@ -31,7 +31,7 @@ pub struct Cascade {
     pub first_spend: CascadeSpend,
     /// The judges' calls and cost.
     pub judge_spend: CascadeSpend,
-    /// What grading every cell by the judges alone would cost, by the average of the graded ones; `None` if a price is
+    /// Cost of grading every cell by the judges alone, by the average of the graded ones; `None` if a price is
     /// unknown or none was graded.
     pub all_usd: Option<f64>,
     /// `all_usd` less what both cost; negative if the first scorer costs more than it saves.
@@ -81,7 +81,7 @@ pub struct CascadeMetric {
     pub slope: Option<f64>,
     /// Correlation of both on the drawn cells.
     pub correlation: Option<f64>,
-    /// How many times as wide the interval is as with all cells graded by the judges.
+    /// Width of the interval in relation to that with all cells graded by the judges.
     pub width_ratio: Option<f64>,
 }
 

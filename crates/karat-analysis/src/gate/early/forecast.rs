@@ -165,7 +165,7 @@ fn forecast(
     }
 }
 
-/// So many units of `samples` as `units` are of `of`, at least 1.
+/// The share `units` of `of`, in units of the planned run, at least 1.
 fn planned_units(units: u64, of: u64, planned: u64) -> u64 {
     let share = units as f64 / of.max(1) as f64;
     ((share * planned as f64).round() as u64).max(1)

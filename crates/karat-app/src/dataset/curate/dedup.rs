@@ -207,7 +207,7 @@ fn find(
             KeptRow::Longest => Preference::longest(text.as_deref().unwrap_or_default()),
             KeptRow::Labelled => {
                 let has_words = |reference: &&serde_json::Value| !value_text(reference).trim().is_empty();
-                Preference::labelled(row.sample.reference.as_ref().filter(has_words))
+                Preference::of_reference(row.sample.reference.as_ref().filter(has_words))
             }
         };
         finder.add(text.as_deref(), preference);

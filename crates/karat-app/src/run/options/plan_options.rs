@@ -217,7 +217,7 @@ impl Widths {
     }
 }
 
-/// How many times as wide a cascade makes an interval; 1 without a cascade.
+/// The factor by which a cascade widens an interval; 1 without a cascade.
 fn width_ratio(plan: &PlanHeader, scorer: usize, last: Option<&Findings>) -> f64 {
     let Some(cascade) = plan.scorers.get(scorer).and_then(|scorer| scorer.cascade.as_ref()) else { return 1.0 };
     let names = plan.metrics.iter().filter(|metric| metric.scorer == scorer).map(|metric| metric.name.as_str());

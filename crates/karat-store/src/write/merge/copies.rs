@@ -30,11 +30,11 @@ const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and
 const JUDGMENTS: &str = "select scorer, judge, block, entry, max(seq) from judgments
     where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
 
-/// How a shard and what was merged of it relate.
+/// The relation of a shard to what was merged of it.
 pub(super) enum Copies {
     /// All of it was merged.
     Same,
-    /// What was merged ends with this block of the shard; 0 if nothing was.
+    /// The merged part ends with this block of the shard; 0 if nothing was.
     Continues { after: i64 },
     /// They are different runs, or were both continued: the first cell that differs.
     Differ { ordinal: u64 },

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::dataset::ColumnArgs;
+use super::columns::ColumnArgs;
 use crate::args::{SelectionArgs, parse};
 
 /// Columns and rows of a source.

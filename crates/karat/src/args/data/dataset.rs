@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::columns::ColumnArgs;
 use super::curate::{DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs};
 use crate::args::{SelectionArgs, parse};
 
@@ -27,20 +28,6 @@ pub enum DatasetCommand {
     Items(DatasetItemsArgs),
     /// Write a datasheet: counts, lengths, duplicates, provenance
     Describe(DatasetDescribeArgs),
-}
-
-/// Columns of rows that no suite describes.
-#[derive(Debug, Clone, Args)]
-pub struct ColumnArgs {
-    /// Column of the id [default: `id` or `sample_id`]
-    #[arg(long, value_name = "COLUMN")]
-    pub id: Option<String>,
-    /// Column of the input [default: `input`, `question`, `prompt` and the like]
-    #[arg(long, value_name = "COLUMN")]
-    pub input: Option<String>,
-    /// Column of the reference [default: `reference`, `target`, `expected` and the like]
-    #[arg(long, value_name = "COLUMN")]
-    pub reference: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,9 @@
 //! Flags of the commands for data: datasets, import and export.
 //!
-//! - `dataset`: the commands of `karat dataset`, and what is known of sets; `curate`: sets made from sets, and leaks
+//! - `dataset`: the commands of `karat dataset`, and what is known of sets; `curate`: sets made from sets, and leaks;
+//!   `columns`: flags that both share
 
+mod columns;
 mod curate;
 mod dataset;
 
@@ -9,13 +11,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+pub use columns::ColumnArgs;
 pub use curate::{
     DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs, KeptRowArg, SampleMethodArg,
     SourceRowsArgs,
 };
 pub use dataset::{
-    ColumnArgs, DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs,
-    ItemFlagArg, ItemsFormatArg, RowDifferenceArg,
+    DatasetCommand, DatasetDescribeArgs, DatasetDiffArgs, DatasetItemsArgs, DatasetVersionArgs, ItemFlagArg,
+    ItemsFormatArg, RowDifferenceArg,
 };
 
 #[derive(Debug, Args)]
