@@ -90,7 +90,7 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 8] = [
+pub const EXECUTED: [&str; 9] = [
     "README.md",
     "docs/start/tutorial.md",
     "docs/guides/coming-from-promptfoo.md",
