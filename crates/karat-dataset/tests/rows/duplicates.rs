@@ -232,7 +232,7 @@ fn the_preferred_row_is_kept() {
     };
     assert_eq!(kept(&|_, _| Preference::default()), (0, vec![1, 2, 3]));
     assert_eq!(kept(&|_, text| Preference::longest(text)), (2, vec![0, 1, 3]));
-    assert_eq!(kept(&|at, _| Preference::labelled((at == 3).then_some(&()))), (3, vec![0, 1, 2]));
+    assert_eq!(kept(&|at, _| Preference::of_reference((at == 3).then_some(&()))), (3, vec![0, 1, 2]));
 }
 
 /// BC-03: rows that are all equal, one row and none are handled.

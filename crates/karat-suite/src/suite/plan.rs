@@ -8,7 +8,7 @@ use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, ShardRows, StepSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, Shard, ShardRows, StepSpec,
     System, ToolSpec, VariantSpec,
 };
 
