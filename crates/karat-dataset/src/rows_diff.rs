@@ -302,7 +302,7 @@ mod tests {
             before in proptest::collection::btree_map(0_u8..12, 0_u8..4, 0..12),
             after in proptest::collection::btree_map(0_u8..12, 0_u8..4, 0..12),
         ) {
-            let rows = |map: &std::collections::BTreeMap<u8, u8>| -> Vec<Value> {
+            let rows = |map: &BTreeMap<u8, u8>| -> Vec<Value> {
                 map.iter().map(|(id, q)| json!({"id": id.to_string(), "q": q})).collect()
             };
             let (one, other) = (rows(&before), rows(&after));

@@ -227,7 +227,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat dataset version tickets.jsonl", "Print the hash of a file's rows, and their version"),
             (
-                "karat dataset version tickets.jsonl --set 2 --note 'Corrected the reference of q7'",
+                "karat dataset version tickets.jsonl --set 2 --note q7-corrected",
                 "Record a version with its changelog line",
             ),
         ],

@@ -74,7 +74,7 @@ fn units_needed(input: &ForecastInput<'_>, seen: &[Vec<Option<(f64, u64)>>], see
     let mut random = Seed(seed).stream(0);
     let mut claims = Claims::new(input.claims, input.alpha, input.correction, input.min_units)?;
     for unit in 1..=input.units {
-        let at = (u128::from(random.next_u64()) * seen.len() as u128 >> 64) as usize;
+        let at = ((u128::from(random.next_u64()) * seen.len() as u128) >> 64) as usize;
         for (claim, scores) in seen[at].iter().enumerate() {
             let Some((sum, n)) = scores else { continue };
             if claims.claims().get(claim).is_some_and(|it| !it.is_full()) {
