@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Action, Key, Reads, RunRows, SampleRecord, ScorerKind, StepSpec, scored_part};
+use karat_types::{
+    Action, Key, KeyBuilder, Reads, RunRows, SampleRecord, SampleText, ScorerKind, StepSpec, scored_part,
+};
 
 use crate::AnalysisError;
 
 /// Digests of the content read of a sample, by name.
 pub(crate) type Contents = BTreeMap<String, Key>;
 
-/// Ids of the samples whose content read by steps, judges or metrics differs between two runs. Content that only one side
-/// reads is no change, because another prompt may read other columns. A column used as recorded output is ignored too: it is
-/// what is tested, not the input.
+/// Ids of the samples whose content differs between two runs: the input and the reference, also where nothing reads them, and
+/// what steps, judges or metrics read. Content that only one side reads is no change, because another prompt may read other
+/// columns. A column used as recorded output is ignored too: it is what is tested, not the input.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -26,9 +28,45 @@ pub(crate) fn contents_of(rows: &dyn RunRows) -> Result<BTreeMap<String, Content
     let mut contents = BTreeMap::new();
     each_sample(rows, &mut |sample| {
         let parts = sample.reads.iter().map(|(name, digest)| (part(name).to_owned(), *digest));
-        contents.insert(sample.id.clone(), parts.collect());
+        contents.insert(sample.id.clone(), parts.chain(shown_roles(sample)).collect());
     })?;
     Ok(contents)
+}
+
+/// Digests of the input and the reference as readers see them. A suite of recorded outputs has no step that reads them.
+fn shown_roles(sample: &SampleRecord) -> impl Iterator<Item = (String, Key)> {
+    let roles = sample.texts.iter().filter(|text| [SampleText::INPUT, SampleText::REFERENCE].contains(&&*text.name));
+    roles.map(|text| {
+        let digest = KeyBuilder::new("karat/shown-role").text(&text.text).number(text.chars).finish();
+        (format!("shown: {}", text.name), digest)
+    })
+}
+
+/// Tells the content of a run's samples from the outputs that their rows hold.
+pub(crate) struct ContentReader {
+    recorded: Reads,
+    read: Reads,
+}
+
+impl ContentReader {
+    /// The reader for the samples of a run.
+    pub fn of(rows: &dyn RunRows) -> Self {
+        let (recorded, read) = recorded_and_read_columns(rows);
+        Self { recorded, read }
+    }
+
+    /// The digests of a sample's content, without those of recorded outputs.
+    pub fn contents(&self, sample: &SampleRecord) -> Contents {
+        let is_output = |name: &str| scored_part(name).is_none() && self.recorded.has(name) && !self.read.has(name);
+        let parts = sample.reads.iter().filter(|(name, _)| !is_output(name));
+        let parts = parts.map(|(name, digest)| (part(name).to_owned(), *digest));
+        parts.chain(shown_roles(sample)).collect()
+    }
+}
+
+/// Returns true if a part that both have differs.
+pub(crate) fn differs(before: &Contents, after: &Contents) -> bool {
+    after.iter().any(|(name, digest)| before.get(name).is_some_and(|earlier| earlier != digest))
 }
 
 /// Ids of the samples of a run with another content than before.
@@ -36,13 +74,10 @@ pub(crate) fn changed_since(
     before: &dyn Fn(&str) -> Option<Contents>,
     candidate: &dyn RunRows,
 ) -> Result<BTreeSet<String>, AnalysisError> {
-    let (recorded, read) = recorded_and_read_columns(candidate);
-    let is_recorded_output = |name: &str| scored_part(name).is_none() && recorded.has(name) && !read.has(name);
+    let reader = ContentReader::of(candidate);
     let mut changed = BTreeSet::new();
     each_sample(candidate, &mut |sample| {
-        let Some(before) = before(&sample.id) else { return };
-        let mut compared = sample.reads.iter().filter(|(name, _)| !is_recorded_output(name));
-        if compared.any(|(name, digest)| before.get(part(name)).is_some_and(|earlier| earlier != digest)) {
+        if before(&sample.id).is_some_and(|before| differs(&before, &reader.contents(sample))) {
             changed.insert(sample.id.clone());
         }
     })?;
@@ -50,7 +85,7 @@ pub(crate) fn changed_since(
 }
 
 /// The name of a part, whoever reads it.
-pub(crate) fn part(name: &str) -> &str {
+fn part(name: &str) -> &str {
     scored_part(name).unwrap_or(name)
 }
 
@@ -123,5 +158,19 @@ mod tests {
             assert_eq!(changed_samples(&run(before, "old"), &run(after, "new")).unwrap(), first);
             assert!(changed_samples(&run(before, "old"), &run(after, "old")).unwrap().is_empty());
         }
+    }
+
+    /// BC-06: the input of a sample is its content although a suite of recorded outputs has no step that reads it.
+    #[test]
+    fn a_changed_input_that_nothing_reads_makes_another_sample() {
+        let run = |input: &str| {
+            let mut run = Sketch::new(2, 1, 2).fill(1.0).run();
+            for (sample, text) in run.samples.iter_mut().zip([input, "same"]) {
+                sample.texts = vec![SampleText::of(SampleText::INPUT, &text.into())];
+            }
+            run
+        };
+        assert_eq!(changed_samples(&run("old"), &run("new")).unwrap(), BTreeSet::from(["sample-0".to_owned()]));
+        assert!(changed_samples(&run("old"), &run("old")).unwrap().is_empty());
     }
 }

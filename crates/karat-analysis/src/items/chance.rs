@@ -4,13 +4,16 @@ use super::collect::{Collected, ItemResult};
 use super::figures::TestItem;
 use super::flags::{CEILING, FLOOR, FlagKind};
 
+/// An end of the scale: the flag of items there, the test of a score, and words for a note.
+type ScaleEnd = (FlagKind, fn(f64) -> bool, &'static str);
+
 /// Chance of an item from which a whole set is at its end: then its items are what they are.
 const SET_AT_END: f64 = 0.5;
 
 /// Removes *saturated* and *never solved* where systems that succeed at random on equal items would leave as many: such
 /// items differ in nothing from the others. Says so in `notes`.
 pub(super) fn remove_chance(collected: &Collected, items: &mut [TestItem], notes: &mut Vec<String>) {
-    let ends: [(FlagKind, fn(f64) -> bool, &str); 2] = [
+    let ends: [ScaleEnd; 2] = [
         (FlagKind::Saturated, |score| score >= CEILING, "solved by all systems"),
         (FlagKind::NeverSolved, |score| score <= FLOOR, "solved by no system"),
     ];

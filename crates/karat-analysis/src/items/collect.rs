@@ -7,7 +7,7 @@ use karat_types::{Better, CellRow, Key, KeyBuilder, MetricSpec, PlanHeader, RunR
 
 use super::ItemSystem;
 use crate::AnalysisError;
-use crate::compare::content::part;
+use crate::compare::content::{ContentReader, Contents, differs};
 use crate::figures::groups::system_id;
 use crate::run::metric_names::primary_metric;
 use crate::score::consensus::CellScores;
@@ -80,7 +80,7 @@ impl RunResults {
 pub(super) struct CollectedItem {
     pub id: String,
     /// The content that its newest run read.
-    reads: Vec<(String, Key)>,
+    contents: Contents,
     /// The beginning of its reference, if it has one.
     pub reference: Option<String>,
     /// True if the newest run has it.
@@ -193,6 +193,7 @@ struct RunReader<'a> {
     spec: &'a MetricSpec,
     /// By system of the run: its number over all runs.
     systems: Vec<usize>,
+    contents: ContentReader,
     open: Option<OpenResult>,
     /// Row and item of the sample that is read; no item where its content is another one.
     sample: Option<(u64, Option<usize>)>,
@@ -220,7 +221,9 @@ impl Collected {
         let is_newest = self.runs.is_empty();
         self.runs.push(header.id.clone());
         let systems = (0..plan.systems.len()).map(|at| self.system(plan, at, &header.id)).collect();
-        let mut reader = RunReader { run, plan, metric, spec, systems, open: None, sample: None, has_results: false };
+        let contents = ContentReader::of(rows);
+        let mut reader =
+            RunReader { run, plan, metric, spec, systems, contents, open: None, sample: None, has_results: false };
         let read = rows.for_each(&mut |row| {
             self.add_cell(&mut reader, &row, is_newest);
             ControlFlow::Continue(())
@@ -259,7 +262,8 @@ impl Collected {
     fn add_cell(&mut self, reader: &mut RunReader<'_>, row: &CellRow<'_>, is_newest: bool) {
         if reader.sample.is_none_or(|(number, _)| number != row.sample.row) {
             self.close(reader);
-            reader.sample = Some((row.sample.row, self.item(row.sample, is_newest)));
+            let contents = reader.contents.contents(row.sample);
+            reader.sample = Some((row.sample.row, self.item(row.sample, contents, is_newest)));
             reader.has_results = false;
         }
         let Some((_, Some(item))) = reader.sample else {
@@ -299,13 +303,13 @@ impl Collected {
     }
 
     /// The number of an item; `None` if its content is another one than in a newer run.
-    fn item(&mut self, sample: &SampleRecord, is_newest: bool) -> Option<usize> {
+    fn item(&mut self, sample: &SampleRecord, contents: Contents, is_newest: bool) -> Option<usize> {
         let Some(at) = self.at.get(&sample.id).copied() else {
             let reference = sample.texts.iter().find(|text| text.name == SampleText::REFERENCE);
             self.at.insert(sample.id.clone(), self.items.len());
             self.items.push(CollectedItem {
                 id: sample.id.clone(),
-                reads: sample.reads.clone(),
+                contents,
                 reference: reference.map(|text| text.text.chars().take(QUOTED).collect()),
                 is_in_newest: is_newest,
                 by_run: Vec::new(),
@@ -317,10 +321,7 @@ impl Collected {
             return Some(self.items.len() - 1);
         };
         let item = self.items.get_mut(at)?;
-        let is_other = |(name, digest): &(String, Key)| {
-            item.reads.iter().any(|(known, earlier)| part(known) == part(name) && earlier != digest)
-        };
-        if sample.reads.iter().any(is_other) {
+        if differs(&item.contents, &contents) {
             self.changed_items.insert(at);
             return None;
         }

@@ -8,8 +8,8 @@ use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, Shard, ShardRows, StepSpec,
-    System, ToolSpec, VariantSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, Shard, ShardRows,
+    StepSpec, System, ToolSpec, VariantSpec,
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};

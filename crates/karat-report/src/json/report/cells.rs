@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::INLINE_OUTPUT;
 use super::cost::Cost;
-use crate::shared::report::Cells;
+use crate::shared::report::{Cells, RenderError};
 
 /// Keys of the metrics that are shown, with their index.
 type Keys<'a> = BTreeMap<&'a str, usize>;
@@ -252,7 +252,10 @@ impl Serialize for CellList<'_> {
         });
         match (failed, read) {
             (Some(error), _) => Err(error),
-            (None, read) => read.map_err(S::Error::custom).and_then(|()| list.end()),
+            // The caller adds what was attempted.
+            (None, Err(RenderError::Rows(error))) => Err(S::Error::custom(error)),
+            (None, Err(error)) => Err(S::Error::custom(error)),
+            (None, Ok(())) => list.end(),
         }
     }
 }

@@ -255,9 +255,7 @@ impl Copier<'_, '_> {
         let mut blocks = self.target.prepare_cached(CELL_BLOCKS).map_err(|error| self.target_error(error))?;
         let foreign = blocks
             .query_map(params![self.run.id, ordinal as i64], |row| row.get::<i64>(0))
-            .and_then(|blocks| {
-                blocks.filter(|block| !block.as_ref().is_ok_and(|block| is_own(*block))).next().transpose()
-            })
+            .and_then(|mut blocks| blocks.find(|block| !block.as_ref().is_ok_and(|block| is_own(*block))).transpose())
             .map_err(|error| self.target_error(error))?;
         match foreign {
             None => Ok(()),
