@@ -59,7 +59,7 @@ pub struct DatasetRows {
 
 enum Reader {
     Rows(RowSource),
-    Suite(Plan),
+    Suite(Box<Plan>),
     Run(Box<StoredRun>, Arc<PlanHeader>),
 }
 
@@ -109,12 +109,12 @@ impl App {
             }
             (None, true) => {
                 let plan = self.load(&Invocation::of(&*source))?.plan;
-                (plan.header.suite.clone(), Reader::Suite(plan))
+                (plan.header.suite.clone(), Reader::Suite(Box::new(plan)))
             }
             (None, false) => (name_of(&source), Reader::Rows(self.row_source(asked)?)),
         };
         let plan = match &reader {
-            Reader::Suite(plan) => Some(plan.clone()),
+            Reader::Suite(plan) => Some((**plan).clone()),
             Reader::Rows(_) | Reader::Run(..) => None,
         };
         if let (Reader::Suite(_) | Reader::Run(..), Some((flag, _))) = (&reader, named.first()) {
@@ -155,7 +155,7 @@ impl DatasetRows {
             name: plan.header.suite.clone(),
             plan: Some(plan.clone()),
             named: Vec::new(),
-            reader: Reader::Suite(plan.clone()),
+            reader: Reader::Suite(Box::new(plan.clone())),
             condition: None,
             most: u64::MAX,
         }

@@ -119,7 +119,7 @@ impl DuplicateVerifier {
     }
 
     /// The text that a row resembles most, else one whose frame it fills, and whether all candidates were compared.
-    fn best(&self, row: u32, candidates: &mut Vec<u32>) -> (Option<(u32, f64)>, Option<u32>, bool) {
+    fn best(&self, row: u32, candidates: &mut [u32]) -> (Option<(u32, f64)>, Option<u32>, bool) {
         candidates.sort_unstable();
         let mut counted: Vec<(usize, u32)> =
             candidates.chunk_by(|one, other| one == other).map(|same| (same.len(), same[0])).collect();

@@ -16,7 +16,7 @@ pub(crate) struct KnownText {
 impl KnownText {
     pub(crate) fn new(text: &str, cut: f64) -> Self {
         let Shingled { words, characters, sequence } = Shingled::new(text, cut);
-        Self { words: words.map(halves), characters: characters.map(halves), sequence }
+        Self { words: words.map(|set| halves(&set)), characters: characters.map(|set| halves(&set)), sequence }
     }
 
     /// The Jaccard index of two texts: by word shingles if both have enough words, else by character shingles. 0 where the
@@ -32,7 +32,7 @@ impl KnownText {
     }
 }
 
-fn halves(set: Box<[u64]>) -> Box<[u32]> {
+fn halves(set: &[u64]) -> Box<[u32]> {
     // The set is sorted, and so are the upper halves.
     let mut halves: Vec<u32> = set.iter().map(|hash| (hash >> 32) as u32).collect();
     halves.dedup();

@@ -226,7 +226,8 @@ mod tests {
         let found = statement.query_map(params![], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let mut found = found.collect::<SqlResult<Vec<(String, String)>>>().unwrap();
         let mut listed = listed;
-        (found.sort(), listed.sort());
+        found.sort();
+        listed.sort();
         assert_eq!(found, listed);
     }
 }

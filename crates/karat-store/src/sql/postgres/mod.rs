@@ -21,7 +21,8 @@ pub(crate) mod schema;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod statement;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod tls;
 mod wait;
