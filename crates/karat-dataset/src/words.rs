@@ -21,13 +21,24 @@ pub(crate) struct Word {
 
 /// Cuts a text into words. White space and the punctuation of prose separate them and do not count, so that a comma more
 /// makes no other text. Scripts without spaces (Chinese, Japanese, Thai and others) give a word for each character: a
-/// sentence of theirs would be one word otherwise.
+/// sentence of theirs would be one word otherwise. A sign before a digit, where no word precedes it, belongs to the number:
+/// -3 is another one than 3.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut is_open = false;
+    let mut before = ' ';
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();
+        let is_sign = matches!(character, '-' | '+' | '\u{2212}')
+            && !is_open
+            && !before.is_alphanumeric()
+            && text[end..].starts_with(|next: char| next.is_ascii_digit());
+        before = character;
         match kind(character) {
+            _ if is_sign => {
+                found.push(at..end);
+                is_open = true;
+            }
             Kind::Letter if is_open => {
                 if let Some(word) = found.last_mut() {
                     word.end = end;
@@ -160,5 +171,17 @@ mod tests {
         assert_eq!(words("J\u{d6}RG")[0].hash, words("jo\u{308}rg")[0].hash);
         assert_ne!(words("jorg")[0].hash, words("jörg")[0].hash);
         assert!(words("B12")[0].is_number && !words("B")[0].is_number);
+    }
+
+    /// BC-03: a sign directly before a number is part of it, one between words or numbers is not.
+    #[test]
+    fn a_sign_belongs_to_its_number() {
+        assert_eq!(texts("was -3 or (+4.5) or \u{2212}7"), ["was", "-3", "or", "+4", "5", "or", "\u{2212}7"]);
+        assert_eq!(
+            texts("3-4, a-1, 5 - 3, e\u{301}-2"),
+            ["3", "-", "4", "a", "-", "1", "5", "-", "3", "e\u{301}", "-", "2"]
+        );
+        assert_ne!(words("-3")[0].hash, words("3")[0].hash);
+        assert!(words("-3")[0].is_number);
     }
 }

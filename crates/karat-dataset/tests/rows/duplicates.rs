@@ -179,6 +179,57 @@ fn a_frame_with_other_names_is_no_duplicate() {
     assert_eq!((duplicates.dropped_rows().len(), duplicates.framed_rows()), (0, 4));
 }
 
+/// BC-03: copies of a text with single edits all over it are near duplicates and no frame, however many there are.
+#[test]
+fn many_edited_copies_are_no_frame() {
+    for (copies, edits) in [(20, 1), (200, 1), (3000, 2)] {
+        let mut numbers = Numbers(copies as u64);
+        let original = numbers.words(100);
+        let mut texts = vec![original.join(" ")];
+        texts.extend((1..copies).map(|at| {
+            let share = (1 + at % edits) as f64 / 100.0;
+            numbers.edited(&original, share).join(" ")
+        }));
+        let duplicates = find_duplicates(&texts, CUT);
+        let found = (duplicates.dropped_rows().len(), duplicates.framed_rows());
+        assert_eq!(found, (copies - 1, 0), "{copies} copies with up to {edits} edits");
+        // A copy that stands for the others has an edit of its own.
+        let duplicates = find_duplicates(&texts[1..], CUT);
+        let (near, framed) = (duplicates.dropped_rows().len(), duplicates.framed_rows());
+        assert!(framed == 0 && near * 100 >= (copies - 2) * 95, "{near} near, {framed} framed of {copies}");
+    }
+}
+
+/// BC-03: a frame of two names, filled independently, is kept however many rows fill it.
+#[test]
+fn a_large_frame_of_two_names_is_no_duplicate() {
+    let frame = Numbers(6).words(100);
+    let name = |at: usize| ["Paris", "Oslo", "Bern", "Rome", "New York", "Lima", "Rio de Janeiro"][at];
+    let filled = |at: usize| {
+        format!(
+            "{} {} {} {} {}",
+            frame[..20].join(" "),
+            name(at % 7),
+            frame[20..40].join(" "),
+            name(at / 7),
+            frame[40..].join(" ")
+        )
+    };
+    let texts: Vec<String> = (0..49).map(filled).collect();
+    let duplicates = find_duplicates(&texts, CUT);
+    assert_eq!((duplicates.dropped_rows(), duplicates.framed_rows()), (vec![], 49));
+}
+
+/// BC-03: texts that differ in the sign of a number are another case each.
+#[test]
+fn another_sign_makes_another_number() {
+    let text = |number: &str| {
+        format!("the temperature of the harbour in the early morning was {number} degrees and it fell during the day")
+    };
+    let duplicates = find_duplicates(&[text("-3"), text("3"), text("+3")], CUT);
+    assert_eq!((duplicates.dropped_rows(), duplicates.framed_rows()), (vec![], 3));
+}
+
 /// BC-03: case, white space, line ends and composition of accents make no other text; a row without text is no duplicate.
 #[test]
 fn equal_texts_are_found_in_every_spelling() {
