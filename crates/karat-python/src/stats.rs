@@ -1,5 +1,7 @@
 //! Statistics as plain functions. `karat.stats` gives their results types.
 
+#![allow(clippy::type_complexity, reason = "a tuple is what Python takes apart and names")]
+
 use std::num::NonZeroUsize;
 
 use karat_stats::agreement::{

@@ -47,7 +47,7 @@ struct World(Scratch);
 impl World {
     fn new(count: u64) -> Self {
         let folder = testkit::scratch().unwrap();
-        folder.write("rows.jsonl", &rows(count)).unwrap();
+        folder.write("rows.jsonl", rows(count)).unwrap();
         folder.write("karat.yaml", SUITE).unwrap();
         Self(folder)
     }
@@ -286,7 +286,7 @@ fn what_does_not_fit_is_refused() {
         says(&[paths[0].clone(), world.path(name), paths[2].clone()], &[differs, "2/3"]);
     }
     world.0.write("karat.yaml", SUITE).unwrap();
-    world.0.write("rows.jsonl", &rows(13)).unwrap();
+    world.0.write("rows.jsonl", rows(13)).unwrap();
     world.run("longer", shard(2, 3), execution("r"));
     says(&[paths[0].clone(), world.path("longer")], &["the dataset"]);
     assert!(world.app("refused").runs(9).unwrap().is_empty(), "nothing was written");
@@ -296,7 +296,7 @@ fn what_does_not_fit_is_refused() {
     let same = [paths.clone(), paths[1..2].to_vec()].concat();
     world.merge("twice", &same, whole).unwrap();
     assert_eq!(canonical(&world.app("twice")).len(), {
-        world.0.write("rows.jsonl", &rows(12)).unwrap();
+        world.0.write("rows.jsonl", rows(12)).unwrap();
         canonical(&world.app("complete")).len()
     });
 }
@@ -309,7 +309,7 @@ fn a_shard_that_was_run_twice_is_refused() {
     let text = std::fs::read_to_string(world.0.path().join("karat.yaml")).unwrap();
     world
         .0
-        .write("karat.yaml", &text.replace("price: { input: 1, output: 2 }", "price: { input: 3, output: 2 }"))
+        .write("karat.yaml", text.replace("price: { input: 1, output: 2 }", "price: { input: 3, output: 2 }"))
         .unwrap();
     world.run("again", shard(1, 1), execution("r"));
     let refused = world.refusal(&[paths[0].clone(), world.path("again")], Completeness::Whole);
@@ -342,7 +342,7 @@ fn a_shard_is_planned_by_itself() {
 #[test]
 fn a_shard_does_not_stop_early() {
     let world = World::new(6);
-    world.0.write("karat.yaml", &SUITE.replace("seed: 7", "seed: 7, stop_early: true")).unwrap();
+    world.0.write("karat.yaml", SUITE.replace("seed: 7", "seed: 7, stop_early: true")).unwrap();
     let app = world.app("one");
     let invocation = world.sharded(shard(1, 2));
     let refused = app.run(app.load(&invocation).unwrap().plan, &invocation, execution("r")).err().unwrap();

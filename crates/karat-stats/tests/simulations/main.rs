@@ -11,7 +11,11 @@
 //! | `early` | early stopping: wrong verdicts and saved calls |
 //! | `race` | races of systems |
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and a simulation prints its table")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and a simulation prints its table"
+)]
 
 mod cascade;
 mod draw;

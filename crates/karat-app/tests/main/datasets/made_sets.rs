@@ -72,7 +72,7 @@ fn a_sample_takes_what_there_is() {
 fn a_run_is_a_source_of_rows() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let row = |at: usize| json!({"id": format!("r{at}"), "input": format!("w{at}"), "reference": if at % 2 == 0 || at < 20 { format!("w{at}") } else { "no".to_owned() }, "topic": if at < 20 { "easy" } else { "mixed" }});
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": format!("w{at}"), "reference": if at.is_multiple_of(2) || at < 20 { format!("w{at}") } else { "no".to_owned() }, "topic": if at < 20 { "easy" } else { "mixed" }});
     write_rows(&folder.path().join("data.jsonl"), (0..40).map(row));
     let suite = folder.path().join("karat.yaml");
     fs::write(&suite, "name: s\ndataset: { source: data.jsonl, metadata: [topic] }\nmodels: [ { id: echo, provider: scripted, with: { reply: '{{ user }}' }, price: { input: 1, output: 1 } } ]\nvariants: { v: [ { prompt: { text: '{{ input }}' } } ] }\nscorers: { hit: { metric: exact } }\nrun: { trials: 2 }\n").unwrap();

@@ -135,7 +135,7 @@ impl Observer for Snapshots {
     fn on_event(&self, event: &Event<'_>) {
         if let Event::CellFinished(_) = event {
             let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
-            if seen % self.each == 0 {
+            if seen.is_multiple_of(self.each) {
                 app(&self.folder).back_up_store(&self.folder.join(format!("copy-{seen}.db"))).unwrap();
             }
         }

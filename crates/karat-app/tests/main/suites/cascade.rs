@@ -233,8 +233,9 @@ fn forecasts_of_early_stops_come_true() {
     const SAMPLES: usize = 150;
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let row =
-        |at: usize| format!("{}\n", json!({ "id": format!("s{at}"), "q": if at % 5 == 0 { "no" } else { "yes" } }));
+    let row = |at: usize| {
+        format!("{}\n", json!({ "id": format!("s{at}"), "q": if at.is_multiple_of(5) { "no" } else { "yes" } }))
+    };
     fs::write(folder.path().join("data.jsonl"), (0..SAMPLES).map(row).collect::<String>()).unwrap();
     let suite = folder.path().join("karat.yaml").display().to_string();
     let write = |seed: u64, stop: bool| {
