@@ -273,8 +273,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat dataset sample --from logs.jsonl -n 200 -o draft.jsonl", "Draw 200 rows at random"),
             (
-                "karat dataset sample --from traces:faq -n 200 --how stratified --by topic --alloc equal -o draft.jsonl",
-                "Draw as many calls of each topic",
+                "karat dataset sample --from run:latest -n 200 --how diverse -o draft.jsonl",
+                "Draw samples of the last run that lie far apart",
             ),
             ("karat dataset sample --from logs.jsonl -n 50 --how diverse -o pilot.jsonl", "Draw rows that differ most"),
         ],
@@ -294,11 +294,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "Split rows so that no near duplicate crosses parts",
             ),
             (
-                "karat dataset split items.jsonl --parts train=0.8,test=0.2 --by user --time date -o parts",
-                "Keep the rows of a user together, and test on the latest",
+                "karat dataset split a.jsonl --parts fit=0.8,test=0.2 --time date -o p",
+                "Keep near duplicates together, and test on the latest rows",
             ),
             (
-                "karat dataset split more.jsonl --parts train=0.8,test=0.2 --keep parts/items.dataset.json -o parts-2",
+                "karat dataset split b.jsonl --parts fit=0.8,test=0.2 --keep p/a.dataset.json",
                 "Add new rows, and move none of the old ones",
             ),
         ],
