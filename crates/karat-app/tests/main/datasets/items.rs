@@ -90,7 +90,9 @@ fn a_change_needs_a_changelog_line() {
     let asked = request(folder.path(), "tickets.jsonl");
     assert!(app.dataset_version(&asked).unwrap().check().is_ok(), "nothing is recorded yet");
     let manifest = app.record_dataset_version(&asked, "1", "First version.").unwrap();
-    assert_eq!(manifest, folder.path().join("tickets.dataset.json"));
+    assert_eq!(manifest.manifest, folder.path().join("tickets.dataset.json"));
+    let again = app.record_dataset_version(&asked, "1", "First version.").unwrap();
+    assert!(again.text("1").starts_with("replaced the line of version 1"), "{}", again.text("1"));
     all.reverse();
     write(&path, &all);
     let turned = app.dataset_version(&asked).unwrap();
