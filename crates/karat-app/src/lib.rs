@@ -54,6 +54,7 @@ pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelReques
 pub use crate::dataset::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
 pub use crate::dataset::curate::leaks::{LeakReport, NamedHit, suite_leaks};
 pub use crate::dataset::curate::output::{DatasetOutput, Existing};
+pub use crate::dataset::curate::replaced_parts::ReplacedParts;
 pub use crate::dataset::curate::sample::{DrawnSample, SampleMethod, SampleRequest};
 pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
 pub use crate::dataset::curate::suite_warnings::dataset_warnings;
@@ -62,7 +63,7 @@ pub use crate::dataset::difference::{DatasetDiff, RowDifference};
 pub use crate::dataset::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};
 pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
 pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
-pub use crate::dataset::versions::DatasetVersion;
+pub use crate::dataset::versions::{DatasetVersion, RecordedVersion};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::export::{ExportedFiles, RunTable, SpanContent};
 pub use crate::exchange::manual_outputs::ImportedBaseline;

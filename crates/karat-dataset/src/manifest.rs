@@ -113,6 +113,15 @@ pub enum ManifestError {
     Format(u32),
 }
 
+/// The fate of a changelog line that was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordedLine {
+    /// It is the first of its version.
+    Added,
+    /// It replaced an earlier line of the same version with the same rows.
+    Replaced,
+}
+
 /// The reason why a version cannot be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
@@ -212,7 +221,13 @@ impl Manifest {
     ///
     /// # Errors
     /// The version has other rows already, or a text is empty or longer than a line.
-    pub fn record(&mut self, version: &str, rows: &RowsVersion, line: &str, date: &str) -> Result<(), VersionError> {
+    pub fn record(
+        &mut self,
+        version: &str,
+        rows: &RowsVersion,
+        line: &str,
+        date: &str,
+    ) -> Result<RecordedLine, VersionError> {
         let (version, line) = (version.trim(), line.trim());
         if version.is_empty() || line.is_empty() {
             return Err(VersionError::Empty);
@@ -224,6 +239,7 @@ impl Manifest {
         if let Some(known) = known.filter(|change| change.hash != rows.hash) {
             return Err(VersionError::Taken { version: version.to_owned(), recorded: known.hash, now: rows.hash });
         }
+        let recorded = known.map_or(RecordedLine::Added, |_| RecordedLine::Replaced);
         self.changelog.retain(|change| change.version != version);
         self.changelog.push(VersionChange {
             version: version.to_owned(),
@@ -232,7 +248,15 @@ impl Manifest {
             line: line.to_owned(),
         });
         (self.version, self.hash, self.rows) = (Some(version.to_owned()), rows.hash, rows.rows);
-        Ok(())
+        Ok(recorded)
+    }
+
+    /// Keeps the changelog of the manifest that this one replaces, so that rows that differ from the newest version demand
+    /// a line. The version stays only where its rows do.
+    pub fn keep_changelog(&mut self, replaced: Self) {
+        let newest = replaced.changelog.last().filter(|newest| newest.hash == self.hash);
+        self.version = newest.map(|newest| newest.version.clone());
+        self.changelog = replaced.changelog;
     }
 }
 
@@ -266,6 +290,23 @@ mod tests {
         assert!(matches!(manifest.state(&after), VersionState::Recorded(change) if change.version == "2"));
         assert!(matches!(manifest.state(&before), VersionState::Earlier(change) if change.version == "1"));
         assert_eq!((manifest.version.as_deref(), manifest.hash), (Some("2"), after.hash));
+    }
+
+    /// BC-06: a manifest that replaces another one keeps its changelog; the version stays with its rows alone.
+    #[test]
+    fn a_replaced_manifest_leaves_its_changelog() {
+        let (before, after) = (rows(&["a", "b"]), rows(&["a"]));
+        let mut replaced = Manifest::new("set", &before);
+        assert_eq!(replaced.record("1", &before, "First.", "2026-11-01"), Ok(RecordedLine::Added));
+        assert_eq!(replaced.record("1", &before, "The first.", "2026-11-01"), Ok(RecordedLine::Replaced));
+        assert_eq!(replaced.changelog.len(), 1);
+        let mut same = Manifest::new("set", &before);
+        same.keep_changelog(replaced.clone());
+        assert_eq!((same.version.as_deref(), same.changelog[0].line.as_str()), (Some("1"), "The first."));
+        let mut other = Manifest::new("set", &after);
+        other.keep_changelog(replaced);
+        assert_eq!(other.version, None);
+        assert!(matches!(other.state(&after), VersionState::Unrecorded(change) if change.version == "1"));
     }
 
     /// BC-06: a line is one line.

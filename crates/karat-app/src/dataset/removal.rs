@@ -88,14 +88,17 @@ impl App {
         if seen.len() as u64 == read.rows {
             return Err(nothing("every row has such a flag").into());
         }
-        let written = writer.finish()?;
         let counts = removed.iter().map(|(flag, n)| format!("{flag} {n}")).collect::<Vec<_>>().join(", ");
         let line = format!("{} of {} rows left out: {counts}.", seen.len(), read.rows);
         let name = stem(&asked.output.path);
         let counts = removed.iter().map(|(flag, n)| ((*flag).to_owned(), Value::from(*n))).collect();
-        let made = Made { name: &name, parent: &rows, read, written, counts };
-        let mut manifest = asked.output.manifest("dataset items", None, &made);
-        manifest.record(&asked.version, &written, &line, &day).map_err(unusable)?;
+        let replaced = asked.output.replaced_manifest()?;
+        let (written, manifest) = writer.finish_if(|written| {
+            let made = Made { name: &name, parent: &rows, read, written: *written, counts };
+            let mut manifest = asked.output.manifest("dataset items", None, &made, replaced);
+            manifest.record(&asked.version, written, &line, &day).map_err(unusable)?;
+            Ok(manifest)
+        })?;
         write_beside(&asked.output.path, &manifest)?;
         Ok(RemovedItems {
             path: asked.output.path.clone(),

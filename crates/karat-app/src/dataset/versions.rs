@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use karat_dataset::manifest::{Manifest, VersionChange, VersionState};
+use karat_dataset::manifest::{Manifest, RecordedLine, VersionChange, VersionState};
 use karat_dataset::version::{ApartColumns, RowsHasher, RowsVersion};
 use serde_json::json;
 
@@ -32,6 +32,28 @@ pub struct DatasetVersion {
     manifest: Option<Manifest>,
 }
 
+/// A version that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedVersion {
+    /// The manifest.
+    pub manifest: PathBuf,
+    /// The fate of its line.
+    pub line: RecordedLine,
+}
+
+impl RecordedVersion {
+    /// For a terminal.
+    pub fn text(&self, version: &str) -> String {
+        let path = self.manifest.display();
+        match self.line {
+            RecordedLine::Added => format!("recorded in {path}"),
+            RecordedLine::Replaced => {
+                format!("replaced the line of version {version} in {path}: its rows are the same")
+            }
+        }
+    }
+}
+
 impl DatasetRows {
     /// The columns that are no part of a row's content.
     pub(crate) fn apart_columns(&self) -> ApartColumns {
@@ -55,7 +77,7 @@ impl DatasetRows {
         self.version_without(&self.apart_columns())
     }
 
-    fn version_without(&self, apart: &ApartColumns) -> Result<RowsVersion, AppError> {
+    pub(crate) fn version_without(&self, apart: &ApartColumns) -> Result<RowsVersion, AppError> {
         let mut hasher = RowsHasher::new();
         self.for_each(&mut |row| {
             hasher.add(&row.sample.id, &row.sample.columns, apart);
@@ -92,7 +114,7 @@ impl App {
         Ok(DatasetVersion { source: asked.source.clone(), rows: version, declared, apart, path, manifest })
     }
 
-    /// Records the rows as a version with a line of what is new in it. Returns the manifest's path.
+    /// Records the rows as a version with a line of what is new in it.
     ///
     /// # Errors
     /// The version has other rows already, a text that is no line, rows of no file, and as [`App::dataset_version`].
@@ -101,7 +123,7 @@ impl App {
         asked: &DatasetRequest,
         version: &str,
         line: &str,
-    ) -> Result<PathBuf, AppError> {
+    ) -> Result<RecordedVersion, AppError> {
         let found = self.dataset_version(asked)?;
         let Some(path) = found.path else {
             return Err(DatasetError::NoManifestPlace { rows: asked.source.clone() }.into());
@@ -112,11 +134,11 @@ impl App {
         let new = || Manifest { ids, metadata, ..Manifest::new(name, &found.rows) };
         let mut manifest = found.manifest.unwrap_or_else(new);
         let today = self.day();
-        manifest
+        let line = manifest
             .record(version, &found.rows, line, &today)
             .map_err(|error| DatasetError::BadVersion { rows: asked.source.clone(), problem: error.to_string() })?;
         write_manifest(&path, &manifest)?;
-        Ok(path)
+        Ok(RecordedVersion { manifest: path, line })
     }
 }
 

@@ -34,10 +34,12 @@ pub enum LeakKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeakHit {
     /// Number of the test row.
+    #[serde(rename = "row_number")]
     pub row: u32,
     /// Its part that leaked.
     pub field: LeakField,
     /// Number of the other text.
+    #[serde(rename = "other_number")]
     pub other: u32,
     /// Its part.
     pub other_field: LeakField,

@@ -173,7 +173,8 @@ impl App {
                 counts.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
             counts.insert("at".to_owned(), json!(asked.at));
             let made = Made { name: &stem(&output.path), parent: &rows, read, written, counts };
-            report.manifest = Some(write_beside(&output.path, &output.manifest("dataset dedup", None, &made))?);
+            let manifest = output.manifest("dataset dedup", None, &made, output.replaced_manifest()?);
+            report.manifest = Some(write_beside(&output.path, &manifest)?);
             report.file = Some(output.path.clone());
         }
         Ok(report)

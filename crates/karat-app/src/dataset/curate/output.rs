@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use karat_dataset::manifest::{MadeBy, Manifest, Parent};
+use karat_dataset::manifest::{ENDING, MadeBy, Manifest, Parent};
 use karat_dataset::version::{ApartColumns, RowsHasher, RowsVersion};
 use karat_types::Sample;
 use rustc_hash::FxHashSet;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::AppError;
 use crate::atomic_file::AtomicFile;
-use crate::dataset::manifest_file::{manifest_path, write_manifest};
+use crate::dataset::manifest_file::{manifest_path, read_manifest, write_manifest};
 use crate::dataset::source::DatasetRows;
 use crate::error::{DatasetError, FileError};
 
@@ -65,22 +65,41 @@ impl DatasetOutput {
             if self.existing == Existing::Refused && file.exists() {
                 return Err(DatasetError::Exists { path: shown }.into());
             }
+            if shown.ends_with(ENDING) {
+                // Its changelog is kept: one that cannot be read is refused before anything is written.
+                read_manifest(file)?;
+            }
         }
         Ok(())
     }
 
-    /// The manifest of rows that a command made.
-    pub(crate) fn manifest(&self, command: &str, seed: Option<u64>, made: &Made<'_>) -> Manifest {
+    /// The manifest of rows that a command made, with the changelog of the one that it replaces.
+    pub(crate) fn manifest(
+        &self,
+        command: &str,
+        seed: Option<u64>,
+        made: &Made<'_>,
+        replaced: Option<Manifest>,
+    ) -> Manifest {
         let parent = Parent { path: made.parent.source.clone(), hash: made.read.hash, rows: made.read.rows };
         let arguments = self.arguments.clone();
-        Manifest {
+        let mut manifest = Manifest {
             made_by: Some(MadeBy { command: command.to_owned(), arguments, seed }),
             parents: vec![parent],
             counts: made.counts.clone(),
             ids: made.parent.id_columns(),
             metadata: made.parent.metadata_columns(),
             ..Manifest::new(made.name, &made.written)
+        };
+        if let Some(replaced) = replaced {
+            manifest.keep_changelog(replaced);
         }
+        manifest
+    }
+
+    /// The manifest beside the file that is replaced.
+    pub(crate) fn replaced_manifest(&self) -> Result<Option<Manifest>, AppError> {
+        read_manifest(&manifest_path(&self.path))
     }
 }
 
@@ -129,8 +148,18 @@ impl RowsWriter {
 
     /// Puts the file in its place.
     pub fn finish(self) -> Result<RowsVersion, AppError> {
+        self.finish_if(|_| Ok(())).map(|(version, ())| version)
+    }
+
+    /// Puts the file in its place unless its rows are refused.
+    pub fn finish_if<T>(
+        self,
+        check: impl FnOnce(&RowsVersion) -> Result<T, AppError>,
+    ) -> Result<(RowsVersion, T), AppError> {
+        let version = self.hasher.finish();
+        let checked = check(&version)?;
         self.out.finish().map_err(|error| unwritable(&self.path, error))?;
-        Ok(self.hasher.finish())
+        Ok((version, checked))
     }
 }
 
@@ -160,7 +189,7 @@ impl DatasetRows {
     }
 
     /// The files that the rows are read from, as far as they are known.
-    fn files(&self) -> Vec<PathBuf> {
+    pub(super) fn files(&self) -> Vec<PathBuf> {
         let named = Path::new(&self.source);
         let folder = match &self.plan {
             Some(_) if named.is_dir() => named,

@@ -156,7 +156,8 @@ impl App {
         }
         let counts = counts(asked, &drawn, distance);
         let made = Made { name: &stem(&asked.output.path), parent: &rows, read, written, counts };
-        let manifest = asked.output.manifest("dataset sample", Some(asked.seed), &made);
+        let replaced = asked.output.replaced_manifest()?;
+        let manifest = asked.output.manifest("dataset sample", Some(asked.seed), &made, replaced);
         let manifest = write_beside(&asked.output.path, &manifest)?;
         Ok(DrawnSample {
             source: rows.source.clone(),

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::output::{DatasetOutput, Made, RowsWriter};
+use super::replaced_parts::ReplacedParts;
 use super::sample::bad_option;
 use crate::dataset::manifest_file::{read_manifest, write_manifest};
 use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow};
@@ -81,6 +82,8 @@ pub struct WrittenSplit {
     pub files: Vec<PathBuf>,
     /// The manifest.
     pub manifest: PathBuf,
+    /// Files of the split that this one replaced.
+    pub replaced: ReplacedParts,
 }
 
 /// The columns that a split reads.
@@ -128,6 +131,7 @@ impl App {
         let mut outputs = files.clone();
         outputs.extend([aside_file.clone(), manifest_place.clone()]);
         asked.output.check(&rows, &outputs)?;
+        let replaced = read_manifest(&manifest_place)?;
         let earlier = asked.keep.as_deref().map(|path| self.earlier_split(path, &parts, &asked.rows)).transpose()?;
         let mut found = collect(&rows, &columns, earlier.as_ref())?;
         let stayed = found.facts.iter().filter(|row| row.kept.is_some()).count() as u64;
@@ -149,7 +153,15 @@ impl App {
             written: found.read,
             counts: counts(&split, stayed),
         };
-        let mut manifest = asked.output.manifest("dataset split", Some(asked.seed), &made);
+        let mut files = files;
+        files.extend((!split.aside.is_empty()).then(|| aside_file.clone()));
+        // Before the manifest, so that a command that was interrupted finds them again.
+        let mut old = match &replaced {
+            Some(replaced) => self.remove_parts(replaced, folder, &files, &rows)?,
+            None => ReplacedParts::default(),
+        };
+        old.left.extend((split.aside.is_empty() && aside_file.exists()).then_some(aside_file));
+        let mut manifest = asked.output.manifest("dataset split", Some(asked.seed), &made, replaced);
         manifest.parts = parts
             .iter()
             .zip(&written.versions)
@@ -161,8 +173,6 @@ impl App {
             })
             .collect();
         write_manifest(&manifest_place, &manifest)?;
-        let mut files = files;
-        files.extend((!split.aside.is_empty()).then_some(aside_file));
         Ok(WrittenSplit {
             source: rows.source.clone(),
             rows: found.facts.len() as u64,
@@ -175,6 +185,7 @@ impl App {
             parts: split.parts,
             files,
             manifest: manifest_place,
+            replaced: old,
         })
     }
 
@@ -426,6 +437,18 @@ impl WrittenSplit {
                 text,
                 "note: {} share common phrases with too many rows; not every pair of them was compared",
                 count_noun(self.unverified, "row")
+            );
+        }
+        let shown =
+            |files: &[PathBuf]| files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
+        if !self.replaced.removed.is_empty() {
+            let _ = writeln!(text, "removed {}: of the replaced split", shown(&self.replaced.removed));
+        }
+        if !self.replaced.left.is_empty() {
+            let _ = writeln!(
+                text,
+                "note: {} stayed: of an earlier split, with rows that its manifest does not list; remove what is not needed",
+                shown(&self.replaced.left)
             );
         }
         let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();

@@ -90,7 +90,9 @@ fn a_change_needs_a_changelog_line() {
     let asked = request(folder.path(), "tickets.jsonl");
     assert!(app.dataset_version(&asked).unwrap().check().is_ok(), "nothing is recorded yet");
     let manifest = app.record_dataset_version(&asked, "1", "First version.").unwrap();
-    assert_eq!(manifest, folder.path().join("tickets.dataset.json"));
+    assert_eq!(manifest.manifest, folder.path().join("tickets.dataset.json"));
+    let again = app.record_dataset_version(&asked, "1", "First version.").unwrap();
+    assert!(again.text("1").starts_with("replaced the line of version 1"), "{}", again.text("1"));
     all.reverse();
     write(&path, &all);
     let turned = app.dataset_version(&asked).unwrap();
@@ -146,6 +148,7 @@ fn sets_are_compared_by_id_and_word() {
     assert!(diff.has(RowDifference::Added) && diff.has(RowDifference::Changed) && diff.rows.is_reordered);
     let text = diff.text();
     assert!(text.contains("ticket [-3-] {+three, at last+}"), "{text}");
+    super::check_keys(&diff.json().unwrap());
     assert!(serde_json::from_str::<Value>(&diff.json().unwrap()).unwrap()["rows"][0]["columns"].is_array());
     let same = app.dataset_diff(&[sides[0].clone(), sides[0].clone()], 20).unwrap();
     assert!(same.text().contains("no difference"), "{}", same.text());
@@ -203,6 +206,7 @@ fn suspects_become_a_task() {
     assert_eq!(found.ids(&[]).0, found.ids(&[FlagKind::LabelSuspect]).0);
     assert!(found.text().contains("3 of 3 systems of 3 families answer"), "{}", found.text());
     assert_eq!(found.csv().lines().count(), 61);
+    super::check_keys(&found.json().unwrap());
     assert_eq!(app.dataset_items(&stored("tickets")).unwrap(), found);
     let file = folder.path().join("karat.yaml").display().to_string();
     assert_eq!(app.dataset_items(&stored(&file)).unwrap_err().kind(), ErrorKind::NotFound, "no file is looked at");

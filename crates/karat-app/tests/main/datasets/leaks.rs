@@ -6,7 +6,7 @@ use std::path::Path;
 use karat_app::{App, DatasetRequest, Invocation, LeakReport};
 use serde_json::{Value, json};
 
-use super::{question, write_rows};
+use super::{check_keys, question, write_rows};
 use crate::place::app;
 
 const LEAKED: &str = "when does the last ferry to the northern islands leave the old harbour";
@@ -41,6 +41,7 @@ fn an_example_that_is_a_test_row_is_found() {
     let prompt = format!("Answer briefly.\nQ: {LEAKED}\nA: at a quarter to nine\nQ: {{{{ input }}}}");
     let path = suite(folder.path(), rows(30).chain([test]), &prompt);
     let report = leaks(&app, &path);
+    check_keys(&serde_json::to_string(&report).unwrap());
     let found: Vec<(&str, &str)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other)).collect();
     assert_eq!(found, [("ferry", "prompt of `v.0`"), ("ferry", "prompt of `v.0`")], "{}", report.text());
     assert_eq!((report.rows, report.leaked_rows), (31, 1));
@@ -85,6 +86,13 @@ fn a_test_is_compared_with_a_training_set() {
     let report = app.leaks_against(&tests, &train).unwrap();
     let found: Vec<(&str, &str, u32)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other, hit.hit.words)).collect();
     assert_eq!(found, [("r3", "t70", 9)]);
+    let json = serde_json::to_string(&report).unwrap();
+    check_keys(&json);
+    let hit = &serde_json::from_str::<Value>(&json).unwrap()["hits"][0];
+    assert_eq!(
+        (&hit["row"], &hit["other"], &hit["row_number"], &hit["other_number"]),
+        (&json!("r3"), &json!("t70"), &json!(3), &json!(20))
+    );
     assert!(app.leaks_against(&tests, &test).is_err());
     let empty = write_rows(&folder.path().join("empty.jsonl"), []);
     assert!(app.leaks_against(&tests, &empty).unwrap_err().to_string().contains("has no rows"));

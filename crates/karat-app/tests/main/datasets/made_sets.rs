@@ -6,7 +6,7 @@ use std::fs;
 use karat_app::{DatasetRequest, Existing, Invocation, KeptRow, SampleMethod};
 use serde_json::{Value, json};
 
-use super::{dedup, ids, question, read, sample, split, write_rows};
+use super::{check_keys, dedup, ids, question, read, sample, split, write_rows};
 use crate::place::{app, execution};
 
 fn stratified(allocation: &str) -> SampleMethod {
@@ -207,4 +207,95 @@ fn outputs_replace_nothing_unasked() {
     assert_eq!(read(&file).len(), 3);
     let own = app.dedup_dataset(&dedup(&rows, Some(folder.path().join("rows.jsonl")))).unwrap_err();
     assert!(own.to_string().contains("read from this file"), "{own}");
+}
+
+/// BC-06: a set that replaces another one keeps its changelog: other rows demand a line, a taken version is refused.
+#[test]
+fn a_replaced_set_keeps_its_changelog() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let rows = write_rows(&folder.path().join("rows.jsonl"), (0..9).map(|at| json!({"id": at, "input": question(at)})));
+    let file = folder.path().join("v.jsonl");
+    let made = DatasetRequest::of(file.display().to_string());
+    let mut asked = sample(&rows, 4, SampleMethod::Random, file.clone());
+    asked.output.existing = Existing::Replaced;
+    app.sample_dataset(&asked).unwrap();
+    app.record_dataset_version(&made, "1", "First version.").unwrap();
+    app.sample_dataset(&asked).unwrap();
+    assert!(app.dataset_version(&made).unwrap().check().is_ok(), "the same rows are the same version");
+    asked.n = 5;
+    app.sample_dataset(&asked).unwrap();
+    let changed = app.dataset_version(&made).unwrap();
+    assert!(changed.check().unwrap_err().to_string().contains("no changelog line"), "{}", changed.text());
+    let taken = app.record_dataset_version(&made, "1", "Again.").unwrap_err();
+    assert!(taken.to_string().contains("version `1` is recorded with other rows"), "{taken}");
+    app.record_dataset_version(&made, "2", "One more row.").unwrap();
+    let mut asked = dedup(&rows, Some(file));
+    asked.output.as_mut().unwrap().existing = Existing::Replaced;
+    app.dedup_dataset(&asked).unwrap();
+    let json = app.dataset_version(&made).unwrap().json();
+    check_keys(&json);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["state"], json["changelog"].as_array().map(Vec::len)), (&json!("unrecorded"), Some(2)));
+    // A manifest that cannot be read is refused before rows are written.
+    fs::write(folder.path().join("v.dataset.json"), "{}").unwrap();
+    let before = fs::read(folder.path().join("v.jsonl")).unwrap();
+    let mut asked = sample(&rows, 2, SampleMethod::Random, folder.path().join("v.jsonl"));
+    asked.output.existing = Existing::Replaced;
+    assert!(app.sample_dataset(&asked).is_err());
+    assert_eq!(fs::read(folder.path().join("v.jsonl")).unwrap(), before);
+}
+
+/// BC-04: a split that replaces one with other parts leaves none of them beside its own; a file that someone changed stays
+/// and is named.
+#[test]
+fn a_replaced_split_leaves_no_old_part() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": question(at)});
+    let rows = write_rows(&folder.path().join("items.jsonl"), (0..40).map(row));
+    let parts = folder.path().join("parts");
+    let mut asked = split(&rows, "train=0.6,dev=0.2,old=0.1,test=0.1", parts.clone());
+    let first = app.split_dataset(&asked).unwrap();
+    assert!(first.replaced.removed.is_empty() && first.replaced.left.is_empty());
+    write_rows(&parts.join("old.jsonl"), [json!({"id": "own", "input": "a row of someone"})]);
+    asked.parts = "train=0.8,test=0.2".to_owned();
+    asked.output.existing = Existing::Replaced;
+    let second = app.split_dataset(&asked).unwrap();
+    assert_eq!(second.replaced.removed, [parts.join("dev.jsonl")]);
+    assert_eq!(second.replaced.left, [parts.join("old.jsonl")]);
+    assert!(!parts.join("dev.jsonl").exists() && parts.join("train.jsonl").exists());
+    assert_eq!(ids(&parts.join("old.jsonl")), ["own"]);
+    assert!(second.text().contains("old.jsonl stayed") && second.text().contains("removed "), "{}", second.text());
+    // The parts are those of the new split; a part that rows are read from stays.
+    let part = DatasetRequest::of(parts.join("train.jsonl").display().to_string());
+    let mut again = split(&part, "one=0.5,two=0.5", parts.clone());
+    again.output.existing = Existing::Replaced;
+    fs::rename(parts.join("items.dataset.json"), parts.join("train.dataset.json")).unwrap();
+    let third = app.split_dataset(&again).unwrap();
+    assert_eq!(third.replaced.removed, [parts.join("test.jsonl")]);
+    assert!(parts.join("train.jsonl").exists());
+}
+
+/// BC-01, BC-03, BC-04: what the commands print as JSON has each key once.
+#[test]
+fn objects_of_reports_have_each_key_once() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let row = |at: usize| json!({"id": format!("r{at}"), "input": question(at / 2), "topic": at % 2});
+    let rows = write_rows(&folder.path().join("items.jsonl"), (0..20).map(row));
+    let drawn = app.sample_dataset(&sample(&rows, 9, stratified("equal"), folder.path().join("s.jsonl"))).unwrap();
+    check_keys(&serde_json::to_string(&drawn).unwrap());
+    let report = app.dedup_dataset(&dedup(&rows, Some(folder.path().join("d.jsonl")))).unwrap();
+    assert_eq!(report.exact, 10);
+    check_keys(&serde_json::to_string(&report).unwrap());
+    let parts = app.split_dataset(&split(&rows, "train=0.8,test=0.2", folder.path().join("parts"))).unwrap();
+    check_keys(&serde_json::to_string(&parts).unwrap());
+}
+
+/// BC-05: the check of keys finds one that occurs twice.
+#[test]
+#[should_panic(expected = "the key `row` occurs twice")]
+fn a_key_that_occurs_twice_is_found() {
+    check_keys(r#"[{"a": 1, "hits": [{"row": "t0", "row": 0}]}]"#);
 }

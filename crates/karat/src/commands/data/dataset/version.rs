@@ -10,8 +10,8 @@ use crate::failure::Failure;
 pub fn version(context: &CommandContext<'_>, args: &DatasetVersionArgs) -> Result<Exit, Failure> {
     let rows = rows_of(&args.source, &args.columns);
     if let (Some(version), Some(line)) = (&args.set, &args.note) {
-        let path = context.app.record_dataset_version(&rows, version, line)?;
-        context.printer.say(&format!("recorded in {}", path.display()));
+        let recorded = context.app.record_dataset_version(&rows, version, line)?;
+        context.printer.say(&recorded.text(version));
     }
     let found = context.app.dataset_version(&rows)?;
     match args.json {
