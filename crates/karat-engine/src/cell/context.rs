@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use karat_store::Ledger;
 use karat_types::{JudgmentRecord, Key, PlanHeader};
@@ -32,6 +33,8 @@ pub(crate) struct RunContext {
     pub stop: Stop,
     /// Follows the run, if it may stop early.
     pub follower: Option<Arc<Follower>>,
+    /// True once a cell that is still needed was left for `resume`: such a run is not finished.
+    pub has_left: AtomicBool,
     /// Decides what exists of a cell.
     pub resolver: Resolver,
 }

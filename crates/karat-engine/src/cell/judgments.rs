@@ -78,8 +78,8 @@ impl RunContext {
         all
     }
 
-    /// Makes the judgments of cascades, given those of their first judges that were `made` now. A judge that is not asked
-    /// gets a record that says so.
+    /// Makes the judgments of cascades, given those of their first judges that were `made` now; the others were recorded by
+    /// an earlier part of the run. A judge that is not asked gets a record that says so.
     async fn record_cascades(
         &self,
         row: &Row,
@@ -88,7 +88,17 @@ impl RunContext {
         judges: Vec<&ReadyJudge>,
         mut made: Vec<Arc<JudgmentRecord>>,
     ) -> Vec<JudgmentWrite> {
-        let stored = self.resolver.own.as_ref().and_then(|own| own.judgments(record.ordinal).ok()).unwrap_or_default();
+        let stored = match self.resolver.earlier_judgments(record.ordinal) {
+            Ok(stored) => stored,
+            Err(error) => {
+                let error = CellError::new("store", error.to_string());
+                let mut failed = Vec::with_capacity(judges.len());
+                for judge in judges {
+                    failed.push(self.record_failed_draw(row, record, judge, error.clone()).await);
+                }
+                return failed;
+            }
+        };
         let is_new = |it: &JudgmentRecord| !made.iter().any(|new| (new.scorer, new.judge) == (it.scorer, it.judge));
         let stored: Vec<_> = stored.into_iter().filter(is_new).map(Arc::new).collect();
         made.extend(stored);
@@ -97,18 +107,7 @@ impl RunContext {
             let made = &made;
             async move {
                 let Some(cascade) = &judge.cascade else { return JudgmentWrite::left() };
-                let of_first = || made.iter().filter(|it| it.scorer == cascade.first);
-                let first_judges = self.systems.judges.iter().filter(|it| it.scorer == cascade.first).count();
-                if of_first().count() < first_judges {
-                    return JudgmentWrite::left();
-                }
-                let first = FirstScores {
-                    scores: match first_judges {
-                        0 => record.scores.clone(),
-                        _ => of_first().flat_map(|it| it.scores.iter().cloned()).collect(),
-                    },
-                    rounds: of_first().flat_map(|it| it.rounds.iter().cloned()).collect(),
-                };
+                let Some(first) = self.first_scores(record, cascade.first, made) else { return JudgmentWrite::left() };
                 let place = CascadePlace { sample: &row.shown, system, trial };
                 match cascade.draw(place, &first, &record.scores) {
                     Ok(draw) if draw.asked == AskedJudge::No => self.record_not_asked(row, record, judge, draw).await,
@@ -118,6 +117,21 @@ impl RunContext {
             }
         });
         join_all(each).await
+    }
+
+    /// The scores of a cascade's first scorer; `None` while judgments of it are missing, because the run is being stopped.
+    fn first_scores(&self, record: &CellRecord, scorer: u16, made: &[Arc<JudgmentRecord>]) -> Option<FirstScores> {
+        let (at, system, _) = self.plan.place(record.ordinal);
+        let judges: Vec<&ReadyJudge> = self.systems.judges.iter().filter(|judge| judge.scorer == scorer).collect();
+        let judgments: Vec<_> = made.iter().filter(|it| it.scorer == scorer).collect();
+        if judgments.len() < judges.iter().filter(|judge| judge.is_asked(at, system)).count() {
+            return None;
+        }
+        let scores = match judges.is_empty() {
+            true => record.scores.clone(),
+            false => judgments.iter().flat_map(|it| it.scores.iter().cloned()).collect(),
+        };
+        Some(FirstScores { scores, rounds: judgments.iter().flat_map(|it| it.rounds.iter().cloned()).collect() })
     }
 
     /// Records that a judge was not asked.

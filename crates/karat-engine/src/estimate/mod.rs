@@ -225,6 +225,7 @@ impl<'a> Estimator<'a> {
                 reuse: reuse_view(store, run.unwrap_or_default(), given.oldest, &plan.header)?,
                 given: given.outputs.map(EarlierRun::new),
                 own,
+                earlier: None,
                 remaining,
             },
             systems,

@@ -35,6 +35,8 @@ pub(crate) struct Resolver {
     pub given: Option<EarlierRun>,
     /// The run itself, where its failed cells are re-run.
     pub own: Option<EarlierRun>,
+    /// The run itself as its earlier parts left it, where cascades need the judgments of their first judges.
+    pub earlier: Option<EarlierRun>,
     /// The work that earlier parts of the run have left; `None` before the first part.
     pub remaining: Option<Remaining>,
 }
@@ -255,6 +257,14 @@ impl Resolver {
         let model = system.model.as_ref().map(|model| model.id.as_str());
         let name = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
         Ok(given.cell_by_name(name)?.map(|cell| self.with_recorded_output(row, system, trial, cell)))
+    }
+
+    /// The judgments of a cell that earlier parts of this run recorded.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn earlier_judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRecord>, EngineError> {
+        self.earlier.as_ref().map_or_else(|| Ok(Vec::new()), |earlier| earlier.judgments(ordinal))
     }
 
     /// The cell as this run recorded it before its failed cells are re-run.

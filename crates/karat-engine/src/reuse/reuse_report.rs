@@ -187,6 +187,7 @@ pub fn explain_reuse(
             reuse: reuse_view(store, "", oldest, &plan.header)?,
             given: None,
             own: None,
+            earlier: None,
             remaining: None,
         },
         systems,

@@ -1,6 +1,7 @@
 //! Starts and ends a run.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use karat_providers::{Providers, Services};
 use karat_store::{Ledger, LedgerError, Reservation, Store, StoredRun};
@@ -139,6 +140,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
     let done = remaining.count_done(&plan, &systems);
+    let needs_earlier = remaining.has_rows() && systems.judges.iter().any(|judge| judge.cascade.is_some());
     let follower = match job.stop_rule {
         None => None,
         Some(rule) => {
@@ -158,6 +160,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         peers: PeerRuns::new(store_lease, call),
         stop: job.stop.clone(),
         follower,
+        has_left: AtomicBool::new(false),
         resolver: Resolver {
             reuse: reuse_view(&job.store, &job.run, job.oldest, &plan)?,
             plan,
@@ -165,6 +168,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             recorded_files,
             given: job.outputs.map(EarlierRun::new),
             own: job.retry.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
+            earlier: needs_earlier.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
             remaining: Some(remaining),
         },
     });
@@ -207,6 +211,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         // Cells that were left are not needed any more.
         (false, _) if context.is_halted() => RunStatus::Finished,
         (false, true) => RunStatus::BudgetStopped,
+        (false, false) if context.has_left.load(Ordering::Relaxed) => RunStatus::Interrupted,
         (false, false) if batched > 0 || !refusing.is_empty() => RunStatus::Interrupted,
         (false, false) => RunStatus::Finished,
     };

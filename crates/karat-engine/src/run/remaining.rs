@@ -66,6 +66,11 @@ impl Remaining {
         (is_unscored || !no_output && !open.is_empty()).then_some(RecordedParts { stage, judgments: present })
     }
 
+    /// Returns whether any cell has a row.
+    pub fn has_rows(&self) -> bool {
+        !self.finished.cells.is_empty()
+    }
+
     /// Returns whether a cell has a row, including a failed one.
     pub fn has_row(&self, ordinal: u64) -> bool {
         self.finished.cells.contains(ordinal)

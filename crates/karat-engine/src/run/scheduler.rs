@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::future::{FutureExt, join, join_all};
 use karat_providers::QueueEntry;
@@ -125,6 +126,7 @@ async fn worker(
             follower.leave_cell();
         }
         if result.left && !context.is_halted() {
+            context.has_left.store(true, Ordering::Relaxed);
             context.calls.refusals.count_left(context.recipients(ordinal));
         }
         if let Some(cell) = FinishedCell::new(row.sample.id.clone(), result, started.elapsed())

@@ -93,6 +93,25 @@ fn wrong_cascades_are_refused() {
     assert!(world(&on_metric).problems(&Overrides::default()).contains("`cascade` needs a scorer with a rubric"));
 }
 
+/// SL-20: a judge that goes first needs another after it, whoever names the judges.
+#[test]
+fn a_first_judge_is_not_the_only_one() {
+    let only = SUITE.replace("judges: [gpt-5, gpt-5-mini]", "judges: [gpt-5-mini]");
+    let own = SUITE.replace("cascade: {", "judges: [gpt-5-mini]\n    cascade: {");
+    let flag = Overrides { judges: vec!["gpt-5-mini".to_owned()], ..Overrides::default() };
+    let owns = SUITE.replace("cascade: {", "judges: [gpt-5]\n    cascade: {");
+    for (suite, overrides) in
+        [(&only, &Overrides::default()), (&own, &Overrides::default()), (&SUITE.to_owned(), &flag), (&owns, &flag)]
+    {
+        let said = world(suite).problems(overrides);
+        let what = "the first judge `gpt-5-mini` is also the only judge of `quality`";
+        assert!(said.contains(what) && said.contains("name another judge under `judges`"), "{suite}\n{said}");
+        assert!(said.contains("karat.yaml:11") || said.contains("karat.yaml:12"), "{said}");
+    }
+    let off = owns.replace("judges: [gpt-5]\n", "judges: []\n").replace("[gpt-5, gpt-5-mini]", "[gpt-5-mini]");
+    assert_eq!(world(&off).plan(&Overrides::default()).header.scorers.len(), 1, "no judge at all");
+}
+
 /// SL-20: without judges the scorer is off, and so is what goes before it.
 #[test]
 fn a_cascade_without_judges_is_off() {

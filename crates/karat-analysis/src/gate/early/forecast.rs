@@ -9,6 +9,7 @@ use karat_stats::sequential::{
 };
 use karat_types::{Correction, Gate, GateBasis, GateRules, PlanHeader, RunRows, Subject};
 
+use super::gates::open_gates;
 use crate::gate::References;
 use crate::gate::case::{BoundKind, GateCase, Target, gate_cases};
 use crate::gate::evidence::GateContext;
@@ -26,6 +27,8 @@ pub struct EarlyForecast {
     pub at_threshold: Option<StopForecast>,
     /// The gates that keep a run going to its end, each with the reason; then nothing is saved.
     pub open: Vec<String>,
+    /// The gates that a run may decide early and the forecast does not cover, each with the reason; then nothing is forecast.
+    pub uncovered: Vec<String>,
     /// Number of claims.
     pub claims: usize,
 }
@@ -49,13 +52,12 @@ pub fn forecast_early_stop(
     rules: &GateRules,
     plan: &PlanHeader,
 ) -> Result<EarlyForecast, AnalysisError> {
-    let open = open_gates(&findings.plan, rules);
-    let followed: Vec<&Gate> = rules.gates.iter().filter(|gate| reason(&findings.plan, gate).is_none()).collect();
-    if !open.is_empty() || followed.is_empty() {
-        return Ok(EarlyForecast { open, ..EarlyForecast::default() });
+    let (open, uncovered) = left_out(&findings.plan, rules);
+    let gates = &rules.gates;
+    if !open.is_empty() || !uncovered.is_empty() || gates.is_empty() {
+        return Ok(EarlyForecast { open, uncovered, ..EarlyForecast::default() });
     }
-    let gates: Vec<Gate> = followed.into_iter().cloned().collect();
-    let scopes: Vec<Scope> = Scope::read(findings, rows, &gates)?.into_iter().filter_map(Result::ok).collect();
+    let scopes: Vec<Scope> = Scope::read(findings, rows, gates)?.into_iter().filter_map(Result::ok).collect();
     let references = References::default();
     let context = GateContext { findings, references: &references, policy: &rules.policy, missing: None };
     let table = &findings.table;
@@ -96,9 +98,9 @@ pub fn forecast_early_stop(
 /// Forecasts the early stop of a plan without an earlier run: pass/fail scores a tenth of the range above each threshold,
 /// or below it for an upper bound.
 pub fn assume_early_stop(plan: &PlanHeader, rules: &GateRules) -> EarlyForecast {
-    let open = open_gates(plan, rules);
-    if !open.is_empty() {
-        return EarlyForecast { open, ..EarlyForecast::default() };
+    let (open, uncovered) = left_out(plan, rules);
+    if !open.is_empty() || !uncovered.is_empty() {
+        return EarlyForecast { open, uncovered, ..EarlyForecast::default() };
     }
     let mut claims = Vec::new();
     for gate in &rules.gates {
@@ -161,6 +163,7 @@ fn forecast(
         as_seen: of(ForecastMean::AsSeen),
         at_threshold: of(ForecastMean::AtThreshold),
         open: Vec::new(),
+        uncovered: Vec::new(),
         claims: claims.len(),
     }
 }
@@ -201,32 +204,24 @@ fn matches_gate(plan: &PlanHeader, gate: &Gate, metric: &karat_types::MetricSpec
     matches!(&gate.subject, Subject::Metric(pattern) if names_metric(plan, pattern, metric))
 }
 
-/// The gates that keep a run going to its end, each with the reason.
-fn open_gates(plan: &PlanHeader, rules: &GateRules) -> Vec<String> {
-    let open = |gate: &Gate| Some(format!("`{}`: {}", gate.id, reason(plan, gate)?));
-    rules.gates.iter().filter_map(open).collect()
+/// The gates that keep a run going to its end, and the others that are not forecast, each with the reason.
+fn left_out(plan: &PlanHeader, rules: &GateRules) -> (Vec<String>, Vec<String>) {
+    let open = open_gates(plan, rules);
+    let is_open = |gate: &&Gate| open.iter().any(|it| it.gate == gate.id);
+    let uncovered = |gate: &Gate| Some(format!("`{}`: {}", gate.id, uncovered_part(plan, gate)?));
+    let uncovered = rules.gates.iter().filter(|gate| !is_open(gate)).filter_map(uncovered).collect();
+    (open.iter().map(|it| format!("`{}`: {}", it.gate, it.why)).collect(), uncovered)
 }
 
-/// The reason why a gate cannot be decided early, or not be forecast.
-fn reason(plan: &PlanHeader, gate: &Gate) -> Option<String> {
-    if let Subject::Finding(_) = gate.subject {
-        return Some("a finding is known at the end only".to_owned());
-    }
-    if gate.per == "sample" || gate.human_anchor {
-        return Some("it is decided at the end".to_owned());
-    }
+/// The part of a gate that a run follows and a forecast does not.
+fn uncovered_part(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     if gate.max_drop.is_some() || gate.max_rise.is_some() {
-        return Some("the forecast does not cover changes".to_owned());
+        return Some("it is a gate on a change".to_owned());
     }
-    plan.metrics.iter().filter(|metric| matches_gate(plan, gate, metric)).find_map(|metric| {
-        let is_cascaded = plan.scorers.get(metric.scorer).is_some_and(|scorer| scorer.cascade.is_some());
-        match Aggregate::parse(&metric.aggregate) {
-            _ if is_cascaded => Some(format!("{} has a cascade", metric.name)),
-            Some(Aggregate::Mean) if metric.range.is_some_and(|(lo, hi)| lo < hi) => None,
-            Some(Aggregate::Mean) => Some(format!("{} has no range", metric.name)),
-            _ => Some(format!("{} is no mean", metric.name)),
-        }
-    })
+    let is_mean = |aggregate: &str| matches!(Aggregate::parse(aggregate), Some(Aggregate::Mean));
+    let mut metrics = plan.metrics.iter().filter(|metric| matches_gate(plan, gate, metric));
+    let other = metrics.find(|metric| !is_mean(&metric.aggregate))?;
+    Some(format!("{} is a {}", other.name, other.aggregate))
 }
 
 #[cfg(test)]
@@ -289,7 +284,8 @@ mod tests {
         ClaimSpec { threshold, bound, basis, rule, units, largest: 1, alpha: 0.05 }
     }
 
-    /// SL-30: a gate that keeps a run going leaves nothing to save, and is named; without a run a gain is assumed.
+    /// SL-03, SL-30: a gate that keeps a run going leaves nothing to save, and is named; one that is not forecast does not
+    /// keep it going; without a run a gain is assumed.
     #[test]
     fn open_gates_leave_nothing_to_save() {
         let (last, _) = run(60, 0.9, 3);
@@ -297,10 +293,14 @@ mod tests {
         let mut per_sample = rules(7.0);
         per_sample.gates[0].per = "sample".to_owned();
         let found = forecast_early_stop(&findings, &last, &per_sample, &findings.plan).unwrap();
-        assert!(found.as_seen.is_none() && found.open[0].contains("it is decided at the end"), "{found:?}");
+        assert!(found.as_seen.is_none() && found.open[0].contains("it judges every sample"), "{found:?}");
         let mut drop = rules(7.0);
         drop.gates[0].max_drop = drop.gates[0].min.take();
-        assert!(!forecast_early_stop(&findings, &last, &drop, &findings.plan).unwrap().open.is_empty());
+        let by_run = forecast_early_stop(&findings, &last, &drop, &findings.plan).unwrap();
+        for found in [by_run, assume_early_stop(&findings.plan, &drop)] {
+            assert!(found.open.is_empty() && found.as_seen.is_none(), "a run may decide a change early: {found:?}");
+            assert!(found.uncovered[0].contains("it is a gate on a change"), "{found:?}");
+        }
         let assumed = assume_early_stop(&findings.plan, &rules(7.0));
         assert!(assumed.claims == 1 && assumed.as_seen.is_some() && assumed.open.is_empty());
     }

@@ -161,10 +161,15 @@ fn early_options(plan: &Plan, last: Option<&LastRun<'_>>, whole: &PlanOption) ->
             "no run of this suite is stored: a tenth of the range above the thresholds is assumed; all cells are the worst case"
         }
     };
-    let EarlyForecast { as_seen, at_threshold, open, .. } =
+    let EarlyForecast { as_seen, at_threshold, open, uncovered, .. } =
         of_last.unwrap_or_else(|| assume_early_stop(header, &plan.rules));
     if !open.is_empty() {
         let why = format!("the run goes to its end: {}", open.join("; "));
+        return NAMES.map(|name| absent(name, why.clone())).into();
+    }
+    if !uncovered.is_empty() {
+        let gates = uncovered.join("; ");
+        let why = format!("the run may stop early, but the forecast does not cover all of its gates: {gates}");
         return NAMES.map(|name| absent(name, why.clone())).into();
     }
     let row = |name, forecast: Option<StopForecast>| match forecast {

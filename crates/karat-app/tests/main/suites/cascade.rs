@@ -7,7 +7,7 @@ use std::path::Path;
 
 use karat_app::{App, Format, Invocation, Outputs};
 use karat_store::Store;
-use karat_types::{AskedJudge, CascadeDraw, RunRows, Score};
+use karat_types::{AskedJudge, CascadeDraw, RunRows, RunStatus, Score};
 use serde_json::{Value, json};
 
 use crate::place::{app, execution};
@@ -42,11 +42,15 @@ fn digits(at: usize) -> (usize, usize) {
 }
 
 fn write(folder: &Path) -> String {
+    write_rows(folder, ROWS)
+}
+
+fn write_rows(folder: &Path, rows: usize) -> String {
     let row = |at: usize| {
         let (first, second) = digits(at);
         format!("{}\n", json!({ "id": format!("s{at}"), "q": format!("grade {first}{second} for {at}") }))
     };
-    fs::write(folder.join("data.jsonl"), (0..ROWS).map(row).collect::<String>()).unwrap();
+    fs::write(folder.join("data.jsonl"), (0..rows).map(row).collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
     folder.join("karat.yaml").display().to_string()
 }
@@ -118,6 +122,87 @@ fn a_cascade_asks_part_and_estimates_all() {
     assert_eq!(cells(&app, "two", 0), one, "a rerun asks the same cells");
     let again = report(&app, "two");
     assert_eq!(again["systems"][0]["dimensions"]["quality"], *figure);
+}
+
+/// A cascade over some rows, and what a run that nothing interrupts has of it.
+struct Uninterrupted {
+    rows: usize,
+    calls: u64,
+    cells: BTreeMap<String, (CascadeDraw, f64, Option<f64>)>,
+    figures: [Value; 3],
+}
+
+impl Uninterrupted {
+    fn of(rows: usize) -> Self {
+        let folder = testkit::scratch().unwrap();
+        let app = app(folder.path());
+        run(&app, &write_rows(folder.path(), rows), "run");
+        let (cells, figures) = (cells(&app, "run", 0), figures(&app, "run"));
+        let asked = cells.values().filter(|(draw, ..)| draw.asked != AskedJudge::No).count();
+        assert_eq!(figures[1..], [json!(rows), json!(asked)]);
+        Self { rows, calls: (2 * rows + asked) as u64, cells, figures }
+    }
+
+    /// A run of the same that its limit of calls stops.
+    fn stop(&self, calls: u64) -> testkit::Scratch {
+        let folder = testkit::scratch().unwrap();
+        let mut invocation = Invocation::of(write_rows(folder.path(), self.rows));
+        invocation.overrides.max_calls = Some(calls);
+        let app = app(folder.path());
+        let end = app.run(app.load(&invocation).unwrap().plan, &invocation, execution("run")).unwrap();
+        assert_eq!(end.status, RunStatus::BudgetStopped, "{calls} of {} calls", self.calls);
+        folder
+    }
+
+    fn assert_same(&self, folder: &Path, stopped: u64) {
+        let app = app(folder);
+        assert_eq!(cells(&app, "run", 0), self.cells, "stopped after {stopped} calls");
+        assert_eq!(figures(&app, "run"), self.figures, "stopped after {stopped} calls");
+    }
+}
+
+/// The systems' figures, and the calls of the first judge and of the expensive one.
+fn figures(app: &App, run: &str) -> [Value; 3] {
+    let found = report(app, run);
+    let scorer = &found["analyses"]["cascade"]["scorers"][0];
+    let calls = |part: &str| scorer[part]["calls"].clone();
+    [found["systems"][0]["dimensions"].clone(), calls("first_spend"), calls("judge_spend")]
+}
+
+/// Continues a stopped run up to a number of calls, as a process of its own does.
+fn resume(folder: &Path, calls: u64) -> RunStatus {
+    let mut later = Invocation::default();
+    later.overrides.max_calls = Some(calls);
+    app(folder).resume("run", &later, execution("run")).unwrap().status
+}
+
+/// SL-20: a run that was stopped and resumed has the judgments, draws and figures of one that was not.
+#[test]
+fn a_stopped_cascade_loses_no_judgment() {
+    let whole = Uninterrupted::of(80);
+    assert!(whole.cells.values().any(|(draw, ..)| draw.asked == AskedJudge::No));
+    for stopped in (20..whole.calls).step_by(37) {
+        let folder = whole.stop(stopped);
+        assert_eq!(resume(folder.path(), whole.calls), RunStatus::Finished, "stopped after {stopped} calls");
+        whole.assert_same(folder.path(), stopped);
+    }
+}
+
+/// SL-20: so has a run that was stopped after each of its calls.
+#[test]
+fn a_cascade_can_be_stopped_after_any_call() {
+    let whole = Uninterrupted::of(10);
+    let folder = whole.stop(1);
+    for calls in 2..whole.calls {
+        assert_eq!(resume(folder.path(), calls), RunStatus::BudgetStopped, "stopped after {calls} calls");
+    }
+    assert_eq!(resume(folder.path(), whole.calls), RunStatus::Finished);
+    whole.assert_same(folder.path(), whole.calls);
+    for stopped in 2..whole.calls {
+        let folder = whole.stop(stopped);
+        assert_eq!(resume(folder.path(), whole.calls), RunStatus::Finished, "stopped after {stopped} calls");
+        whole.assert_same(folder.path(), stopped);
+    }
 }
 
 /// SL-23: calls, money and width stand in the report, as numbers and in one line.
@@ -225,6 +310,27 @@ fn a_plan_prices_its_options() {
     assert!(least.abs_diff(ROWS as u64 + asked) <= 40 && most >= least, "{least} {most} {asked}");
     assert!(calls(&after["early_at_last_effect"]).0 < calls(&after["early_at_threshold"]).0, "{after:?}");
     assert!(after["full"].half_width.is_some_and(|width| width > 0.0));
+}
+
+/// SL-03, SL-30: a gate on a change may be decided early, so a plan says that it has no forecast, not that the run goes to
+/// its end; a gate on a cascade does keep the run going.
+#[test]
+fn a_plan_says_why_it_forecasts_no_early_stop() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let suite = write_rows(folder.path(), 40);
+    let note = |gate: &str| {
+        let other = SUITE.replace("variants: {", "variants: { other: [ { prompt: { text: '{{ sample.q }}' } } ],");
+        let text = format!("{other}  graded: {{ metric: contains, value: grade }}\ngates: [ {{ {gate} }} ]\n");
+        fs::write(folder.path().join("karat.yaml"), text).unwrap();
+        let found = app.plan_options(&app.load(&Invocation::of(suite.clone())).unwrap().plan).unwrap();
+        let early = found.options.into_iter().find(|it| it.option == "early_at_threshold").unwrap();
+        early.note.unwrap()
+    };
+    let change = note("metric: graded, max_drop: 0.1, against: 'variant:plain'");
+    assert!(change.contains("the forecast does not cover") && change.contains("a gate on a change"), "{change}");
+    let cascade = note("metric: quality, min: 5");
+    assert!(cascade.starts_with("the run goes to its end: ") && cascade.contains("quality has a cascade"), "{cascade}");
 }
 
 /// SL-30: the median that a plan forecasts is within 15 % of that of 50 runs that stop early, which differ by their seed.

@@ -20,6 +20,7 @@ impl Decoder<'_> {
         &mut self,
         entries: &[Entry],
         mut scorers: Vec<ScorerSpec>,
+        judges: &[String],
         registry: &Registry,
     ) -> Vec<ScorerSpec> {
         for entry in entries {
@@ -27,6 +28,13 @@ impl Decoder<'_> {
             let Some(at) = scorers.iter().position(|scorer| scorer.id == entry.key) else { continue };
             let Some((mut spec, own)) = self.cascade(entry, node, &scorers, registry) else { continue };
             let ScorerKind::Rubric(rubric) = &scorers[at].kind else { continue };
+            if let Some(judge) = own.as_ref().filter(|judge| is_only_judge(entry, rubric, judge, judges)) {
+                let place = node.field("first").map_or(&node.place, |first| &first.place);
+                self.problems
+                    .error(place, format!("the first judge `{judge}` is also the only judge of `{}`", entry.key))
+                    .hint("name another judge under `judges` or with --judges, or a cheaper one as `first`");
+                continue;
+            }
             // Without judges the scorer is off, and so is what goes before it.
             if rubric.judges.is_empty() {
                 continue;
@@ -151,6 +159,16 @@ impl Decoder<'_> {
             }
         }
     }
+}
+
+/// Returns whether a rubric names the judge that goes first and no other, or the suite's `judges` do where it names none.
+fn is_only_judge(entry: &Entry, rubric: &RubricScorer, first: &str, judges: &[String]) -> bool {
+    let is_alone = |judges: &[String]| !judges.is_empty() && judges.iter().all(|judge| judge == first);
+    // The scorer's judges are those of the suite without the first, unless it names its own.
+    is_alone(&rubric.judges)
+        || rubric.judges.is_empty()
+            && is_alone(judges)
+            && entry.node.field("judges").is_none_or(|own| !own.items().is_empty())
 }
 
 /// The scorer of the judge that goes before `scorer`: the same rubric and bounds.

@@ -61,7 +61,7 @@ impl Decoder<'_> {
         if overrides.golden_check || overrides.context.purpose == LoadPurpose::Calibrate {
             return scorers;
         }
-        self.cascades(entries, scorers, registry)
+        self.cascades(entries, scorers, judges, registry)
     }
 
     fn scorer(
