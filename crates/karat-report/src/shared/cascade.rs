@@ -59,3 +59,31 @@ pub(crate) fn cascade_text(cascade: &Cascade) -> String {
         count(cascade.judge_spend.cells),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use karat_analysis::CascadeSpend;
+
+    use super::*;
+
+    /// SL-23: a cascade that saves nothing says how much more it costs, and is not compared as if it were cheaper.
+    #[test]
+    fn a_cascade_that_saves_nothing_says_so() {
+        let spend = |cells, usd| CascadeSpend { cells, calls: cells, usd: Some(usd) };
+        let mut cascade = Cascade {
+            scorer: "quality".to_owned(),
+            first: "cheap".to_owned(),
+            judges: vec!["dear".to_owned()],
+            first_spend: spend(100, 0.6),
+            judge_spend: spend(90, 5.23),
+            all_usd: Some(5.72),
+            saved_usd: Some(-0.11),
+            systems: Vec::new(),
+        };
+        assert_eq!(spent_text(&cascade).unwrap(), "$5.83, $0.11 more than all dear");
+        assert!(cascade_text(&cascade).ends_with(" Cost: $5.83, $0.11 more than for all cells by dear."));
+        cascade.all_usd = Some(9.8);
+        assert_eq!(spent_text(&cascade).unwrap(), "$5.83, not $9.80");
+        assert!(cascade_text(&cascade).ends_with(" Cost: $5.83, not $9.80 for all cells by dear."));
+    }
+}
