@@ -44,8 +44,8 @@ impl App {
     pub fn resume_to_end(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
-        if let Some(source) = read_stored_invocation(&header)?.score_of {
-            return Err(RunError::ScoredStop { run: header.id, source }.into());
+        if let Some(of) = read_stored_invocation(&header)?.score_of {
+            return Err(RunError::ScoredStop { run: header.id, of }.into());
         }
         match store.stop_of(&header.id)? {
             None => return Err(RunError::NotStopped { run: header.id }.into()),
