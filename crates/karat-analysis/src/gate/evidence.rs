@@ -355,7 +355,8 @@ impl GateContext<'_> {
             std::iter::once((sample, own)).chain(others(own).map(move |other| (sample, other)))
         });
         places.any(|(sample, system)| !table.is_graded(metric, sample, system)).then(|| {
-            "the cascade's judges did not grade this sample, and an estimate decides nothing about a single one".to_owned()
+            "the cascade's judges did not grade this sample, and an estimate decides nothing about a single one"
+                .to_owned()
         })
     }
 
@@ -404,12 +405,7 @@ impl GateContext<'_> {
         self.missing.into_iter().fold(own, SampleCells::fill_missing)
     }
 
-    fn sample_cells(
-        &self,
-        case: &GateCase<'_>,
-        metric: usize,
-        (sample, system): (usize, usize),
-    ) -> SampleCells<'_> {
+    fn sample_cells(&self, case: &GateCase<'_>, metric: usize, (sample, system): (usize, usize)) -> SampleCells<'_> {
         let (table, plan, place) = (&self.findings.table, &self.findings.plan, (metric, sample, system));
         match case.unit.sample {
             Some(_) => SampleCells::for_showing(table, plan, place),

@@ -216,7 +216,11 @@ fn paired_figures(table: &ScoreTable, metric: usize, other: usize) -> PairedFigu
         let labels = |system: usize| table.labels(metric, sample, system);
         let values = [0, other].map(|system| table.figure_value(metric, sample, system));
         if let [Some(a), Some(b)] = values {
-            figures.push([a.for_sums(), b.for_sums()], labels(0).zip(labels(other)).map(<[_; 2]>::from), table.cluster(sample));
+            figures.push(
+                [a.for_sums(), b.for_sums()],
+                labels(0).zip(labels(other)).map(<[_; 2]>::from),
+                table.cluster(sample),
+            );
         }
     }
     figures

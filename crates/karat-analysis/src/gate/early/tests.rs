@@ -135,6 +135,7 @@ fn figures_without_a_claim_have_no_interval() {
     });
     let run = stopping(&sketch, None);
     let (record, _) = follow(&run, &rules(|gate| gate.min = at(8.0)), &References::default());
+    assert_eq!(serde_json::to_string(&record.alpha).unwrap(), "0.05", "1 - 0.95, as people write it");
     let of = |record: StopRecord| {
         let stopped = Stopped(&run, StoredStop { record, to_end: false });
         analyse(&stopped, &Options::default()).unwrap()

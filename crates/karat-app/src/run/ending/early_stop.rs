@@ -26,7 +26,11 @@ impl App {
         let measures_judges =
             plan.run.measures_judges || read_stored_invocation(stored.header())?.invocation.calibrating.is_some();
         // Outputs that are scored again have the stop of their run.
-        if found.outputs.is_some() || plan.run.stop_early.is_none() || measures_judges || stored.stop().is_some_and(|stop| stop.to_end) {
+        if found.outputs.is_some()
+            || plan.run.stop_early.is_none()
+            || measures_judges
+            || stored.stop().is_some_and(|stop| stop.to_end)
+        {
             return Ok(None);
         }
         if found.retry {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party, Rescoring};
+use karat_app::{
+    App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party, Rescoring,
+};
 use karat_types::{Event, Observer, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
