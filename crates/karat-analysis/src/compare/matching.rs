@@ -18,7 +18,7 @@ use crate::run::metric_names::matches_pattern;
 use crate::run::served_models::{by_asked, name_changes};
 use crate::score::observations::Aggregate;
 use crate::score::scales::steps;
-use crate::score::table::State;
+use crate::score::table::{ScoreTable, State};
 
 /// Samples, by position on each side.
 pub(super) struct MatchedSamples {
@@ -270,16 +270,10 @@ impl<'a> Matching<'a> {
     /// candidate, the pair, and the scores of baseline and candidate.
     pub(super) fn each_change(&self, metric: MetricPair<'_>, visit: &mut dyn FnMut(usize, (usize, usize), (f64, f64))) {
         for (baseline_sample, candidate_sample) in &self.samples.matched {
-            let cells = self.matched_cells(metric, *baseline_sample, *candidate_sample);
+            let places = (metric, *baseline_sample, *candidate_sample);
+            let cells = self.cells_by(places, SampleCells::for_showing);
             for (pair, values) in self.pairs.iter().zip(cells.iter().map(MatchedCells::values)) {
                 if let Some((before, after)) = values {
-                    // A single sample shows its scores, not those with which it enters the estimate of a cascade.
-                    let shown = |side: &Side<'_>, at: (usize, usize, usize), value| {
-                        let table = &side.findings.table;
-                        table.cascade(at.0).and_then(|_| table.shown_value(at.0, at.1, at.2)).unwrap_or(value)
-                    };
-                    let before = shown(self.baseline, (metric.baseline, *baseline_sample, pair.0), before);
-                    let after = shown(self.candidate, (metric.candidate, *candidate_sample, pair.1), after);
                     visit(*candidate_sample, *pair, (before, after));
                 }
             }
@@ -291,14 +285,23 @@ impl<'a> Matching<'a> {
         self.baseline.findings.plan.metrics.get(metric.baseline)
     }
 
-    /// The cells of a sample under each pair of systems.
+    /// The cells of a sample under each pair of systems, with the values that enter figures.
     fn matched_cells(
         &self,
         metric: MetricPair<'_>,
         baseline_sample: usize,
         candidate_sample: usize,
     ) -> Vec<MatchedCells> {
-        let cells = |side: &'a Side<'a>, at| SampleCells::of(&side.findings.table, &side.findings.plan, at);
+        self.cells_by((metric, baseline_sample, candidate_sample), SampleCells::for_figures)
+    }
+
+    /// The cells at a metric, baseline sample and candidate sample under each pair of systems.
+    fn cells_by(
+        &self,
+        (metric, baseline_sample, candidate_sample): (MetricPair<'_>, usize, usize),
+        cells_of: fn(&'a ScoreTable, &PlanHeader, (usize, usize, usize)) -> SampleCells<'a>,
+    ) -> Vec<MatchedCells> {
+        let cells = |side: &'a Side<'a>, at| cells_of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
             let before = cells(self.baseline, (metric.baseline, baseline_sample, *from));
             MatchedCells::of(before, cells(self.candidate, (metric.candidate, candidate_sample, *to)))

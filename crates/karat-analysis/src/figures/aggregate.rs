@@ -32,12 +32,13 @@ pub(crate) fn spread(
                 State::Absent | State::Skipped | State::Value => {}
             }
             failures[at] += u64::from(state.is_failure());
-            if let Some(value) = table.value(metric, sample, system) {
+            let values = (table.shown_value(metric, sample, system), table.figure_value(metric, sample, system));
+            if let (Some(own), Some(value)) = values {
                 // One sample is no mean of many: it shows what its cells show.
-                let value = if one_sample { table.shown_value(metric, sample, system).unwrap_or(value) } else { value };
+                let value = if one_sample { own.into() } else { value };
                 observed.push_labelled(value, table.labels(metric, sample, system), at, table.cluster(sample));
                 observed.push_place(sample, system, at);
-                shown.extend(observed.cascade.as_ref().and_then(|_| table.shown_value(metric, sample, system)));
+                shown.extend(observed.cascade.as_ref().map(|_| own));
             }
         }
     }

@@ -215,6 +215,54 @@ mod tests {
         assert_eq!(found.scorers[0].first, "cheap");
     }
 
+    /// SL-21: what is said of one sample is a grade or the estimate, never the estimator's value, which may lie far outside
+    /// the scale: the hardest sample, the sample's spread, pinned scores and `per: sample` gates.
+    #[test]
+    fn single_samples_show_grades_or_estimates() {
+        let mut cells = cells(400);
+        // A drawn cell that the judge grades far below what the first one lets expect.
+        let drawn = (0..400).filter(|at| cells[*at].0 == AskedJudge::Drawn);
+        let odd = drawn.max_by(|a, b| cells[*a].1.total_cmp(&cells[*b].1)).unwrap();
+        cells[odd].2 = 0.0;
+        let run = run(&cells);
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let figure = findings.table.figure_value(0, odd, 0).unwrap().for_sums();
+        assert!(figure < -1.0, "the value for sums is no grade: {figure}");
+        let hardest = findings.leaderboards[0].hardest_sample.as_ref().unwrap();
+        assert!((0.0..=10.0).contains(&hardest.finding.value()), "{hardest:?}");
+        let pinned = Pinned::of(&run.header, &findings);
+        for (at, cell) in cells.iter().enumerate() {
+            let id = findings.sample_id(at);
+            let places = [
+                findings.on_sample(0, at, &findings.run).unwrap().value(),
+                findings.sample(at).metrics[0].value().unwrap(),
+                pinned.value(0, "quality.overall", id).unwrap(),
+            ];
+            for shown in places {
+                let is_grade = (shown - cell.2).abs() < 1e-9;
+                assert!(is_grade || cell.0 == AskedJudge::No && (shown - cell.1).abs() < 3.0, "{id}: {shown} {cell:?}");
+            }
+        }
+        let none = References::default();
+        let per_sample = |gate: &mut Gate| {
+            min(5.0)(gate);
+            gate.per = "sample".to_owned();
+        };
+        let verdicts = decided(&run, per_sample, &none);
+        assert_eq!(verdicts.decisions.len(), 400);
+        for decision in &verdicts.decisions {
+            let at = (0..400).find(|at| Some(findings.sample_id(*at)) == decision.sample.as_deref()).unwrap();
+            let (asked, _, grade) = cells[at];
+            if asked == AskedJudge::No {
+                assert_eq!((decision.verdict.as_str(), decision.observed), ("undecided", None));
+                assert!(decision.reason.contains("did not grade this sample"), "{}", decision.reason);
+            } else {
+                assert!((decision.observed.unwrap() - grade).abs() < 1e-9, "{decision:?}");
+                assert_eq!(decision.verdict.as_str(), if grade >= 5.0 { "pass" } else { "fail" });
+            }
+        }
+    }
+
     /// SL-22: gates decide by the interval, narrower for this dataset's mean than for the population's.
     #[test]
     fn gates_decide_by_the_interval() {

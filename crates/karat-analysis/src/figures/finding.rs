@@ -67,6 +67,16 @@ impl Finding {
         self
     }
 
+    /// Takes the interval and the standard error away, and appends the reason to the method.
+    #[must_use]
+    pub(crate) fn without_interval(mut self, why: &str) -> Self {
+        if self.interval.is_some() || self.se.is_some() {
+            self.method = Cow::Owned(format!("{}: {why}", self.method));
+        }
+        (self.interval, self.se, self.level, self.degenerate) = (None, None, 0.0, false);
+        self
+    }
+
     /// Clips the interval to the possible range of the figure.
     #[must_use]
     pub(crate) fn clip_interval(mut self, lo: f64, hi: f64) -> Self {

@@ -8,6 +8,7 @@ use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::{self, Members};
 use crate::figures::measure::Measure;
+use crate::score::observations::FigureValue;
 use crate::score::table::ScoreTable;
 
 /// A ranked entry of a leaderboard.
@@ -73,7 +74,7 @@ pub(crate) fn rank(
     better: Better,
     measure: Measure,
 ) -> Leaderboard {
-    let value = |sample, system: Option<usize>| table.value(metric, sample, system?);
+    let value = |sample, system: Option<usize>| table.figure_value(metric, sample, system?);
     let (ranked, silent): (Vec<Contender>, Vec<Contender>) = contenders(plan).into_iter().partition(|contender| {
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
     });
@@ -84,7 +85,11 @@ pub(crate) fn rank(
         for slot in 0..slots {
             let entry = |it: &Contender| {
                 let system = it.slots.get(slot).copied().flatten()?;
-                Some((value(sample, Some(system))?, table.labels(metric, sample, system)))
+                Some(ContenderScore {
+                    value: value(sample, Some(system))?,
+                    shown: table.shown_value(metric, sample, system)?,
+                    labels: table.labels(metric, sample, system),
+                })
             };
             row.clear();
             row.extend(ranked.iter().map(entry));
@@ -118,8 +123,12 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
     models.into_iter().map(contender).collect()
 }
 
-/// A value with the labels behind it, if any.
-type ContenderScore = (f64, Option<(u16, u16)>);
+/// The value of a contender with the labels behind it, if any.
+struct ContenderScore {
+    value: FigureValue,
+    shown: f64,
+    labels: Option<(u16, u16)>,
+}
 
 /// Accumulates the shared cells.
 struct LeaderboardBuilder {
@@ -151,10 +160,10 @@ impl LeaderboardBuilder {
             return;
         }
         self.shared += 1;
-        for (observed, (value, labels)) in self.observed.iter_mut().zip(row.iter().flatten()) {
-            observed.push_labelled(*value, *labels, slot, cluster);
+        for (observed, score) in self.observed.iter_mut().zip(row.iter().flatten()) {
+            observed.push_labelled(score.value, score.labels, slot, cluster);
         }
-        let mean = row.iter().flatten().map(|(value, _)| value).sum::<f64>() / row.len() as f64;
+        let mean = row.iter().flatten().map(|score| score.shown).sum::<f64>() / row.len() as f64;
         match self.samples.last_mut() {
             Some((last, sum, n)) if *last == sample => (*sum, *n) = (*sum + mean, *n + 1),
             _ => self.samples.push((sample, mean, 1)),

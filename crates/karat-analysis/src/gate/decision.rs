@@ -214,6 +214,13 @@ fn fails_at_best(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -
 
 /// The reason of a gate that a stopped run did not ask about.
 fn not_followed_reason(record: &StopRecord) -> String {
+    if record.claims.is_empty() && record.race.is_empty() {
+        return format!(
+            "the run whose outputs are scored stopped after {}, because of other scores: continue it with `karat resume RUN \
+             --to-end`, and score it again",
+            record.course()
+        );
+    }
     format!(
         "the run stopped after {} of {} samples for other gates; `karat resume RUN --to-end` makes the rest",
         record.stopped_after_samples, record.samples

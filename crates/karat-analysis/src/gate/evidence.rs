@@ -220,11 +220,11 @@ impl GateContext<'_> {
 
     fn observations(&self, case: &GateCase<'_>, metric: usize) -> (Observations, MissingCount) {
         let table = &self.findings.table;
-        let mut observed = table.placed_observations(metric);
+        let mut observed = self.empty_observations(case, metric);
         let mut unscored = MissingCount::default();
         for (sample, system) in self.cells(case) {
-            unscored.add(self.sample_cells(metric, sample, system).missing());
-            if let Some(value) = self.score(metric, sample, system) {
+            unscored.add(self.sample_cells(case, metric, (sample, system)).missing());
+            if let Some(value) = self.own_cells(case, metric, (sample, system)).value() {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
                 observed.push_place(sample, system, system);
             }
@@ -232,9 +232,10 @@ impl GateContext<'_> {
         (observed, unscored)
     }
 
-    /// The score of a cell, or its replacement if it failed.
-    fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        self.own_cells(metric, sample, system).value()
+    /// Empty observations of a case. One sample has its own grades, and no estimate.
+    fn empty_observations(&self, case: &GateCase<'_>, metric: usize) -> Observations {
+        let table = &self.findings.table;
+        if case.unit.sample.is_some() { table.observations(metric) } else { table.placed_observations(metric) }
     }
 
     /// The same context with every missing score replaced by the one that suits the case best; `None` for metrics
@@ -256,9 +257,12 @@ impl GateContext<'_> {
 
     fn figure_evidence(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
+        if let Some(why) = self.ungraded_reason(case, metric, &[]) {
+            return Evidence { basis: Basis::Missing(why), ..Evidence::default() };
+        }
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
-        let refusal = self.cascade_refusal(case, &observed);
+        let refusal = self.cascade_refusal(&observed);
         let basis = match &figure {
             None => Basis::Missing(self.missing_score_reason(case)),
             Some(_) => Basis::by_gate(observed, measure, case.gate.decide),
@@ -284,12 +288,15 @@ impl GateContext<'_> {
                 Err(_) => {}
             }
         }
+        if let Some(why) = self.ungraded_reason(case, metric, &partners) {
+            return missing(why, Evidence { observed: None, ..evidence });
+        }
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.as_pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
         let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
-        let change = changes.next().or_else(|| self.cascade_refusal(case, &observed));
+        let change = changes.next().or_else(|| self.cascade_refusal(&observed));
         let evidence = Evidence { instrument_change: change, ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
@@ -321,16 +328,36 @@ impl GateContext<'_> {
     /// Returns true if the figure of a case is an estimate of a cascade.
     pub(super) fn is_estimated(&self, case: &GateCase<'_>) -> bool {
         let Target::Metric(metric) = case.target else { return false };
-        self.findings.table.cascade(metric).is_some_and(|it| it.is_estimated())
+        case.unit.sample.is_none() && self.findings.table.cascade(metric).is_some_and(|it| it.is_estimated())
     }
 
     /// The reason why an estimate of a cascade decides nothing.
-    fn cascade_refusal(&self, case: &GateCase<'_>, observed: &Observations) -> Option<String> {
-        let cascade = observed.cascade.as_ref()?;
-        if case.unit.sample.is_some() {
-            return Some("a cascade's judges do not grade every sample".to_owned());
+    fn cascade_refusal(&self, observed: &Observations) -> Option<String> {
+        cascaded::refusal(observed.cascade.as_ref()?, self.policy.max_unscored)
+    }
+
+    /// The reason why a gate on a single sample has no grade to look at: a cascade's judges did not grade the sample, here
+    /// or on the other side of a change.
+    fn ungraded_reason(&self, case: &GateCase<'_>, metric: usize, partners: &[(usize, Partner<'_>)]) -> Option<String> {
+        let table = &self.findings.table;
+        case.unit.sample.filter(|_| table.cascade(metric).is_some_and(|it| it.is_estimated()))?;
+        if partners.iter().any(|(_, partner)| partner.as_pinned().is_some()) {
+            return Some("scores of single samples in a pinned run of a cascade may be estimates".to_owned());
         }
-        cascaded::refusal(cascade, self.policy.max_unscored)
+        let others = |own: usize| {
+            let partners = partners.iter().filter(move |(of, _)| *of == own);
+            partners.filter_map(|(_, partner)| match partner {
+                Partner::System(other) => Some(*other),
+                Partner::Pinned(..) => None,
+            })
+        };
+        let mut places = self.cells(case).flat_map(|(sample, own)| {
+            std::iter::once((sample, own)).chain(others(own).map(move |other| (sample, other)))
+        });
+        places.any(|(sample, system)| !table.is_graded(metric, sample, system)).then(|| {
+            "the cascade's judges did not grade this sample, and an estimate decides nothing about a single one"
+                .to_owned()
+        })
     }
 
     fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
@@ -349,16 +376,16 @@ impl GateContext<'_> {
         partners: &[(usize, Partner<'_>)],
     ) -> Pairs {
         let table = &self.findings.table;
-        let mut pairs = Pairs::of(table.placed_observations(metric));
+        let mut pairs = Pairs::of(self.empty_observations(case, metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
-            let own = self.own_cells(metric, sample, system);
+            let own = self.own_cells(case, metric, (sample, system));
             let (before, labels) = match partner {
                 Partner::Pinned(pinned, at) => {
                     (pinned.sample_cells(*at, name, self.findings.sample_id(sample), own.rule()), None)
                 }
                 Partner::System(other) => {
-                    (self.sample_cells(metric, sample, *other), table.labels(metric, sample, *other))
+                    (self.sample_cells(case, metric, (sample, *other)), table.labels(metric, sample, *other))
                 }
             };
             let cells = MatchedCells::of(before, own);
@@ -373,13 +400,17 @@ impl GateContext<'_> {
     }
 
     /// The cells of a case, with failed scores replaced if requested.
-    fn own_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
-        let own = self.sample_cells(metric, sample, system);
+    fn own_cells(&self, case: &GateCase<'_>, metric: usize, place: (usize, usize)) -> SampleCells<'_> {
+        let own = self.sample_cells(case, metric, place);
         self.missing.into_iter().fold(own, SampleCells::fill_missing)
     }
 
-    fn sample_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
-        SampleCells::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
+    fn sample_cells(&self, case: &GateCase<'_>, metric: usize, (sample, system): (usize, usize)) -> SampleCells<'_> {
+        let (table, plan, place) = (&self.findings.table, &self.findings.plan, (metric, sample, system));
+        match case.unit.sample {
+            Some(_) => SampleCells::for_showing(table, plan, place),
+            None => SampleCells::for_figures(table, plan, place),
+        }
     }
 
     fn finding_evidence(&self, case: &GateCase<'_>, name: &str) -> Evidence {

@@ -179,8 +179,8 @@ fn single_system_deviation(
     let mut scores = PairedScores::default();
     let mut observed = table.observations(metric);
     for sample in 0..table.samples() {
-        if let Some(value) = table.value(metric, sample, 0) {
-            scores.push(0.0, value, table.cluster(sample));
+        if let Some(value) = table.figure_value(metric, sample, 0) {
+            scores.push(0.0, value.for_sums(), table.cluster(sample));
             observed.push_labelled(value, table.labels(metric, sample, 0), 0, table.cluster(sample));
         }
     }
@@ -214,8 +214,13 @@ fn paired_figures(table: &ScoreTable, metric: usize, other: usize) -> PairedFigu
     let mut figures = PairedFigures::empty_for(table.observations(metric));
     for sample in 0..table.samples() {
         let labels = |system: usize| table.labels(metric, sample, system);
-        if let (Some(a), Some(b)) = (table.value(metric, sample, 0), table.value(metric, sample, other)) {
-            figures.push([a, b], labels(0).zip(labels(other)).map(<[_; 2]>::from), table.cluster(sample));
+        let values = [0, other].map(|system| table.figure_value(metric, sample, system));
+        if let [Some(a), Some(b)] = values {
+            figures.push(
+                [a.for_sums(), b.for_sums()],
+                labels(0).zip(labels(other)).map(<[_; 2]>::from),
+                table.cluster(sample),
+            );
         }
     }
     figures

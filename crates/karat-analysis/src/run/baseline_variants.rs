@@ -43,9 +43,10 @@ pub(crate) fn compare_baseline_variants(
             let empty = table.observations(*at);
             let (mut own, mut both, mut means) = (empty.clone(), empty, Vec::new());
             for sample in 0..table.samples() {
-                let Some(value) = table.value(*at, sample, system) else { continue };
+                let Some(value) = table.figure_value(*at, sample, system) else { continue };
                 own.push_labelled(value, table.labels(*at, sample, system), 0, table.cluster(sample));
-                let others: Vec<f64> = with.iter().filter_map(|other| table.value(*at, sample, *other)).collect();
+                let others: Vec<f64> =
+                    with.iter().filter_map(|other| Some(table.figure_value(*at, sample, *other)?.for_sums())).collect();
                 if let Some(mean) = mean(&others) {
                     both.push(value, 0, table.cluster(sample));
                     means.push(mean);

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use karat_types::PlanHeader;
 
+use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
 use crate::score::table::{ScoreTable, State, reduce_trials};
 
@@ -43,17 +44,30 @@ pub(crate) struct SampleCells<'a> {
 }
 
 impl<'a> SampleCells<'a> {
-    /// The cells at (metric, sample, system) of the table's plan.
-    pub(crate) fn of(
-        table: &'a ScoreTable,
+    /// The cells at (metric, sample, system) of the table's plan, with the values that enter figures.
+    pub(crate) fn for_figures(table: &'a ScoreTable, plan: &PlanHeader, place: (usize, usize, usize)) -> Self {
+        let (metric, sample, system) = place;
+        let value = table.figure_value(metric, sample, system).map(FigureValue::for_sums);
+        Self::at(table, plan, place, (value, table.figure_trials(metric, sample, system)))
+    }
+
+    /// The same cells with the values that they show: for whatever is said of a single sample or cell.
+    pub(crate) fn for_showing(table: &'a ScoreTable, plan: &PlanHeader, place: (usize, usize, usize)) -> Self {
+        let (metric, sample, system) = place;
+        let value = table.shown_value(metric, sample, system);
+        Self::at(table, plan, place, (value, table.shown_trials(metric, sample, system)))
+    }
+
+    fn at(
+        table: &ScoreTable,
         plan: &PlanHeader,
         (metric, sample, system): (usize, usize, usize),
+        (value, each): (Option<f64>, &'a [(State, f64)]),
     ) -> Self {
         let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
-        let value = table.value(metric, sample, system).unwrap_or_default();
-        let each = table.trials(metric, sample, system).get(..trials as usize).unwrap_or_default();
-        Self::new((table.state(metric, sample, system), value), Cow::Borrowed(each), rule)
+        let each = each.get(..trials as usize).unwrap_or_default();
+        Self::new((table.state(metric, sample, system), value.unwrap_or_default()), Cow::Borrowed(each), rule)
     }
 
     /// From the combined state and each trial.

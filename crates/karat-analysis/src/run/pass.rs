@@ -321,8 +321,8 @@ fn stop_warning(findings: &Findings) -> Option<String> {
     let record = &findings.stop.as_deref()?.record;
     record.is_stopped().then(|| {
         format!(
-            "The run stopped early: figures are of {} of {} samples. Those that no gate asked about have intervals as if their \
-             number had been fixed.",
+            "The run stopped early: figures are of {} of {} samples. Those that no gate asked about have no interval: one for a \
+             fixed number of samples would be too narrow.",
             record.stopped_after_samples, record.samples
         )
     })

@@ -17,6 +17,25 @@ pub(crate) const BOOTSTRAP_FROM: usize = 10;
 /// Above this number of observations the normal interval is used, and nothing is bootstrapped unless requested.
 pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
 
+/// A value with which a unit enters sums and variances. Of a cascade it is the estimator's, which may lie outside the
+/// metric's range and is no grade of the unit. A number becomes one by `into`; there is no way back to a shown number but
+/// [`for_sums`](Self::for_sums), so that a reader never sees it as the score of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FigureValue(f64);
+
+impl From<f64> for FigureValue {
+    fn from(value: f64) -> Self {
+        Self(value)
+    }
+}
+
+impl FigureValue {
+    /// The number, for sums, means and variances only.
+    pub(crate) fn for_sums(self) -> f64 {
+        self.0
+    }
+}
+
 /// Numbers of one metric with their strata, clusters and labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Observations {
@@ -45,14 +64,20 @@ impl Observations {
         self
     }
 
-    pub(crate) fn push(&mut self, value: f64, stratum: usize, cluster: u32) {
-        self.values.push(value);
+    pub(crate) fn push(&mut self, value: impl Into<FigureValue>, stratum: usize, cluster: u32) {
+        self.values.push(value.into().for_sums());
         self.strata.push(stratum as u32);
         self.clusters.push(cluster);
     }
 
     /// Adds an observation with its labels.
-    pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
+    pub(crate) fn push_labelled(
+        &mut self,
+        value: impl Into<FigureValue>,
+        labels: Option<(u16, u16)>,
+        stratum: usize,
+        cluster: u32,
+    ) {
         self.push(value, stratum, cluster);
         self.labels.extend(labels);
     }

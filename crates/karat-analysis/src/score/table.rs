@@ -12,6 +12,7 @@ use crate::figures::estimate::Observations;
 use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
 use crate::score::consensus::CellScores;
+use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
 
 /// The state of a sample × system: the reason why it has no value, or that it has one. Ordered by precedence when
@@ -72,6 +73,9 @@ struct Column {
     kind: ColumnKind,
     /// State and value of each trial of an entry; empty if the plan has one trial.
     trials: Vec<(State, f64)>,
+    /// The values with which entries, and their trials, enter figures; empty where those are the values themselves.
+    figures: Vec<f64>,
+    figure_trials: Vec<(State, f64)>,
     /// Labels of each entry (those of its first trial that has some), for metrics whose figure needs them.
     labels: Option<LabelColumn>,
 }
@@ -133,31 +137,39 @@ pub(crate) struct ScoreTable {
 }
 
 impl ScoreTable {
-    /// Writes the values with which cells enter the estimates of cascades. Cells that cannot be estimated are unscored.
+    /// Writes the values that cells of cascades show, and beside them those with which they enter estimates. Cells that
+    /// cannot be estimated are unscored.
     pub(crate) fn apply_cascades(&mut self, cascades: BTreeMap<usize, Arc<MetricCascade>>) {
         for (metric, cascade) in &cascades {
             let Some(column) = self.columns.get_mut(*metric) else { continue };
             if cascade.is_estimated() {
                 column.kind = ColumnKind { numbers: true, ..ColumnKind::default() };
             }
+            (column.figures, column.figure_trials) = (column.values.clone(), column.trials.clone());
             for (system, own) in cascade.systems.iter().enumerate() {
                 let unsettled = (State::Unscored, 0.0);
                 for of_sample in own.cells.chunk_by(|one, other| one.sample == other.sample) {
                     let Some(sample) = of_sample.first().map(|it| it.sample as usize) else { continue };
                     let entry = sample * self.systems + system;
-                    let state = |it: &PlacedCell| match own.fit.and_then(|fit| fit.value(&it.cell)) {
-                        Some(value) => (State::Value, value),
-                        None => unsettled,
-                    };
-                    let each: Vec<(State, f64)> = of_sample.iter().map(state).collect();
-                    let (state, value) = reduce_trials(&each, Reduce::Mean);
+                    let state = |value: Option<f64>| value.map_or(unsettled, |value| (State::Value, value));
+                    let shown = |it: &PlacedCell| state(own.fit.and_then(|fit| fit.shown_score(&it.cell)));
+                    let figure = |it: &PlacedCell| state(own.fit.and_then(|fit| fit.value(&it.cell)));
+                    let shown: Vec<(State, f64)> = of_sample.iter().map(shown).collect();
+                    let figures: Vec<(State, f64)> = of_sample.iter().map(figure).collect();
+                    let whole = reduce_trials(&shown, Reduce::Mean);
                     if let (Some(slot), Some(number)) = (column.states.get_mut(entry), column.values.get_mut(entry)) {
-                        (*slot, *number) = (state, value);
+                        (*slot, *number) = whole;
                     }
-                    for (it, found) in of_sample.iter().zip(each) {
+                    if let Some(number) = column.figures.get_mut(entry) {
+                        *number = reduce_trials(&figures, Reduce::Mean).1;
+                    }
+                    for (it, (shown, figure)) in of_sample.iter().zip(shown.into_iter().zip(figures)) {
                         let at = entry * self.trials + it.trial as usize;
                         if let Some(slot) = column.trials.get_mut(at) {
-                            *slot = found;
+                            *slot = shown;
+                        }
+                        if let Some(slot) = column.figure_trials.get_mut(at) {
+                            *slot = figure;
                         }
                     }
                 }
@@ -171,14 +183,10 @@ impl ScoreTable {
         self.cascades.get(&metric)
     }
 
-    /// The value that an entry shows: of a cascade the judges' scores, or what is expected of them.
-    pub(crate) fn shown_value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        let value = self.value(metric, sample, system)?;
-        let Some(cascade) = self.cascade(metric) else { return Some(value) };
-        let Some(fit) = cascade.fit(system) else { return Some(value) };
-        let shown = cascade.cells(sample, system).iter().filter_map(|it| fit.shown_score(&it.cell));
-        let shown: Vec<f64> = shown.collect();
-        karat_stats::describe::mean(&shown).or(Some(value))
+    /// Returns true if the value of an entry is what its scorer said of each of its cells; false if a cascade did not ask
+    /// the judges about one of them, or they gave no score, so that it is estimated.
+    pub(crate) fn is_graded(&self, metric: usize, sample: usize, system: usize) -> bool {
+        self.cascade(metric).is_none_or(|it| it.cells(sample, system).iter().all(|it| it.cell.dear.is_some()))
     }
 
     /// Samples with at least one row.
@@ -213,11 +221,22 @@ impl ScoreTable {
         column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
     }
 
-    /// State and value of each trial; empty if the plan has one trial, which is the entry itself.
-    pub(crate) fn trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
+    /// State and shown value of each trial; empty if the plan has one trial, which is the entry itself.
+    pub(crate) fn shown_trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
+        self.trials_in(sample, system, self.columns.get(metric).map_or(&[][..], |it| &it.trials))
+    }
+
+    /// The same with the values that enter figures.
+    pub(crate) fn figure_trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
+        match self.columns.get(metric) {
+            Some(column) if !column.figure_trials.is_empty() => self.trials_in(sample, system, &column.figure_trials),
+            _ => self.shown_trials(metric, sample, system),
+        }
+    }
+
+    fn trials_in<'t>(&self, sample: usize, system: usize, trials: &'t [(State, f64)]) -> &'t [(State, f64)] {
         let from = (sample * self.systems + system) * self.trials;
-        let column = self.columns.get(metric);
-        column.and_then(|it| it.trials.get(from..from + self.trials)).unwrap_or_default()
+        trials.get(from..from + self.trials).unwrap_or_default()
     }
 
     /// Expected and found label of an entry, by number, for metrics whose figure needs them.
@@ -244,17 +263,24 @@ impl ScoreTable {
     /// Takes the values of a metric away: they measure nothing.
     pub(crate) fn unscore(&mut self, metric: usize) {
         let Some(column) = self.columns.get_mut(metric) else { return };
-        let trials = column.trials.iter_mut().map(|(state, _)| state);
+        let trials = column.trials.iter_mut().chain(&mut column.figure_trials).map(|(state, _)| state);
         column.states.iter_mut().chain(trials).filter(|state| **state == State::Value).for_each(|state| {
             *state = State::Unscored;
         });
     }
 
-    /// The value of an entry, if it has one.
-    pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+    /// The value that an entry shows, if it has one: of a cascade the judges' scores, or what is expected of them.
+    pub(crate) fn shown_value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         let at = sample * self.systems + system;
         let column = self.columns.get(metric)?;
         (*column.states.get(at)? == State::Value).then(|| column.values.get(at).copied()).flatten()
+    }
+
+    /// The value with which an entry enters figures, if it has one.
+    pub(crate) fn figure_value(&self, metric: usize, sample: usize, system: usize) -> Option<FigureValue> {
+        let shown = self.shown_value(metric, sample, system)?;
+        let at = sample * self.systems + system;
+        Some(self.columns.get(metric)?.figures.get(at).copied().unwrap_or(shown).into())
     }
 }
 
@@ -446,14 +472,14 @@ mod tests {
         let states: Vec<State> = (0..4).map(|sample| table.state(0, sample, 0)).collect();
         assert_eq!(states, [State::Value, State::Unscored, State::Error, State::NotApplicable]);
         assert_eq!(table.samples(), 4);
-        assert_eq!(table.value(0, 0, 0), Some(7.0));
-        assert_eq!(table.value(0, 1, 0), None);
+        assert_eq!(table.shown_value(0, 0, 0), Some(7.0));
+        assert_eq!(table.shown_value(0, 1, 0), None);
     }
 
     #[test]
     fn trials_are_reduced_before_anything_else() {
         let run = testing::Sketch::new(1, 1, 1).trials(3).value(0, 0, 6.0).run();
-        assert_eq!(table(&run).value(0, 0, 0), Some(6.0));
+        assert_eq!(table(&run).shown_value(0, 0, 0), Some(6.0));
         let plan = run.plan();
         let mut spec = (*plan).clone();
         spec.scorers[0].reduce = "average".to_owned();

@@ -132,6 +132,7 @@ fn run_kind(error: &RunError) -> ErrorKind {
         RunError::BatchesUnderWay { .. } => ErrorKind::RunInUse,
         RunError::BadId { .. }
         | RunError::NotStopped { .. }
+        | RunError::ScoredStop { .. }
         | RunError::DetachedLive { .. }
         | RunError::OtherPart { .. }
         | RunError::ScoredShard { .. } => ErrorKind::BadRequest,

@@ -47,6 +47,8 @@ errors! {
             hint "run it without `--shard`, or with `--set run.stop_early=false`";
         NotStopped { run: String } => "`--to-end`: run {run} has not stopped early"
             hint "`karat resume {run}` finishes it if it is not finished";
+        ScoredStop { run: String, of: String } => "`--to-end`: run {run} scores the outputs of run {of}"
+            hint "continue that with `karat resume {of} --to-end`, then `karat score {of}`";
         EarlyRule { problem: String } => "{problem}";
         NoBatchApi {} => "--batch: no model here has a batch API"
             hint "run live, or give a prompt or a judge a model of the provider openai or anthropic; agents are always run live";

@@ -21,7 +21,7 @@ use crate::run::ending::run_command::{check_same_part, check_same_plan};
 use crate::run::options::sure_shares::set_sure_shares;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
 use crate::run::preflight_estimate::{PreflightEstimate, new_estimator, whole_cost};
-use crate::run::rescore_plan::rescore_plan;
+use crate::run::rescore_plan::{inherited_stop, rescore_plan};
 use crate::run::stored_invocation::{StoredInvocation, read_stored_invocation};
 use crate::run::target::RunTarget;
 use crate::threads::check_threads;
@@ -157,7 +157,7 @@ impl App {
         let mut plan = self.load(&invocation)?.plan;
         let outputs = begun.score_of.map(|source| store.rows(&source)).transpose()?;
         if let Some(source) = &outputs {
-            rescore_plan(&mut plan, source.header());
+            rescore_plan(&mut plan, source);
         }
         check_same_plan(&header, &plan.header)?;
         let found = RunTarget { id: header.id.clone(), header: Some(header), outputs, ..RunTarget::default() };
@@ -228,7 +228,7 @@ impl App {
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
         self.check_batches(&store, &plan, invocation, (&execution.tape, &found.id), is_batched)?;
-        match plan.header.run.stop_early {
+        match plan.header.run.stop_early.as_ref().filter(|_| found.outputs.is_none()) {
             Some(_) if is_batched => return Err(RunError::EarlyBatch {}.into()),
             Some(_) if plan.shard().is_some() => return Err(RunError::EarlyShard {}.into()),
             _ => {}
@@ -252,6 +252,9 @@ impl App {
         settle_limit(&mut whole, invocation);
         let call_log = self.call_log(&plan.header, invocation)?;
         let ledger = self.open_ledger(&store, (&whole.header, plan.shard()), invocation, &terms, &found, &uncached)?;
+        if let Some(record) = found.outputs.as_ref().and_then(|source| inherited_stop(source, &plan.header)) {
+            store.keep_stop(&found.id, &record)?;
+        }
         recorder.iter().for_each(|recorder| recorder.begin());
         let providers = Arc::new(providers);
         let Execution { observer, stop, .. } = execution;

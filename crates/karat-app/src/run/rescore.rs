@@ -44,6 +44,9 @@ impl App {
     pub fn resume_to_end(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
+        if let Some(of) = read_stored_invocation(&header)?.score_of {
+            return Err(RunError::ScoredStop { run: header.id, of }.into());
+        }
         match store.stop_of(&header.id)? {
             None => return Err(RunError::NotStopped { run: header.id }.into()),
             Some(stop) if stop.to_end && header.status == RunStatus::Finished => {
@@ -81,7 +84,7 @@ impl App {
             invocation.overrides.judges.clone_from(&rescoring.judges);
         }
         let mut plan = self.load(&invocation)?.plan;
-        let AdoptedScorers { kept, lost } = crate::run::rescore_plan::rescore_plan(&mut plan, source.header());
+        let AdoptedScorers { kept, lost } = crate::run::rescore_plan::rescore_plan(&mut plan, &source);
         let id = match &execution.run_id {
             Some(id) => check_id(id)?,
             None => self.new_id(&plan.header),
@@ -93,7 +96,15 @@ impl App {
         let lost = sentence_for(&lost, |names| {
             format!("left out: {names} of run {source_id}, whose judge is another one now. `--judges` names judges")
         });
-        let notice = Some([kept, lost].concat().join("\n")).filter(|notice| !notice.is_empty());
+        let stopped = source.stop().filter(|stop| !stop.to_end && stop.record.is_stopped());
+        let stopped: Vec<String> = stopped
+            .map(|stop| {
+                let course = stop.record.course();
+                format!("run {source_id} stopped early, after {course}: only these enter figures, and its gates decide nothing here")
+            })
+            .into_iter()
+            .collect();
+        let notice = Some([kept, lost, stopped].concat().join("\n")).filter(|notice| !notice.is_empty());
         self.run_phases(
             store,
             plan,

@@ -59,7 +59,7 @@ impl Analysis for PowerFold {
         let metrics = steady.filter_map(|(at, metric)| {
             let spread = measured_deviation(context.plan, context.table, at)?;
             let samples = (0..context.table.samples()).filter(|sample| {
-                (0..context.plan.systems.len()).any(|system| context.table.value(at, *sample, system).is_some())
+                (0..context.plan.systems.len()).any(|system| context.table.shown_value(at, *sample, system).is_some())
             });
             Some(power(metric, &spread, samples.count() as u64, self.0.mde, None))
         });

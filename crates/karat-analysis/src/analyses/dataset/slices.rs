@@ -108,7 +108,7 @@ fn slice(value: &str, samples: &[usize], metrics: &[usize], context: &FinishCont
         let mut observed = context.table.placed_observations(*metric);
         for sample in samples {
             for system in 0..context.plan.systems.len() {
-                if let Some(score) = context.table.value(*metric, *sample, system) {
+                if let Some(score) = context.table.figure_value(*metric, *sample, system) {
                     let labels = context.table.labels(*metric, *sample, system);
                     observed.push_labelled(score, labels, system, context.table.cluster(*sample));
                     observed.push_place(*sample, system, system);

@@ -212,7 +212,7 @@ fn of_metric(plan: &PlanHeader, metric: usize, system: usize, context: &FinishCo
     let own = context.table.cascade(metric)?.systems.get(system)?;
     let mut observed = context.table.placed_observations(metric);
     for sample in 0..context.table.samples() {
-        if let Some(value) = context.table.value(metric, sample, system) {
+        if let Some(value) = context.table.figure_value(metric, sample, system) {
             observed.push(value, system, context.table.cluster(sample));
             observed.push_place(sample, system, system);
         }

@@ -66,9 +66,9 @@ pub fn forecast_early_stop(
         let Some((spec, metric, range)) = claim_of(&findings.plan, &case, rules) else { continue };
         let mut sums = UnitSums::new();
         for (sample, system) in context.cells(&case) {
-            if let Some(value) = table.value(metric, sample, system) {
+            if let Some(value) = table.figure_value(metric, sample, system) {
                 let entry = sums.entry(table.cluster(sample)).or_default();
-                *entry = (entry.0 + scale(value, range), entry.1 + 1);
+                *entry = (entry.0 + scale(value.for_sums(), range), entry.1 + 1);
             }
         }
         seen.push((spec, sums));

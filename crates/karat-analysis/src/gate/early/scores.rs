@@ -62,7 +62,7 @@ impl UnitScores {
     }
 
     fn cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
-        SampleCells::of(&self.table, &self.plan, (metric, sample, system))
+        SampleCells::for_figures(&self.table, &self.plan, (metric, sample, system))
     }
 
     /// The score of a sample, if it has one.

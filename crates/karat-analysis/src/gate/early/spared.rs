@@ -143,6 +143,9 @@ impl StopSummary {
         if self.stop.to_end {
             return format!("stopped after {course}, then continued to its end, which it has not reached");
         }
+        if record.is_stopped() && total == 0 && record.race.is_empty() {
+            return format!("the run whose outputs are scored stopped after {course}: figures are of these");
+        }
         if record.is_stopped() {
             return format!("stopped after {course}: {what}{}", self.spared_text());
         }

@@ -122,6 +122,34 @@ fn a_clear_gate_stops_its_run() {
     let shown = findings.systems[0].metrics[0].figure().unwrap();
     assert_eq!((shown.interval().unwrap().0, shown.method()), (lo, "betting confidence sequence"));
     assert!(findings.warnings.iter().any(|warning| warning.starts_with("The run stopped early")));
+    let best = &findings.leaderboards[0].places[0].finding;
+    assert_eq!(best.interval(), shown.interval(), "the ranking has the claim's sequence");
+}
+
+/// SL-09: figures of a stopped run that no gate asked about have a value and n, and no interval for a fixed number of
+/// samples, which could contradict a verdict; those of a system that ran to its end keep theirs.
+#[test]
+fn figures_without_a_claim_have_no_interval() {
+    let sketch = (0..200).fold(Sketch::new(2, 1, 200), |sketch, sample| {
+        sketch.value(sample, 0, 10.0).value(sample, 1, if sample % 5 == 0 { 0.0 } else { 10.0 })
+    });
+    let run = stopping(&sketch, None);
+    let (record, _) = follow(&run, &rules(|gate| gate.min = at(8.0)), &References::default());
+    assert_eq!(serde_json::to_string(&record.alpha).unwrap(), "0.05", "1 - 0.95, as people write it");
+    let of = |record: StopRecord| {
+        let stopped = Stopped(&run, StoredStop { record, to_end: false });
+        analyse(&stopped, &Options::default()).unwrap()
+    };
+    let both = of(record.clone());
+    let whole = both.run.metrics[0].figure().unwrap();
+    assert_eq!((whole.interval(), whole.se()), (None, None));
+    assert!(whole.method().ends_with("no interval after an early stop") && whole.n() > 200, "{whole:?}");
+    assert!(both.leaderboards[0].lead.as_ref().is_none_or(|lead| lead.interval().is_none()));
+    // As of a run whose outputs are scored again: the cells of the stop, without its verdicts.
+    let scored = of(StopRecord { claims: Vec::new(), ..record });
+    let figures = || scored.systems.iter().map(|system| system.metrics[0].figure().unwrap());
+    assert_eq!(figures().next().unwrap().interval(), None);
+    assert_eq!(figures().map(crate::Finding::n).sum::<u64>(), whole.n());
 }
 
 /// SL-08: once a run was continued to its end, all of its cells enter figures, and the figures decide.

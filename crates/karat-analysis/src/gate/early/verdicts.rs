@@ -2,10 +2,11 @@
 
 use karat_types::{DecidedBy, EarlyVerdict, StopRecord, StoppedClaim};
 
-use crate::Findings;
+use crate::analyses::Outcome;
 use crate::figures::finding::Finding;
 use crate::gate::case::GateCase;
 use crate::gate::verdict_text::{Verdict, VerdictText, percent};
+use crate::run::findings::Findings;
 
 /// Name of the intervals of a stopped run.
 const METHOD: &str = "betting confidence sequence";
@@ -96,11 +97,13 @@ pub(in crate::gate) fn claim_verdict(
     (verdict, format!("{mean}{of} {course} ({level} % sequence {lower} to {upper}) {meets} {rule}; {why}"))
 }
 
-/// Gives the figures of whole systems the ends of their claims: an interval for a fixed number of samples is too narrow
-/// where a run stops because of its scores.
+/// Gives the figures of whole systems the ends of their claims, and takes the intervals of all other figures of stopped
+/// systems away: one for a fixed number of samples is too narrow where a run stops because of its scores, and may
+/// contradict the verdict.
 pub(crate) fn apply_ends(findings: &mut Findings) {
     let Some(stop) = findings.stop.clone().filter(|stop| !stop.to_end) else { return };
     let plan = findings.plan.clone();
+    drop_fixed_intervals(findings, &stop.record);
     for (claim, span) in stop.record.claims.iter().zip(&stop.record.spans) {
         let is_figure = claim.share.is_none() && claim.group.is_none();
         let is_whole = is_figure && span.condition.is_none() && matches!(&*claim.bound, "min" | "max");
@@ -115,6 +118,65 @@ pub(crate) fn apply_ends(findings: &mut Findings) {
             if let Some(figure) = figure.filter(is_same) {
                 *figure = figure.clone().with_ends((claim.lower, claim.upper), claim.level).with_method(METHOD);
             }
+        }
+    }
+    // A place in a ranking that is the figure of a whole system has the same interval.
+    let groups: Vec<_> = findings.models.iter().chain(&findings.variants).collect();
+    for (metric, board) in findings.leaderboards.iter_mut().enumerate() {
+        for place in &mut board.places {
+            let own = groups.iter().filter(|group| group.id == place.id);
+            let figures = own.filter_map(|group| group.metrics.get(metric)?.figure.as_ref());
+            let mut same = figures.filter(|figure| {
+                figure.n() == place.finding.n() && (figure.value() - place.finding.value()).abs() < 1e-9
+            });
+            if let Some(figure) = same.find(|figure| figure.method() == METHOD) {
+                place.finding = figure.clone();
+            }
+        }
+    }
+}
+
+/// The reason why a figure of a stopped system has no interval.
+const NO_INTERVAL: &str = "no interval after an early stop";
+
+/// Takes away the intervals of figures in which a system that stopped has a part.
+fn drop_fixed_intervals(findings: &mut Findings, record: &StopRecord) {
+    // A system that some purpose needed on every sample has a fixed number of them.
+    let is_whole = |system: &usize| {
+        let mut spans = record.spans.iter().filter(|span| span.last.is_none());
+        spans.any(|span| {
+            let is_of_all = span.condition.is_none() && span.group.is_none();
+            is_of_all && (span.systems.contains(system) || span.partners.contains(system))
+        })
+    };
+    let has_stopped = |systems: &[usize]| !systems.iter().all(is_whole);
+    let drop_interval = |figure: &mut Finding| *figure = figure.clone().without_interval(NO_INTERVAL);
+    let groups = findings.systems.iter_mut().chain(&mut findings.models).chain(&mut findings.variants);
+    for group in groups.chain([&mut findings.run]).filter(|group| has_stopped(&group.systems)) {
+        group.metrics.iter_mut().filter_map(|spread| spread.figure.as_mut()).for_each(drop_interval);
+    }
+    let all: Vec<usize> = (0..findings.plan.systems.len()).collect();
+    if !has_stopped(&all) {
+        return;
+    }
+    for board in &mut findings.leaderboards {
+        board.places.iter_mut().map(|place| &mut place.finding).chain(&mut board.lead).for_each(drop_interval);
+    }
+    for baseline in &mut findings.baselines {
+        [&mut baseline.figure].into_iter().chain(&mut baseline.difference).for_each(drop_interval);
+    }
+    for analysed in &mut findings.analyses {
+        match &mut analysed.outcome {
+            Outcome::Slices(found) => {
+                let figures = found.by.values_mut().flatten().flat_map(|slice| slice.metrics.values_mut());
+                figures.for_each(drop_interval);
+            }
+            Outcome::Cascades(found) => {
+                let systems = found.scorers.iter_mut().flat_map(|it| &mut it.systems);
+                let metrics = systems.flat_map(|it| &mut it.metrics);
+                metrics.filter_map(|it| it.figure.as_mut()).for_each(drop_interval);
+            }
+            _ => {}
         }
     }
 }

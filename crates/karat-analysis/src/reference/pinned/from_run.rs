@@ -20,7 +20,7 @@ impl Pinned {
         let cells_of = |group: &Group, metric: usize| -> [CellStates; 2] {
             let Some(&system) = group.systems.first() else { return Default::default() };
             let entries = (0..findings.samples())
-                .map(|sample| SampleCells::of(&findings.table, &findings.plan, (metric, sample, system)))
+                .map(|sample| SampleCells::for_showing(&findings.table, &findings.plan, (metric, sample, system)))
                 .collect::<Vec<_>>();
             let trials = entries.iter().filter_map(SampleCells::trials).flatten().copied();
             [entries.iter().map(SampleCells::combine_trials).collect(), trials.collect()]

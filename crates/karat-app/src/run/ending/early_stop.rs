@@ -25,7 +25,12 @@ impl App {
         // Rounds of calibration and golden checks measure judges: their samples are chosen, and all are wanted.
         let measures_judges =
             plan.run.measures_judges || read_stored_invocation(stored.header())?.invocation.calibrating.is_some();
-        if plan.run.stop_early.is_none() || measures_judges || stored.stop().is_some_and(|stop| stop.to_end) {
+        // Outputs that are scored again have the stop of their run.
+        if found.outputs.is_some()
+            || plan.run.stop_early.is_none()
+            || measures_judges
+            || stored.stop().is_some_and(|stop| stop.to_end)
+        {
             return Ok(None);
         }
         if found.retry {
@@ -48,6 +53,13 @@ impl App {
 pub(crate) fn stopped_notice(store: &Store, run: &str) -> Result<Option<String>, AppError> {
     let stored = store.rows(run)?;
     let Some(stop) = stored.stop().filter(|stop| !stop.to_end) else { return Ok(None) };
+    if let Some(source) = read_stored_invocation(stored.header())?.score_of {
+        return Ok(Some(format!(
+            "run {run} scores the outputs of run {source}, which stopped after {}: `karat resume {source} --to-end` makes the \
+             rest, and `karat score {source}` scores it",
+            stop.record.course()
+        )));
+    }
     Ok(stop.record.is_stopped().then(|| {
         format!(
             "run {run} stopped after {}, because its gates are decided: `karat resume {run} --to-end` makes the rest",

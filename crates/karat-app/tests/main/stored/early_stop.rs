@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party};
+use karat_app::{
+    App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party, Rescoring,
+};
 use karat_types::{Event, Observer, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
@@ -199,6 +201,40 @@ fn a_stopped_run_continues_to_its_end_when_asked() {
     assert!(again.notice.unwrap().contains("went to its end"));
     let never = app.resume_to_end("nothing", &Invocation::default(), execution("a"));
     assert!(never.is_err());
+}
+
+/// SL-07, SL-09: scored again, a stopped run has the same samples in its figures, without intervals, and says that it
+/// stopped; its gates, which the stop was not for, are undecided.
+#[test]
+fn a_stopped_run_that_is_scored_again_keeps_its_stop() {
+    // Slow answers, so that some are under way at the stop.
+    let provider = provider(93, 60);
+    let scratch = testkit::scratch().unwrap();
+    let app = app(scratch.path());
+    run(&app, &Suite::default().write(scratch.path(), &provider), execution("a"));
+    let stopped = report(&app, "a");
+    let after = stopped["stop_early"]["stopped_after"].as_u64().unwrap();
+    let end = app.score("a", &Rescoring::default(), execution("b")).unwrap();
+    let notice = end.notice.unwrap();
+    assert!(notice.contains(&format!("run a stopped early, after {after} of 200 samples")), "{notice}");
+    let scored = report(&app, "b");
+    assert_eq!(counted(&scored), counted(&stopped));
+    let figure = &scored["metrics"]["hit"];
+    assert_eq!((&figure["n"], &figure["value"]), (&after.into(), &stopped["metrics"]["hit"]["value"]));
+    assert!(figure["ci"].is_null() && figure["method"].as_str().unwrap().contains("no interval"), "{figure}");
+    assert_eq!(scored["stop_early"]["stopped_after"], after);
+    let warnings = scored["warnings"].to_string();
+    assert!(warnings.contains(&format!("figures are of {after} of 200 samples")), "{warnings}");
+    assert_eq!(scored["gates"][0]["verdict"], "undecided", "{}", scored["gates"][0]);
+    let never = app.resume_to_end("b", &Invocation::default(), execution("b")).err().unwrap();
+    assert!(never.to_string().contains("scores the outputs of run a"), "{never}");
+    let left = app.resume("b", &Invocation::default(), execution("b")).unwrap().notice.unwrap();
+    assert!(left.contains("`karat resume a --to-end`"), "{left}");
+    // Once the run went to its end, so does its scoring.
+    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    app.score("a", &Rescoring::default(), execution("c")).unwrap();
+    let whole = report(&app, "c");
+    assert_eq!((counted(&whole).len(), whole["stop_early"].is_null()), (SAMPLES, true));
 }
 
 /// SL-07: results that changed after the stop was stored are found when the run is resumed.

@@ -21,6 +21,7 @@ use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::reference::pinned::Pinned;
 use crate::score::consensus::{fold_text, item_text};
+use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
 
 /// Name of the base of a delta to pinned results.
@@ -183,6 +184,8 @@ struct ScoreChange {
     sample: usize,
     before: f64,
     after: f64,
+    /// The change as it enters the figure.
+    for_figure: FigureValue,
     /// The base's system; `None` for pinned results.
     base: Option<usize>,
     other: usize,
@@ -345,7 +348,8 @@ impl TrackedComparison {
             let changes = matched_changes(base, other, rules, trials(*from) == trials(*to));
             let common = !changes.is_empty();
             for (metric, (before, after)) in changes {
-                let change = ScoreChange { sample, before, after, base: Some(*from), other: *to };
+                let for_figure = (after - before).into();
+                let change = ScoreChange { sample, before, after, for_figure, base: Some(*from), other: *to };
                 self.changes.entry(metric).or_default().push(change);
             }
             self.matched += u64::from(common);
@@ -410,8 +414,9 @@ fn compare_with_baseline(
             let steady = context.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
             let both = steady.filter_map(|(at, metric)| {
                 let before = pinned.value(then, &metric.name, context.table.sample_id(sample))?;
-                let after = context.table.value(at, sample, system)?;
-                Some((at, ScoreChange { sample, before, after, base: None, other: system }))
+                let after = context.table.shown_value(at, sample, system)?;
+                let for_figure = (context.table.figure_value(at, sample, system)?.for_sums() - before).into();
+                Some((at, ScoreChange { sample, before, after, for_figure, base: None, other: system }))
             });
             let both: Vec<(usize, ScoreChange)> = both.collect();
             matched += u64::from(!both.is_empty());
@@ -454,7 +459,7 @@ fn figure(metric: usize, changes: &[ScoreChange], context: &FinishContext<'_>) -
     let table = context.table;
     if measure.aggregate == Aggregate::Mean {
         let mut observed = table.observations(metric);
-        changes.iter().for_each(|it| observed.push(it.size(), 0, table.cluster(it.sample)));
+        changes.iter().for_each(|it| observed.push(it.for_figure, 0, table.cluster(it.sample)));
         let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
         observed.clustered = distinct.len() < observed.len();
         let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;

@@ -218,7 +218,7 @@ impl HumanAnchorFold {
                 samples.human.push(seen.human / seen.n);
                 samples.judge.push(seen.judge / seen.n);
                 samples.clusters.0.push(cluster);
-            } else if let Some(grade) = context.table.value(metric, sample, system) {
+            } else if let Some(grade) = context.table.shown_value(metric, sample, system) {
                 samples.unlabelled.push(grade);
                 samples.clusters.1.push(cluster);
             }
