@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { eachLook, launch, violations } from "./browser.js";
+import { eachLook, launch, newContext, violations } from "./browser.js";
 import { binary } from "./live.js";
 
 const SYSTEMS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
@@ -79,12 +79,13 @@ describe("the page of a test set", { skip: !binary && "no binary" }, () => {
     assert.match(String(await plain.locator("#flagged").textContent()), /label-suspect/);
     assert.equal(await plain.getByRole("button", { name: /Make a task/ }).isVisible(), false);
     await context.close();
-    const page = await browser.newPage();
+    const looks = await newContext(browser, { checked: true });
+    const page = await looks.newPage();
     await page.goto(`${url}/suites/tickets/items`);
     await eachLook(page, async ({ look, rules }) => {
       assert.deepEqual(await violations(page, { rules }), [], look);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} scrolls sideways`);
     });
-    await page.close();
+    await looks.close();
   });
 });
