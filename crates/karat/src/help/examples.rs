@@ -298,7 +298,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "Keep near duplicates together, and test on the latest rows",
             ),
             (
-                "karat dataset split b.jsonl --parts fit=0.8,test=0.2 --keep p/a.dataset.json",
+                "karat dataset split b.jsonl --parts a=0.8,b=0.2 --keep p/a.dataset.json -o q",
                 "Add new rows, and move none of the old ones",
             ),
         ],

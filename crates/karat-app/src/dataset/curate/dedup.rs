@@ -179,15 +179,6 @@ impl App {
         }
         Ok(report)
     }
-
-    /// Clusters of duplicates with their differences, for a page.
-    ///
-    /// # Errors
-    /// As [`App::dedup_dataset`].
-    pub fn dataset_duplicates(&self, rows: &DatasetRequest) -> Result<DedupReport, AppError> {
-        let keep = KeptRow::First;
-        self.dedup_dataset(&DedupRequest { rows: rows.clone(), at: 0.8, keep, output: None })
-    }
 }
 
 /// The duplicates of all rows; `each` sees them in the first pass.
