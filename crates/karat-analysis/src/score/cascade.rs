@@ -2,7 +2,7 @@
 //!
 //! A cascade's judges grade part of the cells. The table holds for each cell of such a metric the value with which it enters
 //! the estimate of the mean (SL-21), so that figures and differences are those of all cells and have the right spread.
-//! What a cell shows is the judges' score, or else what the first score lets one expect.
+//! A cell shows the judges' score, or else the estimate from the first score.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl CascadeBuilder {
                 continue;
             };
             own.draws.add(draw);
-            // What does not apply to the cell's judges does not belong to the mean.
+            // Scores that do not apply to the cell do not belong to the mean.
             let is_asked = draw.asked != AskedJudge::No;
             let is_absent = matches!(scores.scores.get(*metric), Some(Some(Score::NotApplicable { .. })));
             if is_asked && is_absent {

@@ -4,12 +4,12 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use karat_dataset::datasheet::{SheetCounts, SheetFacts, datasheet, unwritten_sections};
-use karat_dataset::duplicates::{DuplicateFinder, Likeness, Preference};
-use karat_dataset::row_text;
+use karat_dataset::duplicates::{Likeness, Preference};
 use karat_dataset::version::RowsHasher;
 use karat_suite::Plan;
 
 use super::manifest_file::read_manifest;
+use super::row_duplicates::{NEAR, find_row_duplicates};
 use super::source::DatasetRequest;
 use crate::atomic_file::AtomicFile;
 use crate::error::{DatasetError, FileError};
@@ -19,9 +19,6 @@ use crate::{App, AppError};
 
 /// The name of the file.
 const DATASHEET: &str = "datasheet.md";
-
-/// Jaccard index from which rows are nearly equal.
-const NEAR: f64 = 0.8;
 
 /// The request for a datasheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,23 +54,12 @@ impl App {
         let more = asked.by.iter().filter(|column| !counted.contains(column)).cloned();
         counted.extend(more.collect::<Vec<String>>());
         let mut counts = SheetCounts::new(counted);
-        let (mut hasher, mut finder) = (RowsHasher::new(), DuplicateFinder::new(NEAR));
-        rows.for_each(&mut |row| {
+        let mut hasher = RowsHasher::new();
+        let duplicates = find_row_duplicates(&rows, NEAR, &mut |row, _| {
             counts.add(&row.sample);
             hasher.add(&row.sample.id, &row.sample.columns, &apart);
-            finder.add(row_text(&row.sample).as_deref(), Preference::default());
-            Ok(())
+            Preference::default()
         })?;
-        let mut verifier = finder.into_verifier();
-        let mut at = 0_u32;
-        rows.for_each(&mut |row| {
-            if let Some(text) = row_text(&row.sample).filter(|_| verifier.needs(at)) {
-                verifier.add(at, &text);
-            }
-            at += 1;
-            Ok(())
-        })?;
-        let duplicates = verifier.clusters();
         let labels = self.label_lines(&rows.source, rows.plan.as_ref())?;
         let facts = SheetFacts {
             name: &rows.name,

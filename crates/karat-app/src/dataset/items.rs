@@ -7,22 +7,20 @@ use std::sync::Arc;
 use karat_analysis::items::{FlagKind, ItemAnalysis, ItemOptions, TestItem, analyse_items};
 use karat_analysis::planning::{MetricPower, paired_deviations, planning_problem, power};
 use karat_analysis::primary_metric;
-use karat_dataset::duplicates::{DuplicateFinder, Preference};
+use karat_dataset::duplicates::Preference;
 use karat_dataset::row_text;
 use karat_report::page::{Document, Links, RepeatedRow, RepeatedRows};
 use karat_stats::numeric::seed::Seed;
 use karat_store::StoredRun;
 use karat_types::{KeyBuilder, RunRows};
 
+use super::row_duplicates::{NEAR, find_row_duplicates};
 use super::source::DatasetRequest;
 use crate::analyse::baseline::findings;
 use crate::annotate::create::{CreatedTask, ItemsFrom, TaskRequest, TextFrom};
 use crate::error::{Bug, DatasetError};
 use crate::report::kept_pages::find_or_build;
 use crate::{App, AppError};
-
-/// Jaccard index from which rows repeat each other.
-const NEAR: f64 = 0.8;
 
 /// Clusters, and rows of each, whose texts a page shows.
 const CLUSTERS: usize = 50;
@@ -147,21 +145,7 @@ impl App {
     /// The rows of a run that repeat each other, by the texts that it keeps.
     fn repeated_rows(&self, run: &str) -> Result<Vec<RepeatedRows>, AppError> {
         let rows = self.dataset_rows(&DatasetRequest::of(format!("run:{run}")))?;
-        let mut finder = DuplicateFinder::new(NEAR);
-        rows.for_each(&mut |row| {
-            finder.add(row_text(&row.sample).as_deref(), Preference::default());
-            Ok(())
-        })?;
-        let mut verifier = finder.into_verifier();
-        let mut at = 0_u32;
-        rows.for_each(&mut |row| {
-            if let Some(text) = row_text(&row.sample).filter(|_| verifier.needs(at)) {
-                verifier.add(at, &text);
-            }
-            at += 1;
-            Ok(())
-        })?;
-        let clusters = verifier.clusters().clusters;
+        let clusters = find_row_duplicates(&rows, NEAR, &mut |_, _| Preference::default())?.clusters;
         let wanted: BTreeSet<u32> = (clusters.iter().take(CLUSTERS))
             .flat_map(|cluster| {
                 std::iter::once(cluster.kept).chain(cluster.members.iter().take(MEMBERS).map(|it| it.row))

@@ -1,6 +1,7 @@
 //! Test sets that can be trusted, from rows of files, suites, traces and runs (BC).
 //!
 //! - `source` reads the rows; everything else here begins with it
+//! - `row_duplicates` finds rows that repeat each other
 //! - `curate/` makes sets from other sets, and finds leaks
 //! - `versions` hashes rows and records their changes, in the file of `manifest_file`; `difference` compares two sets
 //! - `items` says what stored runs know of each item, `removal` leaves some out; `datasheet` describes a set
@@ -11,5 +12,6 @@ pub(crate) mod difference;
 pub(crate) mod items;
 pub(crate) mod manifest_file;
 pub(crate) mod removal;
+pub(crate) mod row_duplicates;
 pub(crate) mod source;
 pub(crate) mod versions;

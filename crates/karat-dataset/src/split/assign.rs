@@ -196,7 +196,7 @@ impl Parts {
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|part| parts[*part].name.eq_ignore_ascii_case(TEST));
         let left: usize = groups.iter().map(|group| group.rows.len()).sum();
-        // What kept rows take already is not wanted again.
+        // The kept rows' share of a part is not wanted again.
         let needs: Vec<f64> = order.iter().map(|part| (self.total[*part] - self.rows[*part] as f64).max(0.0)).collect();
         let needed: f64 = needs.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let mut ends: Vec<f64> = Vec::new();

@@ -43,13 +43,18 @@ impl Errors {
     }
 }
 
-/// Wrong verdicts about the mean of the dataset that `make` draws.
+/// Wrong verdicts about the mean of the dataset that `make` draws, by the default rule.
 fn dataset_errors(runs: u64, min: u64, make: impl Fn(&mut Draw) -> Vec<Unit>) -> Errors {
+    errors_of_rule(EarlyRule::Betting, runs, min, make)
+}
+
+fn errors_of_rule(rule: EarlyRule, runs: u64, min: u64, make: impl Fn(&mut Draw) -> Vec<Unit>) -> Errors {
     let (mut fails, mut passes) = (0.0, 0.0);
     for run in 0..runs {
         let units = make(&mut Draw::new(41, run));
         let centre = mean(&units);
-        let verdict = |threshold| follow(&units, spec(&units, threshold, Basis::Dataset), min).unwrap().0;
+        let claim = |threshold| ClaimSpec { rule, ..spec(&units, threshold, Basis::Dataset) };
+        let verdict = |threshold| follow(&units, claim(threshold), min).unwrap().0;
         fails += f64::from(u8::from(verdict(centre - 1e-9) == ClaimVerdict::Fail));
         passes += f64::from(u8::from(verdict(centre + 1e-9) == ClaimVerdict::Pass));
     }
@@ -218,6 +223,25 @@ fn a_clear_gap_saves_most_calls_and_a_small_one_few() {
 }
 
 /// Section 4 of the specification: the printed tables of error and savings.
+/// SL-03: the rule `e_value` decides too, so it keeps the same error.
+#[test]
+fn a_single_bet_keeps_its_error() {
+    let found = errors_of_rule(EarlyRule::SingleBet, 600, MIN_UNITS, binary_at(200, 0.8));
+    assert!(found.worst() <= 0.05 + 0.02, "{found:?}");
+}
+
+/// SL-03: 10,000 null runs of the rule `e_value` in each cell.
+#[test]
+#[ignore = "a minute in release; prints a row of docs/explanations/statistics.md"]
+fn errors_of_a_single_bet() {
+    for (name, rate) in [(".5", 0.5), (".8", 0.8), (".95", 0.95)] {
+        let worst = [200, 1_000, 5_000]
+            .map(|units| errors_of_rule(EarlyRule::SingleBet, 10_000, MIN_UNITS, binary_at(units, rate)).worst());
+        println!("e_value, pass/fail at {name}: {worst:.3?}");
+        assert!(worst.iter().all(|share| *share <= 0.05), "{worst:?}");
+    }
+}
+
 #[test]
 #[ignore = "minutes in release; prints the tables of docs/explanations/statistics.md"]
 fn full_tables_of_error_and_savings() {

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use karat_dataset::duplicates::{
-    Cluster, DiffPart, DuplicateFinder, Duplicates, Likeness, Preference, diff_text, word_diff,
-};
+use karat_dataset::duplicates::{Cluster, DiffPart, Duplicates, Likeness, Preference, diff_text, word_diff};
 use karat_dataset::row_text;
 use karat_dataset::value_text;
 use karat_dataset::version::RowsHasher;
@@ -17,7 +15,8 @@ use serde_json::json;
 
 use super::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
 use super::sample::bad_option;
-use crate::dataset::source::{DatasetRequest, DatasetRows};
+use crate::dataset::row_duplicates::find_row_duplicates;
+use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow};
 use crate::error::DatasetError;
 use crate::{App, AppError};
 
@@ -136,9 +135,16 @@ impl App {
         }
         let apart = rows.apart_columns();
         let mut hasher = RowsHasher::new();
-        let duplicates = find(&rows, asked.at, asked.keep, &mut |row| {
+        let duplicates = find_row_duplicates(&rows, asked.at, &mut |row, text| {
             hasher.add(&row.sample.id, &row.sample.columns, &apart);
+            preference(asked.keep, row, text)
         })?;
+        if duplicates.rows == 0 {
+            return Err(rows.empty());
+        }
+        if duplicates.textless.len() == duplicates.rows as usize {
+            return Err(DatasetError::NoText { rows: rows.source.clone() }.into());
+        }
         let read = hasher.finish();
         let dropped = duplicates.dropped_rows();
         let mut writer = asked.output.as_ref().map(|output| RowsWriter::create(&output.path, &rows)).transpose()?;
@@ -181,44 +187,16 @@ impl App {
     }
 }
 
-/// The duplicates of all rows; `each` sees them in the first pass.
-fn find(
-    rows: &DatasetRows,
-    at: f64,
-    keep: KeptRow,
-    each: &mut dyn FnMut(&crate::SourceRow),
-) -> Result<Duplicates, AppError> {
-    let mut finder = DuplicateFinder::new(at);
-    let mut has_text = false;
-    let count = rows.for_each(&mut |row| {
-        each(&row);
-        let text = row_text(&row.sample);
-        has_text |= text.is_some();
-        let preference = match keep {
-            KeptRow::First => Preference::default(),
-            KeptRow::Longest => Preference::longest(text.as_deref().unwrap_or_default()),
-            KeptRow::Labelled => {
-                let has_words = |reference: &&serde_json::Value| !value_text(reference).trim().is_empty();
-                Preference::of_reference(row.sample.reference.as_ref().filter(has_words))
-            }
-        };
-        finder.add(text.as_deref(), preference);
-        Ok(())
-    })?;
-    match (count, has_text) {
-        (0, _) => return Err(rows.empty()),
-        (_, false) => return Err(DatasetError::NoText { rows: rows.source.clone() }.into()),
-        _ => {}
-    }
-    let mut verifier = finder.into_verifier();
-    rows.for_each(&mut |row| {
-        let number = row.sample.row as u32;
-        if verifier.needs(number) {
-            verifier.add(number, &row_text(&row.sample).unwrap_or_default());
+/// The preference of a row, by the row of each cluster that is to be kept.
+fn preference(keep: KeptRow, row: &SourceRow, text: Option<&str>) -> Preference {
+    match keep {
+        KeptRow::First => Preference::default(),
+        KeptRow::Longest => Preference::longest(text.unwrap_or_default()),
+        KeptRow::Labelled => {
+            let has_words = |reference: &&serde_json::Value| !value_text(reference).trim().is_empty();
+            Preference::of_reference(row.sample.reference.as_ref().filter(has_words))
         }
-        Ok(())
-    })?;
-    Ok(verifier.clusters())
+    }
 }
 
 /// The rows of clusters and frames; true for those whose text is shown.

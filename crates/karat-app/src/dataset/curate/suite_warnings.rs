@@ -9,6 +9,7 @@ use karat_types::{Key, Sample};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::leaks::{LeakReport, leaks_of};
+use crate::dataset::row_duplicates::NEAR;
 use crate::dataset::source::DatasetRows;
 
 /// Rows that are looked at for leaks and exact duplicates.
@@ -19,9 +20,6 @@ const NEAR_ROWS: usize = 20_000;
 const NEAR_CHARACTERS: usize = 4_000;
 /// Rows that a warning names.
 const NAMED: usize = 3;
-/// Jaccard index of near duplicates.
-const NEAR: f64 = 0.8;
-
 /// Warnings of the rows of a suite as a test: rows that occur twice, and rows that its own prompts hold. Bounded in cost: of a
 /// large set, the first rows are looked at, and a warning says so.
 pub fn dataset_warnings(plan: &Plan) -> Vec<String> {

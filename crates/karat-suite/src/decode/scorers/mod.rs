@@ -57,7 +57,7 @@ impl Decoder<'_> {
     ) -> Vec<ScorerSpec> {
         let entries = node.map(Node::entries).unwrap_or_default();
         let scorers = entries.iter().filter_map(|entry| self.scorer(entry, judges, registry, overrides)).collect();
-        // What measures the judges asks them about everything.
+        // A run that measures judges asks them about everything.
         if overrides.golden_check || overrides.context.purpose == LoadPurpose::Calibrate {
             return scorers;
         }

@@ -135,7 +135,7 @@ fn the_github_recipe_works() {
         let local = checkout.path(&format!("local-{shard}"));
         let said = checkout.run(&line, &[("RUN", "gh-7"), ("LOCAL", &local)]);
         assert_eq!(said.code, 0, "{}", said.all());
-        // What upload and download of the artifact do.
+        // The effect of uploading and downloading the artifact.
         std::fs::rename(checkout.path("out"), checkout.path(&format!("shard-{shard}"))).unwrap();
     }
     let merged = checkout.run(&line("merge", "karat merge"), &[("RUN", "gh-7")]);
