@@ -323,11 +323,15 @@ judges: [ { id: judge, provider: openai, model: judge-model, base_url: "BASE", a
 /// SL-07: after the stop no judge is asked, also about outputs that were under way; they are marked and count nowhere.
 #[test]
 fn no_judge_is_asked_after_the_stop() {
-    let script = Script::by(|received| {
-        let draw = draw(&received.body);
-        let is_judge = received.json()["model"] == "judge-model";
-        let reply = Behaviour::ok(if is_judge { r#"{"reasoning":"fine","pass":true}"# } else { "an answer" });
-        Behaviour::Slow(Duration::from_millis(if is_judge { 5 } else { draw * 37 % 60 }), Box::new(reply))
+    // Thirty answers come at once and decide; the next take a second each, so some are always under way at the stop.
+    let answers = AtomicUsize::new(0);
+    let script = Script::by(move |received| {
+        if received.json()["model"] == "judge-model" {
+            return Behaviour::ok(r#"{"reasoning":"fine","pass":true}"#);
+        }
+        let is_slow = (30..60).contains(&answers.fetch_add(1, Ordering::Relaxed));
+        let delay = Duration::from_millis(if is_slow { 1000 } else { 1 });
+        Behaviour::Slow(delay, Box::new(Behaviour::ok("an answer")))
     });
     let provider = FakeProvider::start(script).unwrap();
     let suite = format!(
