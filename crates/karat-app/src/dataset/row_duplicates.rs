@@ -1,6 +1,6 @@
 //! The rows of a set that repeat each other, in two passes over them.
 
-use karat_dataset::duplicates::{DuplicateFinder, Duplicates, Preference};
+use karat_dataset::duplicates::{DuplicateFinder, Duplicates, Preference, Search};
 use karat_dataset::row_text;
 
 use super::source::{DatasetRows, SourceRow};
@@ -26,7 +26,7 @@ pub(crate) fn find_row_duplicates(
         finder.add(text.as_deref(), preference);
         Ok(())
     })?;
-    let mut verifier = finder.into_verifier();
+    let mut verifier = finder.into_verifier(Search::Likeliest);
     let mut at = 0_u32;
     rows.for_each(&mut |row| {
         if let Some(text) = row_text(&row.sample).filter(|_| verifier.needs(at)) {

@@ -1,7 +1,7 @@
 //! Bands of signatures: two texts whose signatures agree in all places of one band are candidates.
 //!
-//! Memory holds three 32-bit numbers for each text and band. Signatures are not kept: candidates are verified by their
-//! shingles, so that a collision of keys costs a comparison and nothing else.
+//! Memory holds a 32-bit number for each text and band. Signatures are not kept: candidates are verified by their shingles, so
+//! that a collision of keys costs a comparison and nothing else.
 
 use super::minhash::{PERMUTATIONS, Signature};
 use crate::hash::{join, mix};
@@ -25,6 +25,12 @@ impl Banding {
         Self { bands: PERMUTATIONS / places as usize, places: places as usize }
     }
 
+    /// The number of bands without a shared bucket from which on texts at the cut are ruled out, up to [`MISSED`].
+    pub fn bands_needed(self, cut: f64) -> usize {
+        let shared = cut.powi(self.places as i32);
+        (0..self.bands).find(|looked| (1.0 - shared).powi(*looked as i32) < MISSED).unwrap_or(self.bands)
+    }
+
     /// The key of each band; `form` tells kinds of shingles apart.
     pub fn keys(self, signature: &Signature, form: u64) -> impl Iterator<Item = u32> {
         let bands = signature.chunks_exact(self.places).enumerate();
@@ -35,63 +41,31 @@ impl Banding {
     }
 }
 
-/// The keys of all texts, ready to look candidates up.
+/// The entries of one band by their keys, those of one key in order.
 #[derive(Debug)]
 pub(crate) struct Buckets {
-    bands: Vec<Band>,
-}
-
-#[derive(Debug)]
-struct Band {
-    /// The key of each entry.
-    keys: Vec<u32>,
-    /// The entries by key; those of one key by rank.
-    order: Vec<u32>,
-    /// The position of each entry in `order`.
-    place: Vec<u32>,
+    /// Key and entry, the key in the upper half, sorted.
+    sorted: Vec<u64>,
 }
 
 impl Buckets {
-    /// Sorts the keys. `rank` is the order in which entries are looked at.
-    pub fn new(keys: Vec<Vec<u32>>, rank: &[u32]) -> Self {
-        let band = |keys: Vec<u32>| {
-            let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-            order.sort_unstable_by_key(|entry| (keys[*entry as usize], rank[*entry as usize]));
-            let mut place = vec![0; keys.len()];
-            for (at, entry) in order.iter().enumerate() {
-                place[*entry as usize] = at as u32;
-            }
-            Band { keys, order, place }
-        };
-        Self { bands: keys.into_iter().map(band).collect() }
+    /// Sorts the keys of the entries of a band.
+    pub fn new(keys: &[u32]) -> Self {
+        let entries = (0_u64..).zip(keys);
+        let mut sorted: Vec<u64> = entries.map(|(entry, key)| u64::from(*key) << 32 | entry).collect();
+        sorted.sort_unstable();
+        Self { sorted }
     }
 
-    /// Returns whether an entry shares a bucket with another one.
-    pub fn has_company(&self, entry: u32) -> bool {
-        self.bands.iter().any(|band| {
-            let at = band.place[entry as usize] as usize;
-            let same = |neighbour: Option<&u32>| neighbour.is_some_and(|it| band.key(*it) == band.key(entry));
-            same(at.checked_sub(1).and_then(|at| band.order.get(at))) || same(band.order.get(at + 1))
-        })
-    }
-
-    /// Calls `found` with the entries of lower rank in each bucket of an entry, nearest first, at most `limit` a bucket.
-    /// Returns whether there were more.
-    pub fn earlier(&self, entry: u32, limit: usize, found: &mut dyn FnMut(u32)) -> bool {
-        let mut has_more = false;
-        for band in &self.bands {
-            let (key, at) = (band.key(entry), band.place[entry as usize] as usize);
-            let mut bucket = band.order[..at].iter().rev().take_while(|it| band.key(**it) == key);
-            bucket.by_ref().take(limit).for_each(|it| found(*it));
-            has_more |= bucket.next().is_some();
+    /// Calls `found` with the entries of each bucket that holds more than one.
+    pub fn for_each(&self, found: &mut dyn FnMut(&[u32])) {
+        let mut entries = Vec::new();
+        let buckets = self.sorted.chunk_by(|one, other| one >> 32 == other >> 32);
+        for bucket in buckets.filter(|bucket| bucket.len() > 1) {
+            entries.clear();
+            entries.extend(bucket.iter().map(|it| *it as u32));
+            found(&entries);
         }
-        has_more
-    }
-}
-
-impl Band {
-    fn key(&self, entry: u32) -> u32 {
-        self.keys[entry as usize]
     }
 }
 
@@ -106,15 +80,13 @@ mod tests {
         assert_eq!(Banding::of_cut(0.5), Banding { bands: 64, places: 2 });
         assert_eq!(Banding::of_cut(0.1), Banding { bands: 128, places: 1 });
         assert_eq!(Banding::of_cut(1.0), Banding { bands: 16, places: 8 });
+        assert_eq!(Banding::of_cut(0.8).bands_needed(0.8), 14);
     }
 
     #[test]
     fn a_bucket_holds_the_entries_of_one_key() {
-        let buckets = Buckets::new(vec![vec![7, 9, 7, 7], vec![1, 2, 3, 4]], &[0, 1, 2, 3]);
-        let mut found = Vec::new();
-        assert!(!buckets.earlier(3, 10, &mut |it| found.push(it)));
-        assert_eq!(found, [2, 0]);
-        assert!(buckets.earlier(3, 1, &mut |_| {}));
-        assert!(buckets.has_company(0) && !buckets.has_company(1));
+        let mut buckets = Vec::new();
+        Buckets::new(&[7, 9, 7, 3, 7, 3]).for_each(&mut |entries| buckets.push(entries.to_vec()));
+        assert_eq!(buckets, [vec![3, 5], vec![0, 2, 4]]);
     }
 }

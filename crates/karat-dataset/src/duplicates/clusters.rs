@@ -8,13 +8,6 @@ use serde::Serialize;
 use super::frames::{differ_in_numbers, fillings};
 use super::verifier::DuplicateVerifier;
 
-/// Texts of one bucket that are looked at, the nearest of them. A bucket with more is that of a common phrase: texts that
-/// are alike share other buckets too.
-const BUCKET: usize = 64;
-
-/// Candidates that a text is compared with, those that share most buckets.
-const COMPARED: usize = 32;
-
 /// The kind of likeness of two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -92,41 +85,36 @@ impl DuplicateVerifier {
     /// is at least the cut, or else stands for a cluster of its own.
     pub fn clusters(self) -> Duplicates {
         let mut clusters: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
-        // The row that stands for each row with candidates.
-        let mut stands: FxHashMap<u32, u32> = FxHashMap::default();
+        // The row that stands for each row.
+        let mut stands: Vec<u32> = (0..self.rows()).collect();
         let mut framed: Vec<(u32, u32)> = Vec::new();
-        let mut unverified = 0;
-        let mut candidates = Vec::new();
-        for row in self.candidate_rows() {
-            candidates.clear();
-            let cut_short = self.earlier(row, BUCKET, &mut |other| {
-                candidates.push(stands.get(&other).copied().unwrap_or(other));
-            });
-            let (best, frame, all_compared) = self.best(row, &mut candidates);
-            match best {
-                Some((kept, similarity)) => {
-                    clusters.entry(kept).or_default().push((row, similarity));
-                    stands.insert(row, kept);
-                }
-                None => {
-                    unverified += u32::from(cut_short || !all_compared);
-                    framed.extend(frame.map(|other| (other, row)));
+        let mut kept_rows = Vec::new();
+        for (row, others) in self.candidates.iter() {
+            kept_rows.clear();
+            for other in others.iter().map(|other| stands[*other as usize]) {
+                if !kept_rows.contains(&other) {
+                    kept_rows.push(other);
                 }
             }
+            match self.best(row, &kept_rows) {
+                (Some((kept, similarity)), _) => {
+                    clusters.entry(kept).or_default().push((row, similarity));
+                    stands[row as usize] = kept;
+                }
+                (None, frame) => framed.extend(frame.map(|other| (other, row))),
+            }
         }
+        let is_kept = |row: &&u32| stands[**row as usize] == **row;
+        let unverified = self.candidates.incomplete.iter().filter(is_kept).count() as u32;
         self.split_fillings(&mut clusters, &mut framed);
         self.collect(clusters, framed, unverified)
     }
 
-    /// The text that a row resembles most, else one whose frame it fills, and whether all candidates were compared.
-    fn best(&self, row: u32, candidates: &mut [u32]) -> (Option<(u32, f64)>, Option<u32>, bool) {
-        candidates.sort_unstable();
-        let mut counted: Vec<(usize, u32)> =
-            candidates.chunk_by(|one, other| one == other).map(|same| (same.len(), same[0])).collect();
-        counted.sort_unstable_by_key(|(count, other)| (std::cmp::Reverse(*count), self.rank[*other as usize]));
+    /// The text that a row resembles most, else the first whose frame it fills.
+    fn best(&self, row: u32, kept_rows: &[u32]) -> (Option<(u32, f64)>, Option<u32>) {
         let mut best: Option<(u32, f64)> = None;
         let mut frame = None;
-        for (_, other) in counted.iter().take(COMPARED) {
+        for other in kept_rows {
             let likeness = self.likeness(row, *other);
             if likeness < self.cut {
                 continue;
@@ -139,11 +127,11 @@ impl DuplicateVerifier {
                 best = Some((*other, likeness));
             }
         }
-        (best, frame, counted.len() <= COMPARED)
+        (best, frame)
     }
 
     fn sequence(&self, row: u32) -> &[u32] {
-        self.known.get(&row).map(|text| &*text.sequence).unwrap_or_default()
+        self.known(row).map(|text| &*text.sequence).unwrap_or_default()
     }
 
     fn same_frame(&self, one: u32, other: u32) -> bool {
@@ -193,7 +181,7 @@ impl DuplicateVerifier {
             Cluster { kept, members }
         });
         let clusters: Vec<Cluster> = clusters.collect();
-        Duplicates { rows: self.rows, clusters, frames: frames(framed), textless: self.textless, unverified }
+        Duplicates { rows: self.rows(), clusters, frames: frames(framed), textless: self.textless, unverified }
     }
 
     /// The row that stands for the equal texts of a row.

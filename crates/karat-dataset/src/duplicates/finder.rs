@@ -1,10 +1,13 @@
 //! The first pass: equal texts, and signatures of all others.
 
+use std::collections::hash_map::Entry;
+
 use karat_text::similar::fold;
 use rustc_hash::FxHashMap;
 
-use super::bands::{Banding, Buckets};
-use super::minhash::MinHash;
+use super::bands::Banding;
+use super::candidates::{Candidates, Search, Signatures};
+use super::minhash::{MinHash, Sketch};
 use super::shingles::Shingled;
 use super::verifier::DuplicateVerifier;
 
@@ -28,7 +31,7 @@ impl Preference {
     }
 }
 
-/// Rows that are added in order; memory holds 16 bytes a text, and 4 for each of its bands.
+/// Rows that are added in order; memory holds 48 bytes a text, and 4 for each of its bands.
 pub struct DuplicateFinder {
     cut: f64,
     banding: Banding,
@@ -41,6 +44,7 @@ pub struct DuplicateFinder {
     textless: Vec<u32>,
     /// The row of each entry; a text that is cut in both ways has two.
     entries: Vec<u32>,
+    sketches: Vec<Sketch>,
     /// The keys of the entries, by band.
     keys: Vec<Vec<u32>>,
 }
@@ -59,6 +63,7 @@ impl DuplicateFinder {
             preferences: Vec::new(),
             textless: Vec::new(),
             entries: Vec::new(),
+            sketches: Vec::new(),
             keys: vec![Vec::new(); banding.bands],
         }
     }
@@ -71,16 +76,16 @@ impl DuplicateFinder {
             self.textless.push(row);
             return;
         };
-        if let Some(first) = self.exact.get(&identity(text)) {
-            self.repeated.push((row, *first));
-            return;
-        }
-        self.exact.insert(identity(text), row);
+        match self.exact.entry(identity(text)) {
+            Entry::Occupied(first) => return self.repeated.push((row, *first.get())),
+            Entry::Vacant(place) => place.insert(row),
+        };
         let shingled = Shingled::new(text, self.cut);
         for (set, form) in [(shingled.words, WORD_FORM), (shingled.characters, CHARACTER_FORM)] {
             let Some(set) = set else { continue };
             let signature = self.minhash.sign(&set);
             self.entries.push(row);
+            self.sketches.push(Sketch::of_signature(&signature));
             self.keys.iter_mut().zip(self.banding.keys(&signature, form)).for_each(|(keys, key)| keys.push(key));
         }
     }
@@ -91,8 +96,8 @@ impl DuplicateFinder {
     }
 
     /// Ends the first pass.
-    pub fn into_verifier(self) -> DuplicateVerifier {
-        let Self { cut, exact, repeated, preferences, textless, mut entries, keys, .. } = self;
+    pub fn into_verifier(self, search: Search) -> DuplicateVerifier {
+        let Self { cut, banding, exact, repeated, preferences, textless, mut entries, sketches, keys, .. } = self;
         drop(exact);
         let rows = preferences.len() as u32;
         let is_before = |one: u32, other: u32| (preferences[one as usize], one) < (preferences[other as usize], other);
@@ -119,10 +124,21 @@ impl DuplicateFinder {
         order.sort_by_key(|row| (preferences[*row as usize], *row));
         let mut rank = vec![0; rows as usize];
         (0..).zip(&order).for_each(|(at, row)| rank[*row as usize] = at);
-        let ranks: Vec<u32> = entries.iter().map(|row| rank[*row as usize]).collect();
-        let buckets = Buckets::new(keys, &ranks);
-        DuplicateVerifier::new(cut, rows, entries, buckets, rank, equal, textless)
+        let mut by_rank: Vec<u32> = (0..entries.len() as u32).collect();
+        by_rank.sort_by_key(|entry| rank[entries[*entry as usize] as usize]);
+        let signatures = Signatures {
+            cut,
+            banding,
+            rows: in_order(&entries, &by_rank),
+            sketches: in_order(&sketches, &by_rank),
+            keys: keys.into_iter().map(|keys| in_order(&keys, &by_rank)).collect(),
+        };
+        DuplicateVerifier::new(cut, rank, Candidates::find(signatures, search), equal, textless)
     }
+}
+
+fn in_order<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
+    order.iter().map(|at| values[*at as usize]).collect()
 }
 
 /// The identity of a text without case, white space and composition of accents.

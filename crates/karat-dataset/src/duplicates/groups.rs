@@ -4,12 +4,6 @@ use rustc_hash::FxHashMap;
 
 use super::verifier::DuplicateVerifier;
 
-/// Comparisons after which buckets of common phrases are looked at in part only.
-const COMPARISONS: u64 = 400_000_000;
-
-/// Texts of one bucket that are looked at once there were too many comparisons.
-const BUCKET: usize = 64;
-
 /// Disjoint sets of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextGroups {
@@ -59,23 +53,13 @@ impl DuplicateVerifier {
     /// Groups in which every two texts whose Jaccard index is at least the cut are together. Unlike clusters they follow
     /// chains: no pair may be torn apart.
     pub fn groups(&self) -> TextGroups {
-        let mut groups = TextGroups::of_rows(self.rows);
+        let mut groups = TextGroups::of_rows(self.rows());
+        groups.unverified = self.candidates.incomplete.len() as u32;
         self.equal.iter().for_each(|(row, kept)| groups.join(*row, *kept));
-        let mut left = COMPARISONS;
-        let mut others = Vec::new();
-        for row in self.candidate_rows() {
-            others.clear();
-            let limit = if left == 0 { BUCKET } else { usize::MAX };
-            let cut_short = self.earlier(row, limit, &mut |other| others.push(other));
-            groups.unverified += u32::from(cut_short);
-            others.sort_unstable();
-            others.dedup();
-            for other in &others {
-                if groups.of(row) != groups.of(*other) {
-                    left = left.saturating_sub(1);
-                    if self.likeness(row, *other) >= self.cut {
-                        groups.join(row, *other);
-                    }
+        for (row, others) in self.candidates.iter() {
+            for other in others {
+                if groups.of(row) != groups.of(*other) && self.likeness(row, *other) >= self.cut {
+                    groups.join(row, *other);
                 }
             }
         }

@@ -1,8 +1,6 @@
 //! The second pass: shingles of candidates, and their exact likeness.
 
-use rustc_hash::FxHashMap;
-
-use super::bands::Buckets;
+use super::candidates::Candidates;
 use super::shingles::{Shingled, jaccard};
 
 /// The shingles of a candidate, as the upper halves of their hashes: two that differ are the same once in four billion.
@@ -42,92 +40,68 @@ fn halves(set: &[u64]) -> Box<[u32]> {
 /// Compares candidates exactly, once their texts were added.
 pub struct DuplicateVerifier {
     pub(crate) cut: f64,
-    pub(crate) rows: u32,
-    /// The row of each entry.
-    entries: Vec<u32>,
-    /// The entries of each row that has company.
-    own: FxHashMap<u32, Vec<u32>>,
-    buckets: Buckets,
     /// The order in which rows are looked at.
     pub(crate) rank: Vec<u32>,
+    pub(crate) candidates: Candidates,
     /// Rows whose text is that of another row, with the row that is kept.
     pub(crate) equal: Vec<(u32, u32)>,
     pub(crate) textless: Vec<u32>,
-    pub(crate) known: FxHashMap<u32, KnownText>,
+    /// The text of each row, if it is in a pair.
+    known: Vec<Option<Box<KnownText>>>,
+    needed: Vec<bool>,
 }
 
 impl DuplicateVerifier {
     pub(crate) fn new(
         cut: f64,
-        rows: u32,
-        entries: Vec<u32>,
-        buckets: Buckets,
         rank: Vec<u32>,
+        candidates: Candidates,
         equal: Vec<(u32, u32)>,
         textless: Vec<u32>,
     ) -> Self {
-        let mut own: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (entry, row) in (0_u32..).zip(&entries) {
-            if buckets.has_company(entry) {
-                own.entry(*row).or_default().push(entry);
-            }
+        let mut needed = vec![false; rank.len()];
+        for (row, others) in candidates.iter() {
+            others.iter().chain([&row]).for_each(|it| needed[*it as usize] = true);
         }
-        Self { cut, rows, entries, own, buckets, rank, equal, textless, known: FxHashMap::default() }
+        let known = vec![None; rank.len()];
+        Self { cut, rank, candidates, equal, textless, known, needed }
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> u32 {
+        self.rank.len() as u32
     }
 
     /// Returns whether the text of a row is needed in the second pass.
     pub fn needs(&self, row: u32) -> bool {
-        self.own.contains_key(&row)
+        self.needed.get(row as usize).copied().unwrap_or_default()
     }
 
     /// Adds the text of a row that is needed.
     pub fn add(&mut self, row: u32, text: &str) {
-        self.known.insert(row, KnownText::new(text, self.cut));
-    }
-
-    /// The rows that have candidates, in the order in which they are looked at.
-    pub(crate) fn candidate_rows(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = self.own.keys().copied().collect();
-        rows.sort_unstable_by_key(|row| self.rank[*row as usize]);
-        rows
-    }
-
-    /// Calls `found` with the rows before a row that share a bucket with it, once for each bucket. Returns whether a bucket
-    /// held more than `limit` of them.
-    pub(crate) fn earlier(&self, row: u32, limit: usize, found: &mut dyn FnMut(u32)) -> bool {
-        let entries = self.own.get(&row).map(Vec::as_slice).unwrap_or_default();
-        let mut has_more = false;
-        for entry in entries {
-            has_more |= self.buckets.earlier(*entry, limit, &mut |it| {
-                let other = self.entries[it as usize];
-                if other != row {
-                    found(other);
-                }
-            });
+        if let Some(place) = self.known.get_mut(row as usize) {
+            *place = Some(Box::new(KnownText::new(text, self.cut)));
         }
-        has_more
+    }
+
+    /// The text of a row that was added.
+    pub(crate) fn known(&self, row: u32) -> Option<&KnownText> {
+        self.known[row as usize].as_deref()
     }
 
     /// The exact likeness of two rows whose texts are known.
     pub(crate) fn likeness(&self, one: u32, other: u32) -> f64 {
-        match (self.known.get(&one), self.known.get(&other)) {
+        match (self.known(one), self.known(other)) {
             (Some(one), Some(other)) => one.likeness(other, self.cut),
             _ => 0.0,
         }
     }
 
-    /// All pairs of rows with other texts whose likeness is at least the cut, with it.
+    /// The pairs of rows with other texts whose likeness is at least the cut, with it: all of them where the candidates are
+    /// those of [`Search::All`](super::Search::All).
     pub fn pairs(&self) -> Vec<(u32, u32, f64)> {
-        let mut pairs = Vec::new();
-        let mut others = Vec::new();
-        for row in self.candidate_rows() {
-            others.clear();
-            self.earlier(row, usize::MAX, &mut |other| others.push(other));
-            others.sort_unstable();
-            others.dedup();
-            let like = others.iter().map(|other| (*other, row, self.likeness(*other, row)));
-            pairs.extend(like.filter(|(_, _, likeness)| *likeness >= self.cut));
-        }
-        pairs
+        let pairs = self.candidates.iter().flat_map(|(row, others)| others.iter().map(move |other| (*other, row)));
+        let like = pairs.map(|(other, row)| (other, row, self.likeness(other, row)));
+        like.filter(|(_, _, likeness)| *likeness >= self.cut).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_dataset::duplicates::{TextGroups, verifier_of};
+use karat_dataset::duplicates::{Search, TextGroups, verifier_of};
 use karat_dataset::split::{PartShare, RowFacts, assign};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn parts() -> Vec<PartShare> {
 #[test]
 fn no_pair_of_half_the_shingles_crosses_parts() {
     let texts = edited_texts();
-    let mut groups = verifier_of(&texts, 0.5).groups();
+    let mut groups = verifier_of(&texts, 0.5, Search::All).groups();
     let split = assign(&vec![RowFacts::default(); texts.len()], &mut groups, &parts(), 7);
     let mut numbering = Numbering::default();
     let shingles: Vec<_> = texts.iter().map(|text| numbering.shingles(text)).collect();
@@ -73,12 +73,12 @@ fn the_test_is_the_latest() {
 fn kept_rows_stay_where_they_are() {
     let texts = edited_texts();
     let old = texts.len() * 10 / 11;
-    let mut before = verifier_of(&texts[..old], 0.5).groups();
+    let mut before = verifier_of(&texts[..old], 0.5, Search::All).groups();
     let first = assign(&vec![RowFacts::default(); old], &mut before, &parts(), 7);
     let mut facts: Vec<RowFacts> =
         first.part_of.iter().map(|part| RowFacts { kept: *part, ..RowFacts::default() }).collect();
     facts.resize(texts.len(), RowFacts::default());
-    let mut groups = verifier_of(&texts, 0.5).groups();
+    let mut groups = verifier_of(&texts, 0.5, Search::All).groups();
     let second = assign(&facts, &mut groups, &parts(), 99);
     assert_eq!(second.part_of[..old], first.part_of[..]);
     assert!(

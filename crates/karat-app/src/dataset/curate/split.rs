@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use karat_dataset::duplicates::{DuplicateFinder, DuplicateVerifier, Preference, TextGroups};
+use karat_dataset::duplicates::{DuplicateFinder, DuplicateVerifier, Preference, Search, TextGroups};
 use karat_dataset::manifest::{Manifest, Part};
 use karat_dataset::row_text;
 use karat_dataset::split::{PartCount, PartShare, RowFacts, SplitRows, assign};
@@ -312,7 +312,9 @@ fn collect(rows: &DatasetRows, columns: &Columns, earlier: Option<&EarlierSplit>
     }
     match &columns.stratify {
         Some((column, _)) if !seen_stratum => Err(missing("--stratify", column).into()),
-        _ => Ok(Facts { facts, together, contents, read: hasher.finish(), verifier: finder.into_verifier() }),
+        _ => {
+            Ok(Facts { facts, together, contents, read: hasher.finish(), verifier: finder.into_verifier(Search::All) })
+        }
     }
 }
 

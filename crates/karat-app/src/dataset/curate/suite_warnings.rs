@@ -1,6 +1,6 @@
 //! Warnings of a suite's own rows: duplicates among them, and rows that its prompts and examples hold (BC-05).
 
-use karat_dataset::duplicates::{DuplicateFinder, Duplicates, Likeness, Preference};
+use karat_dataset::duplicates::{DuplicateFinder, Duplicates, Likeness, Preference, Search};
 use karat_dataset::version::{ApartColumns, row_key};
 use karat_dataset::{row_text, value_text};
 use karat_report::count_noun;
@@ -113,7 +113,7 @@ impl Seen {
 fn near_duplicates(seen: &Seen) -> Duplicates {
     let mut finder = DuplicateFinder::new(NEAR);
     seen.texts.iter().for_each(|text| finder.add(text.as_deref(), Preference::default()));
-    let mut verifier = finder.into_verifier();
+    let mut verifier = finder.into_verifier(Search::Likeliest);
     for (row, text) in (0_u32..).zip(&seen.texts) {
         if let Some(text) = text.as_ref().filter(|_| verifier.needs(row)) {
             verifier.add(row, text);
