@@ -2,6 +2,7 @@
 //! again.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use karat_types::Moment;
@@ -10,13 +11,19 @@ use crate::block::pack::Damage;
 use crate::block::section::Section;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
-use crate::sql::{Connection, OptionalExtension, params};
+use crate::sql::{Connection, params};
 
 /// Total memory that cached sections may take, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Number of cached sections. A linear search through so many is faster than reading one from the file.
 const MAX_SECTIONS: usize = 64;
+
+/// Blocks that are read with one that is missing, when blocks of a server are read in order: a question costs more than they do.
+const READ_AHEAD: i64 = 32;
+
+/// Largest section that is read ahead, in bytes.
+const AHEAD_BYTES: i64 = 64 << 10;
 
 /// One of the three sections of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,13 +53,16 @@ impl SectionKind {
     pub(crate) fn query(self) -> &'static str {
         match self {
             Self::Judgments => {
-                "select judgments, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+                "select seq, judgments, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
+                 (seq = ?1 or length(judgments) <= ?3)"
             }
             Self::Outputs => {
-                "select outputs, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+                "select seq, outputs, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
+                 (seq = ?1 or length(outputs) <= ?3)"
             }
             Self::Traces => {
-                "select traces, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+                "select seq, traces, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
+                 (seq = ?1 or length(traces) <= ?3)"
             }
         }
     }
@@ -75,6 +85,8 @@ struct CachedSections {
     /// Most recently used first.
     sections: VecDeque<(i64, SectionKind, Arc<LoadedSection>)>,
     bytes: usize,
+    /// The block that was last read because it was missing.
+    missed: Option<(i64, SectionKind)>,
 }
 
 impl SectionCache {
@@ -88,23 +100,53 @@ impl SectionCache {
         if let Some(section) = lock(&self.0).find(block, kind) {
             return Ok(section);
         }
-        let section = Arc::new(read(connection, block, kind)?);
-        lock(&self.0).keep(block, kind, &section);
-        Ok(section)
+        let is_next = lock(&self.0).miss(block, kind);
+        let last = if is_next && connection.file().is_none() { block + READ_AHEAD - 1 } else { block };
+        let mut sections = read(connection, block..=last, kind)?;
+        sections.sort_by_key(|(seq, _)| std::cmp::Reverse(*seq));
+        let mut cached = lock(&self.0);
+        // The one that is asked for comes last, and so is the most recently used.
+        let mut wanted = None;
+        for (seq, section) in sections {
+            let section = Arc::new(section);
+            cached.keep(seq, kind, &section);
+            wanted = (seq == block).then_some(section);
+        }
+        Ok(wanted.ok_or_else(|| Damage(format!("block {block} is missing")))?)
     }
 }
 
-fn read(connection: &Connection, block: i64, kind: SectionKind) -> Result<LoadedSection, ReadFailure> {
+fn read(
+    connection: &Connection,
+    blocks: RangeInclusive<i64>,
+    kind: SectionKind,
+) -> Result<Vec<(i64, LoadedSection)>, ReadFailure> {
     let mut statement = connection.prepare_cached(kind.query())?;
-    let (section, run, started_at) = statement
-        .query_row(params![block], |row| Ok((row.blob(0).map(Section::read), row.get(1)?, row.get(2)?)))
-        .optional()?
-        .ok_or_else(|| Damage(format!("block {block} is missing")))?;
-    let section = section.map_err(|_| Damage(format!("block {block} holds no bytes")))??;
-    Ok(LoadedSection { section, run, run_started_at: Moment(started_at) })
+    let mut rows = statement.query(params![blocks.start(), blocks.end(), AHEAD_BYTES])?;
+    let mut sections = Vec::new();
+    while let Some(row) = rows.next()? {
+        let block: i64 = row.get(0)?;
+        let bytes = row.blob(1).map_err(|_| Damage(format!("block {block} holds no bytes")))?;
+        match Section::read(bytes) {
+            Ok(section) => {
+                let section = LoadedSection { section, run: row.get(2)?, run_started_at: Moment(row.get(3)?) };
+                sections.push((block, section));
+            }
+            // Of those that were read ahead, damage is told when they are asked for.
+            Err(damage) if block == *blocks.start() => return Err(damage.into()),
+            Err(_) => {}
+        }
+    }
+    Ok(sections)
 }
 
 impl CachedSections {
+    /// Notes that a block is missing. Returns whether blocks are being read in order.
+    fn miss(&mut self, block: i64, kind: SectionKind) -> bool {
+        let before = self.missed.replace((block, kind));
+        before.is_some_and(|(last, of)| of == kind && (1..=2 * READ_AHEAD).contains(&(block - last)))
+    }
+
     fn find(&mut self, block: i64, kind: SectionKind) -> Option<Arc<LoadedSection>> {
         let at = self.sections.iter().position(|(seq, of, _)| *seq == block && *of == kind)?;
         let found = self.sections.remove(at)?;
@@ -114,7 +156,8 @@ impl CachedSections {
     }
 
     fn keep(&mut self, block: i64, kind: SectionKind, section: &Arc<LoadedSection>) {
-        if section.section.size() > MAX_BYTES {
+        let is_known = self.sections.iter().any(|(seq, of, _)| *seq == block && *of == kind);
+        if is_known || section.section.size() > MAX_BYTES {
             return;
         }
         self.bytes += section.section.size();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::error::ReadFailure;
 use crate::reuse::known_keys::{EntryPlace, INSERT, ReuseKey, STATE, read_unindexed};
-use crate::sql::{Transaction, params};
+use crate::sql::{Row, SqlResult, Transaction, params};
 
 /// Number of waiting keys at which insertion starts. A larger number makes the index cheaper and the first look-up of
 /// a process slower.
@@ -47,14 +47,7 @@ impl IndexWriter {
     /// Counts the keys that a commit adds, and inserts waiting ones when it is time. Returns the last block whose
     /// keys are all in the index. After a failed commit the caller must discard the [`IndexWriter`].
     pub fn add(&mut self, transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
-        // Two statements, because SQLite creates a temporary table for the rows that an update returns.
-        let (waited, indexed): (i64, i64) = transaction
-            .prepare_cached("select waiting, indexed from reuse_state")?
-            .query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let waiting = waited + keys as i64;
-        if keys > 0 {
-            transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waiting])?;
-        }
+        let (waiting, indexed) = count_waiting(transaction, keys as i64)?;
         self.written += keys;
         // Another process, or an invalidation, has inserted these keys. Inserting them again would undo later
         // changes.
@@ -76,6 +69,22 @@ impl IndexWriter {
     }
 }
 
+/// Counts more waiting keys. Returns their number, and the last block whose keys are in the index.
+fn count_waiting(transaction: &Transaction<'_>, more: i64) -> SqlResult<(i64, i64)> {
+    let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    // On a server a statement more is a round trip more; SQLite creates a temporary table for rows that an update returns.
+    if more > 0 && transaction.file().is_none() {
+        let update = "update reuse_state set waiting = waiting + ?1 returning waiting, indexed";
+        return transaction.prepare_cached(update)?.query_row(params![more], place);
+    }
+    let read = "select waiting, indexed from reuse_state";
+    let (waited, indexed): (i64, i64) = transaction.prepare_cached(read)?.query_row(params![], place)?;
+    if more > 0 {
+        transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waited + more])?;
+    }
+    Ok((waited + more, indexed))
+}
+
 /// Inserts all waiting keys and returns the last block in the index.
 pub(crate) fn index_all(transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
     let mut turn = IndexTurn::begin(transaction)?;
@@ -88,7 +97,7 @@ pub(crate) fn index_all(transaction: &Transaction<'_>) -> Result<i64, ReadFailur
 fn insert_on_server(
     session: &crate::sql::postgres::session::Session,
     keys: &BTreeMap<ReuseKey, EntryPlace>,
-) -> crate::sql::SqlResult<()> {
+) -> SqlResult<()> {
     let columns: Vec<&[u8]> = keys.keys().map(|(key, _)| &key.0[..]).collect();
     let kinds: Vec<i64> = keys.keys().map(|(_, kind)| kind.code().into()).collect();
     let blocks: Vec<i64> = keys.values().map(|place| place.block).collect();
