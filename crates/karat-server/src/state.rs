@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
@@ -14,6 +15,7 @@ use crate::guard::Guard;
 use crate::guard::answers::SharedAnswers;
 use crate::guard::keys::KeysUnderWay;
 use crate::guard::limits::RequestLimits;
+use crate::guard::reading::SharedReading;
 use crate::guard::streams::SharedStreams;
 use crate::runs::active_runs::ActiveRuns;
 use crate::runs::background::BackgroundParts;
@@ -48,7 +50,10 @@ struct Shared {
     wake: Wake,
     keys: KeysUnderWay,
     answers: SharedAnswers,
+    /// Requests that may have changed something.
+    changes: AtomicU64,
     limits: RequestLimits,
+    has_tokens: SharedReading<bool>,
     telemetry: Telemetry,
     pulse: OnceLock<Pulse>,
     stream_places: Arc<Semaphore>,
@@ -89,7 +94,9 @@ impl State {
             wake,
             keys,
             answers: SharedAnswers::default(),
+            changes: AtomicU64::new(0),
             limits,
+            has_tokens: SharedReading::default(),
             telemetry,
             pulse,
             stream_places,
@@ -185,6 +192,16 @@ impl State {
         &self.0.answers
     }
 
+    /// The number of changes that this server has made: requests that write, and ends of runs.
+    pub fn change(&self) -> u64 {
+        self.0.changes.load(Ordering::SeqCst) + self.0.runs.ended()
+    }
+
+    /// Counts a request that may have changed something.
+    pub fn note_change(&self) {
+        self.0.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// A place for a stream of events.
     ///
     /// # Errors
@@ -227,6 +244,14 @@ impl State {
         let app = self.0.app.clone();
         let reading = tokio::task::spawn_blocking(move || read(&app).map_err(Into::into));
         reading.await.unwrap_or_else(|_| Err(Problem::internal()))
+    }
+
+    /// Returns whether every request needs a token.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn has_tokens(&self) -> Result<bool, Problem> {
+        self.0.has_tokens.read(self.look_up(|app| app.has_tokens())).await
     }
 
     /// Calls the app on a thread that may block, when one of a few places is free.

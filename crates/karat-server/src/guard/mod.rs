@@ -4,7 +4,7 @@
 //!   (DNS rebinding) would make a foreign page part of this site.
 //! - `origin`: the site that asks. A page of another site may link here, and may do nothing else.
 //! - `session`: keeps a browser signed in; `attempts`: limits wrong tokens.
-//! - `limits`: counts requests; `keys`: those under way that may be repeated; `answers`: those that callers share;
+//! - `limits`: counts requests; `keys`: those under way that may be repeated; `answers`, `reading`: what callers share;
 //!   `streams`: the thread that streams share.
 //!
 //! Being on the loopback address keeps nobody out: every page in the user's browser can send requests to it.
@@ -15,6 +15,7 @@ mod host;
 pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod origin;
+pub(crate) mod reading;
 mod session;
 pub(crate) mod streams;
 

@@ -59,7 +59,7 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     };
     let now = state.now();
     let from = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|from| from.0.ip());
-    let has_tokens = state.look_up(|app| app.has_tokens()).await?;
+    let has_tokens = state.has_tokens().await?;
     let given = token_in_address(head);
     if let Some((_, rest)) = given.as_ref().filter(|_| !has_tokens) {
         return Ok(Err(redirect(rest, None)));

@@ -1,7 +1,7 @@
 //! Callers who ask for the same thing at the same time share one answer (SV-28).
 //!
-//! An answer is shared by those who asked before its making began: nobody gets one that is older than the question. So
-//! a page that two hundred browsers open beside a run is made a few times a second, and the run keeps the processor.
+//! So a page that two hundred browsers open beside a run is made a few times a second at most, and the run keeps the processor.
+//! `guard/answers.rs` has the rules.
 
 use axum::extract::{Request, State as Extracted};
 use axum::middleware::Next;
@@ -16,11 +16,18 @@ const READ: [HeaderName; 3] = [header::ACCEPT, header::ACCEPT_ENCODING, HeaderNa
 
 /// Answers a GET request together with those that ask the same.
 pub(crate) async fn share(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
-    if request.method() != Method::GET {
-        return next.run(request).await;
+    match *request.method() {
+        Method::GET => {
+            let (question, change) = (question(&request), state.change());
+            state.answers().find_or_make(&question, change, next.run(request)).await
+        }
+        Method::HEAD | Method::OPTIONS => next.run(request).await,
+        _ => {
+            let response = next.run(request).await;
+            state.note_change();
+            response
+        }
     }
-    let question = question(&request);
-    state.answers().find_or_make(&question, next.run(request)).await
 }
 
 /// Everything of a request that its answer depends on.

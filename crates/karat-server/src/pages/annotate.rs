@@ -111,7 +111,7 @@ fn task_row(task: &TaskLine) -> ListRow {
 async fn label(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let query = Query::parse(raw.as_deref(), &["as"]);
     let person = query.text("as").unwrap_or_default().to_owned();
-    let has_tokens = state.look_up(|app| app.has_tokens()).await?;
+    let has_tokens = state.has_tokens().await?;
     let body = html! {
         @if !has_tokens && person.is_empty() {
             form.choices method="get" {

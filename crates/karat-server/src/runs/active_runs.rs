@@ -1,13 +1,21 @@
 //! The runs that this server executes now, and their signals to stop.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_app::{RunState, Stop};
 
 /// The runs that a server executes. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct ActiveRuns(Arc<Mutex<BTreeMap<String, ActiveRun>>>);
+pub(crate) struct ActiveRuns(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    runs: Mutex<BTreeMap<String, ActiveRun>>,
+    /// Runs that have ended. Counted with `runs` locked: who sees that a run has ended sees the new number.
+    ended: AtomicU64,
+}
 
 #[derive(Default)]
 struct ActiveRun {
@@ -25,7 +33,14 @@ impl ActiveRuns {
 
     /// Removes a run that has ended.
     pub fn remove(&self, run: &str) {
-        self.runs().remove(run);
+        let mut runs = self.runs();
+        runs.remove(run);
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The number of runs that have ended since the server started.
+    pub fn ended(&self) -> u64 {
+        self.0.ended.load(Ordering::SeqCst)
     }
 
     /// Stops a run. Returns whether this server executes it.
@@ -67,6 +82,6 @@ impl ActiveRuns {
     }
 
     fn runs(&self) -> MutexGuard<'_, BTreeMap<String, ActiveRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
