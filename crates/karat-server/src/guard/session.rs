@@ -59,7 +59,7 @@ impl Sessions {
     pub fn sign_out(&self, headers: &HeaderMap, now: Moment) -> HeaderValue {
         let mut signed_out = self.signed_out.lock().unwrap_or_else(PoisonError::into_inner);
         let ended: Vec<(i64, String)> = own_cookies(headers)
-            .filter_map(|value| self.signed(value, now))
+            .filter_map(|value| self.read_cookie(value, now))
             .map(|(_, end, code)| (end, code.to_owned()))
             .collect();
         signed_out.extend(ended);
@@ -72,13 +72,13 @@ impl Sessions {
 
     /// Token, end and code of a cookie that this process made and whose session goes on.
     fn session_of<'a>(&self, value: &'a str, now: Moment) -> Option<(&'a str, i64, &'a str)> {
-        let session = self.signed(value, now)?;
+        let session = self.read_cookie(value, now)?;
         let signed_out = self.signed_out.lock().unwrap_or_else(PoisonError::into_inner);
         (!signed_out.contains(&(session.1, session.2.to_owned()))).then_some(session)
     }
 
     /// Token, end and code of a cookie that this process made and that has not expired.
-    fn signed<'a>(&self, value: &'a str, now: Moment) -> Option<(&'a str, i64, &'a str)> {
+    fn read_cookie<'a>(&self, value: &'a str, now: Moment) -> Option<(&'a str, i64, &'a str)> {
         let mut parts = value.splitn(3, '.');
         let (token, end, code) = (parts.next()?, parts.next()?.parse::<i64>().ok()?, parts.next()?);
         let is_right = bool::from(self.code(token, end).as_bytes().ct_eq(code.as_bytes()));
