@@ -228,6 +228,8 @@ fn invocation(arguments: &Arguments<'_>, safe: bool) -> Result<Invocation, Strin
         limit: (limit != u64::MAX).then_some(limit),
         as_of: arguments.text("as_of")?.map(str::to_owned),
         safe,
+        // An agent repeats what it has read, which may be an attacker's text.
+        plain_params: true,
         ..Overrides::default()
     };
     let suite = arguments.needed_text("suite")?;

@@ -29,6 +29,8 @@
 //! # Ok::<(), karat_quantity::TargetError>(())
 //! ```
 
+#![deny(missing_docs)]
+
 mod chars;
 mod finance;
 mod numeral;

@@ -13,6 +13,6 @@ mod spec;
 mod timetable;
 
 pub use cron::{Cron, CronError};
-pub use missed::{MAX_MADE_UP, Missed, day_of_data, run_id};
+pub use missed::{MAX_MADE_UP, Missed, day_of_data, id_part, run_id};
 pub use spec::{Overlap, ScheduleSpec, Task};
 pub use timetable::{Timetable, TimetableError};

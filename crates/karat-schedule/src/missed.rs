@@ -1,5 +1,7 @@
 //! Due times that passed while no server was up.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -44,7 +46,25 @@ impl Missed {
 
 /// The id of the run of a due time: the same for each server and after each restart, so that none is run twice.
 pub fn run_id(suite: &str, schedule: &str, due: Timestamp) -> String {
-    format!("{suite}-{schedule}-{}", due.strftime("%Y%m%dT%H%MZ"))
+    format!("{}-{}-{}", id_part(suite), id_part(schedule), due.strftime("%Y%m%dT%H%MZ"))
+}
+
+/// Characters of a name that an id keeps.
+const KEPT: usize = 48;
+
+/// A name as a part of a run's id, which names a folder and stands in addresses: a name of other characters than letters,
+/// digits, `-`, `_` and `.` is replaced by what is left of it and a hash, so that different names stay different.
+pub fn id_part(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.is_empty() && name.len() <= KEPT && !name.starts_with('.') && name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    // FNV-1a: the same on every machine and in every version.
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let kept: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(KEPT).collect();
+    Cow::Owned(format!("{}-{:08x}", kept.trim_matches(['-', '.']), hash >> 32).trim_start_matches('-').to_owned())
 }
 
 /// The day that the data of a due time ends with: the day before, by the zone's calendar.
@@ -71,6 +91,21 @@ mod tests {
         assert_eq!(due(Missed::All), all);
         let long = Missed::All.due(&nightly, instant("2027-01-01T00:00Z"), instant("2027-03-04T12:00Z"));
         assert_eq!((long.len(), long.last().copied()), (MAX_MADE_UP, Some(instant("2027-03-04T03:00Z"))));
+    }
+
+    /// SV-10: a name that leads elsewhere is no path in the id of a run, and different names have different ids.
+    #[test]
+    fn a_name_becomes_a_plain_part_of_an_id() {
+        let long = "s".repeat(80);
+        let names = ["../../x", "..", "a/b", "a b", "a-b", "日本", "\u{1b}[31m", "", ".hidden", &long];
+        let parts: std::collections::BTreeSet<String> = names.iter().map(|name| id_part(name).into_owned()).collect();
+        assert_eq!(parts.len(), names.len(), "{parts:?}");
+        for part in &parts {
+            assert!(part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)), "{part}");
+            assert!(part.len() <= 57 && part.starts_with(|c: char| c.is_ascii_alphanumeric()), "{part}");
+        }
+        assert_eq!(id_part("support-v1.2_b"), "support-v1.2_b");
+        assert_eq!(id_part("../../x"), "x-0e455557");
     }
 
     /// SV-13: the run of a due time has one name.

@@ -1,14 +1,28 @@
 //! Deterministic metrics and LLM judges without a network stack.
 //!
-//! - [`metrics`] are plain functions and small structs over `&str`, slices and
-//!   [`serde_json::Value`]; they need no suite and no engine.
-//! - [`summary`] scores structured session summaries, pair by pair or a corpus at a time, and judges them.
-//! - [`scorer`] binds a metric to a place in a suite's outputs and rows.
-//! - [`judge`] turns a rubric into prompts and replies into verdicts; the caller makes the model calls.
-//!   [`drive`] does so with any [`Completer`].
+//! | you have | module |
+//! |---|---|
+//! | a text and what it should be | [`metrics`]: plain functions and small structs over `&str`, slices and [`serde_json::Value`] |
+//! | a rubric and a model | [`judge`]: prompts and verdicts; [`drive`] makes the calls with any [`Completer`] |
+//! | structured summaries of sessions | [`summary`]: scores pair by pair or a corpus at a time, and judges them |
+//! | a suite's outputs and rows | [`scorer`]: binds a metric to a place in them |
 //!
 //! Nothing here opens a socket, reads a clock or prints: calls come in through a [`Completer`], time through a
 //! [`Clock`](karat_types::Clock), and what is worth a log line is a `tracing` event.
+//!
+//! ```
+//! use karat_scoring::metrics::squad::{EmptyRule, token_f1};
+//! use karat_scoring::metrics::edit;
+//!
+//! let (answer, expected) = ("The refund takes five days.", "five days");
+//! assert_eq!(token_f1(answer, &[expected], EmptyRule::V2), Some(2.0 / 3.0));
+//! assert_eq!(edit::levenshtein_distance("kitten", "sitting"), 3);
+//! // A metric that has no meaning for its input is `None`, never 0.
+//! let none: [&str; 0] = [];
+//! assert_eq!(token_f1(answer, &none, EmptyRule::V2), None);
+//! ```
+
+#![deny(missing_docs)]
 
 mod completer;
 pub mod judge;

@@ -24,6 +24,8 @@
 //! assert_eq!(shown.as_deref(), Some("+0.18 (-0.06 to +0.42)"));
 //! ```
 
+#![deny(missing_docs)]
+
 pub mod agreement;
 pub mod bootstrap;
 pub mod calibration;

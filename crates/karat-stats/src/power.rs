@@ -75,6 +75,14 @@ pub fn detectable_difference(sd: f64, n: f64, level: Level, power: f64, alternat
 
 /// Normal approximation of the items needed to detect a difference of `difference`,
 /// (z_{1−α/2} + z_{power})²·s_d²/δ², fractional. `None` when undefined.
+///
+/// ```
+/// use karat_stats::{interval::Level, power::items_for};
+///
+/// // To see half a standard deviation with a power of 80 %: (1.960 + 0.842)² / 0.5² items.
+/// let items = items_for(1.0, 0.5, Level::P95, 0.8);
+/// assert_eq!(items.map(f64::ceil), Some(32.0));
+/// ```
 pub fn items_for(sd: f64, difference: f64, level: Level, power: f64) -> Option<f64> {
     let z = planning_quantile(level, power, Alternative::TwoSided)?;
     Some((z * sd / difference).powi(2)).filter(|n| *n > 0.0 && n.is_finite())

@@ -6,6 +6,7 @@ mod checks;
 mod generate;
 mod measure;
 mod reference;
+mod site;
 mod vectors;
 
 const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics against the oracle vectors in DIR
@@ -15,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics 
        cargo xtask bench shards [cells=8000] [merged=1000000]  measure two shards against one process, and a merge
        cargo xtask generate [--check]   write generated files, or check that they are current
        cargo xtask requirements         write target/testing.md: requirements and their tests
+       cargo xtask site [--check]       build the documentation with real reports in target/book, and check every link
        cargo xtask circles              list modules that depend on each other in a cycle
        cargo xtask language [--check]   measure names, doc comments and folders; fail above the limits";
 
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
         ["requirements"] => checks::requirements::run(Path::new("."), &mut io::stdout().lock()),
+        ["site"] => site::run(Path::new("."), true, &mut io::stdout().lock()),
+        ["site", "--check"] => site::run(Path::new("."), false, &mut io::stdout().lock()),
         ["circles"] => checks::module_cycles::run(Path::new("."), &mut io::stdout().lock()),
         ["language", rest @ ..] => {
             checks::plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())

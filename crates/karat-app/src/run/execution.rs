@@ -210,8 +210,8 @@ impl App {
     /// A new run id of time, suite and random digits, which sorts by time.
     pub fn new_id(&self, plan: &PlanHeader) -> String {
         let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        let unique = uuid::Uuid::now_v7().simple().to_string();
-        format!("{}-{}-{}", moment.strftime("%Y%m%d-%H%M%S"), plan.suite, &unique[unique.len() - 4..])
+        let (time, suite) = (moment.strftime("%Y%m%d-%H%M%S"), karat_schedule::id_part(&plan.suite));
+        format!("{time}-{suite}-{}", &uuid::Uuid::now_v7().simple().to_string()[28..])
     }
 
     /// Runs what is left of a plan, in five phases: terms, preflight, ledger, calls, end.

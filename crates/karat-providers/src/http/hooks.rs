@@ -2,15 +2,14 @@
 //! redirect is followed, and addresses that only this machine's cloud answers at (link-local ones) are refused, also
 //! where a name leads to them.
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
 
 use crate::attempt::retry::retry_after;
+use crate::http::link_local::{Resolver, is_link_local_error, names_link_local};
 use crate::http::proxies::ProxyRules;
 use crate::registry::settings::Settings;
 
@@ -67,7 +66,7 @@ impl HookClient {
             .redirect(redirect::Policy::none())
             .referer(false)
             .timeout(TIMEOUT)
-            .dns_resolver(Arc::new(PublicNames));
+            .dns_resolver(Arc::new(Resolver));
         let proxies = ProxyRules::of(&settings).map_err(|_| HookError::Client)?;
         let client = proxies.apply(builder).build().map_err(|_| HookError::Client)?;
         Ok(Self { client, settings })
@@ -100,45 +99,10 @@ fn check_address(url: &Url) -> Result<(), HookError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(HookError::Address);
     }
-    let host = url.host_str().ok_or(HookError::Address)?.trim_matches(['[', ']']);
-    match host.parse::<IpAddr>() {
-        Ok(ip) if is_link_local(ip) => Err(HookError::LinkLocal),
+    match (url.host_str(), names_link_local(url)) {
+        (None, _) => Err(HookError::Address),
+        (_, true) => Err(HookError::LinkLocal),
         _ => Ok(()),
-    }
-}
-
-/// Link-local addresses, and the one of IPv6 at which a cloud keeps credentials.
-fn is_link_local(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
-            Some(ip) => ip.is_link_local(),
-            None => ip.is_unicast_link_local() || ip.segments() == [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
-        },
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("link-local")]
-struct LinkLocalName;
-
-fn is_link_local_error(error: &reqwest::Error) -> bool {
-    let outermost: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(outermost), |error| (*error).source()).any(|cause| cause.is::<LinkLocalName>())
-}
-
-/// Resolves names as the system does, and refuses those that lead to a link-local address.
-struct PublicNames;
-
-impl Resolve for PublicNames {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            if found.iter().any(|address| is_link_local(address.ip())) {
-                return Err(LinkLocalName.into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
     }
 }
 

@@ -5,6 +5,8 @@
 //! `response_memory` where an answer is large. `compressed` finds compressed answers, `env_headers` checks headers that the
 //! environment fills, `descriptors` raises the limit of open files.
 //!
+//! `link_local` refuses addresses at which clouds keep credentials; `transport` and `hooks` ask it.
+//!
 //! `hooks` posts messages to receivers of alerts.
 //!
 //! `attempt::dispatch` is the caller of `transport`.
@@ -13,6 +15,7 @@ pub(crate) mod compressed;
 pub(crate) mod descriptors;
 pub(crate) mod env_headers;
 pub(crate) mod hooks;
+pub(crate) mod link_local;
 pub(crate) mod proxies;
 pub(crate) mod request;
 pub(crate) mod response_memory;

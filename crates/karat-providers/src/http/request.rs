@@ -6,6 +6,8 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::{Method, Request, Url};
 
+use crate::http::link_local::{REFUSED, names_link_local};
+
 /// The sender that every request names.
 const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
@@ -31,6 +33,9 @@ impl PreparedRequest {
     pub fn new(method: Method, url: &Url, mut headers: HeaderMap, body: Option<Bytes>) -> Result<Self, String> {
         // The client would find out only when it sends.
         ::http::Uri::try_from(url.as_str()).map_err(|error| error.to_string())?;
+        if names_link_local(url) {
+            return Err(format!("it {REFUSED}"));
+        }
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));

@@ -19,6 +19,7 @@ use crate::attempt::failure::Failure;
 use crate::attempt::retry::retry_after;
 use crate::http::compressed::named_compression;
 use crate::http::descriptors;
+use crate::http::link_local::{REFUSED, Resolver, is_link_local_error};
 use crate::http::proxies::{NamedProxy, ProxyRules};
 use crate::http::request::PreparedRequest;
 use crate::http::response_memory::{MemoryGrant, ResponseMemory, SMALL};
@@ -86,7 +87,8 @@ impl Transport {
             .tcp_keepalive_retries(KEEPALIVE_RETRIES)
             .connect_timeout(connect_timeout)
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(max_connections);
+            .pool_max_idle_per_host(max_connections)
+            .dns_resolver(Arc::new(Resolver));
         let builder = if tls { builder } else { builder.tls_certs_only([]) };
         let proxies = ProxyRules::of(settings)?;
         let client = proxies.apply(builder).build()?;
@@ -171,6 +173,9 @@ impl Transport {
         let cause = innermost(&error);
         if !error.is_connect() {
             return if cause == TOO_MANY_HEADERS { head_too_large() } else { cut_failure(&cause) };
+        }
+        if is_link_local_error(&error) {
+            return Failure::new(CallErrorCode::BadRequest, REFUSED.to_owned());
         }
         if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::is_out_of_descriptors)) {
             return Failure::without_descriptor("cannot be reached");

@@ -102,6 +102,7 @@ impl Wanted {
             max_calls: self.max_calls,
             max_concurrency: self.max_concurrency,
             safe: !allow_commands,
+            plain_params: true,
             ..Overrides::default()
         };
         let gates = GateFlags { baseline: self.baseline, binds: self.gate, ..GateFlags::default() };

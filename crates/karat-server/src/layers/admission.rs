@@ -24,6 +24,9 @@ use crate::state::State;
 /// The name of the key of `karat view` in sessions. No token has this id.
 const OWN: &str = "view";
 
+/// The address to which a browser posts to end its session.
+pub(crate) const SIGN_OUT: &str = "/session/end";
+
 /// Passes a request on with what it may do, or refuses it.
 pub(crate) async fn check(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
@@ -69,16 +72,19 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     }
     let guard = state.guard();
     let bearer = bearer(&head.headers);
-    if (given.is_some() || bearer.is_some()) && !guard.attempts.may_try(from, now) {
-        return Err(too_many());
-    }
-    let wrong = || {
-        guard.attempts.add(from, now);
-        refuse_without_token("the token is not valid: it is mistyped, expired or revoked")
+    // Behind a proxy all callers have one address, and a valid token must not be locked out by those who guess: no secret
+    // of 256 bits is found this way, so the limit is there to be seen and to slow down.
+    let wrong = || match guard.attempts.may_try(from, now) {
+        true => {
+            guard.attempts.add(from, now);
+            refuse_without_token("the token is not valid: it is mistyped, expired or revoked")
+        }
+        false => too_many(),
     };
     if let Some((token, rest)) = given {
         let access = check_token(state, guard, token).await?.ok_or_else(wrong)?;
-        return Ok(Err(redirect(&rest, guard.sessions.cookie(&access.token, now))));
+        let cookie = guard.sessions.cookie(&access.token, now, is_over_tls(&head.headers));
+        return Ok(Err(redirect(&rest, cookie)));
     }
     let access = match bearer {
         Some(token) => check_token(state, guard, token).await?.ok_or_else(wrong)?,
@@ -94,6 +100,10 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
                 .ok_or_else(|| refuse_without_token("the token of this session was revoked"))?
         }
     };
+    // Every role may end its own session.
+    if head.method == Method::POST && head.uri.path() == SIGN_OUT {
+        return Ok(Err(signed_out(guard.sessions.sign_out(&head.headers, now))));
+    }
     if access.role.allows(needed) {
         return Ok(Ok(access));
     }
@@ -187,6 +197,20 @@ fn redirect(to: &str, cookie: Option<HeaderValue>) -> Response {
     headers.extend(HeaderValue::try_from(to).ok().map(|to| (header::LOCATION, to)));
     headers.extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Returns whether a proxy says that the browser spoke TLS to it. A caller who makes it up only gets a cookie that its
+/// browser does not send back.
+fn is_over_tls(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"))
+}
+
+fn signed_out(cookie: HeaderValue) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(header::SET_COOKIE, cookie);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

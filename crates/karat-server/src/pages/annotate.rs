@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::pages::PageResult;
 use crate::pages::parts::figure::time;
 use crate::pages::parts::query::Query;
+use crate::pages::service::sign_out;
 use crate::settings::Purpose;
 use crate::state::State;
 use crate::target::encode;
@@ -124,6 +125,8 @@ async fn label(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) 
             }
             @if !has_tokens {
                 p.soft.small { "This server has no tokens, so that your name is taken as you give it, and the owner's pages are open to you as well." }
+            } @else {
+                (sign_out())
             }
         }
     };

@@ -13,6 +13,7 @@ use karat_page::number::count;
 use karat_page::text::visible::{Line, line};
 use karat_page::{Document, Markup, html};
 
+use crate::layers::admission::SIGN_OUT;
 use crate::pages::PageResult;
 use crate::pages::parts::address;
 use crate::pages::parts::figure::time;
@@ -38,7 +39,7 @@ struct Shown {
 
 async fn service(state: State, access: Option<Extension<Access>>) -> PageResult {
     let is_server = matches!(state.settings().purpose, Purpose::Serve { .. });
-    let may_change = is_server && access.is_some_and(|access| access.role.allows(Role::Run));
+    let may_change = is_server && access.as_ref().is_some_and(|access| access.role.allows(Role::Run));
     let suites = state.suites().clone();
     let shown = state
         .read(move |app: &App| {
@@ -51,7 +52,22 @@ async fn service(state: State, access: Option<Extension<Access>>) -> PageResult 
             })
         })
         .await?;
-    Ok(document(&shown, may_change).into())
+    let mut document = document(&shown, may_change);
+    // Without tokens there is no session to end.
+    if access.is_some_and(|access| !access.token.is_empty()) {
+        document.body = html! { (document.body) (sign_out()) };
+    }
+    Ok(document.into())
+}
+
+/// The button that ends the session of the browser.
+pub(super) fn sign_out() -> Markup {
+    actions(&[Action {
+        label: "Sign out".to_owned(),
+        object: "of this server".to_owned(),
+        to: SIGN_OUT.to_owned(),
+        confirmation: None,
+    }])
 }
 
 fn document(shown: &Shown, may_change: bool) -> Document {

@@ -70,6 +70,26 @@ fn wrong_bodies_and_suites_are_problems() {
     assert!(place_of["file"].as_str().unwrap().ends_with("broken/karat.yaml") && place_of["line"].is_u64(), "{json}");
 }
 
+/// SV-10: who may start runs cannot read the environment of the server: a parameter is data, never a template.
+#[test]
+fn parameters_are_no_templates() {
+    let place = Place::serve();
+    let suite = suite("http://127.0.0.1:9/v1", "data.jsonl").replace("models:", "params: { who: bob }\nmodels:");
+    place.write("bench/data.jsonl", &questions(1));
+    place.write("bench/karat.yaml", &suite.replace("sample.question }}", "sample.question }} {{ params.who }}"));
+    for path in ["/eval/plan", "/eval/run"] {
+        let ask = |who: &str| {
+            place.post(path, &serde_json::json!({ "suite": "bench", "params": { "who": who } }).to_string())
+        };
+        for who in ["${HOME}", "{{ sample.target }}", "{% if true %}x{% endif %}"] {
+            let refused = ask(who);
+            assert_eq!(refused.status.as_u16(), 422, "{path} {who}: {}", refused.text);
+            assert!(refused.text.contains("over HTTP a parameter is plain data"), "{}", refused.text);
+        }
+        assert!(ask("ann").status.is_success());
+    }
+}
+
 /// SV-10: suites, parameters and links stay below the root, and programs need to be allowed.
 #[test]
 fn a_server_keeps_to_its_root() {

@@ -87,6 +87,22 @@ impl Kappa {
 /// `None` without items and when both raters used one and the same category (chance agreement 1).
 /// 0 when only one rater is constant. The standard error is that of Fleiss, Cohen & Everitt 1969
 /// for a random sample of items.
+///
+/// ```
+/// use karat_stats::agreement::{Contingency, Weighting, cohen_kappa};
+///
+/// // Two reviewers of 50 proposals: 20 times both said yes, 15 times both no.
+/// let pairs = [(0, 0, 20), (0, 1, 5), (1, 0, 10), (1, 1, 15)];
+/// let (mut first, mut second) = (Vec::new(), Vec::new());
+/// for (a, b, count) in pairs {
+///     first.extend(std::iter::repeat_n(a, count));
+///     second.extend(std::iter::repeat_n(b, count));
+/// }
+/// let table = Contingency::from_indices(&first, &second, 2)?;
+/// let found = cohen_kappa(&table, Weighting::Identity);
+/// assert!(found.is_some_and(|found| (found.kappa - 0.4).abs() < 1e-12));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
 pub fn cohen_kappa(table: &Contingency, weighting: Weighting) -> Option<Kappa> {
     let q = table.categories;
     let n = table.n() as f64;

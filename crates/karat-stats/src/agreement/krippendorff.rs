@@ -33,6 +33,17 @@ pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result
 
 /// [`krippendorff_alpha`] of two complete lists, the judge and the human, item by item; no copy is made.
 ///
+/// ```
+/// use karat_stats::agreement::{Measurement, krippendorff_alpha_of_pairs};
+///
+/// // Krippendorff 2011, example A.
+/// let one = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+/// let other = [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+/// let alpha = krippendorff_alpha_of_pairs(&one, &other, Measurement::Nominal)?;
+/// assert_eq!(alpha.map(|alpha| format!("{alpha:.3}")).as_deref(), Some("0.095"));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// As [`krippendorff_alpha`], and lists of different length or values that are not finite.
 pub fn krippendorff_alpha_of_pairs(

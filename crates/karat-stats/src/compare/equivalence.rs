@@ -26,6 +26,17 @@ pub struct NonInferiority {
 /// Tests whether the candidate is worse by less than `margin` ≥ 0, at error probability α = 1 − `level`. A margin of 0 is
 /// the one-sided test of superiority, under which nothing is equivalent. `None` for fewer than two differences or a margin
 /// that is negative or not finite.
+///
+/// ```
+/// use karat_stats::{compare::non_inferiority, interval::Level};
+///
+/// // Slightly worse on average, and by much less than the margin.
+/// let differences = [-0.02, 0.01, -0.01, 0.0, 0.02, -0.03, 0.01, -0.01];
+/// let found = non_inferiority(&differences, 0.05, Level::P95);
+/// assert!(found.is_some_and(|found| found.non_inferior && found.lower_bound > -0.05));
+/// let strict = non_inferiority(&differences, 0.005, Level::P95);
+/// assert!(strict.is_some_and(|found| !found.non_inferior));
+/// ```
 pub fn non_inferiority(differences: &[f64], margin: f64, level: Level) -> Option<NonInferiority> {
     if !(margin >= 0.0 && margin.is_finite()) {
         return None;

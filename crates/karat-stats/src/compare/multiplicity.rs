@@ -25,6 +25,14 @@ pub enum Correction {
 /// The adjusted p-values, in the order given: monotone in the raw ones and at most 1.
 ///
 /// Undefined p-values stay undefined and do not count towards m. Reject where adjusted ≤ α.
+///
+/// ```
+/// use karat_stats::compare::multiplicity::{Correction, adjust};
+///
+/// let adjusted = adjust(&[Some(0.01), Some(0.04), None, Some(0.03)], Correction::Holm);
+/// let shown: Vec<_> = adjusted.iter().map(|p| p.map(|p| format!("{p:.2}"))).collect();
+/// assert_eq!(shown, [Some("0.03".to_owned()), Some("0.06".to_owned()), None, Some("0.06".to_owned())]);
+/// ```
 pub fn adjust(p_values: &[Option<f64>], correction: Correction) -> Vec<Option<f64>> {
     let mut defined: Vec<(usize, f64)> =
         p_values.iter().enumerate().filter_map(|(i, p)| Some((i, (*p)?.clamp(0.0, 1.0)))).collect();

@@ -16,6 +16,14 @@ pub struct Paired {
 
 /// Pairs item by item, dropping pairs with a missing value.
 ///
+/// ```
+/// use karat_stats::compare::pair;
+///
+/// let paired = pair(&[Some(0.5), Some(1.0), None], &[Some(0.75), None, Some(1.0)])?;
+/// assert_eq!((paired.differences, paired.dropped), (vec![0.25], 2));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// When the lengths differ.
 pub fn pair(baseline: &[Option<f64>], candidate: &[Option<f64>]) -> Result<Paired, InputError> {

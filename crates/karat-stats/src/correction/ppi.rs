@@ -46,6 +46,18 @@ pub struct PpiMean {
 /// The labelled items must be a random sample of the same population. `None` for fewer than two
 /// labels or two unlabelled items. A constant judge gets λ = 0.
 ///
+/// ```
+/// use karat_stats::{correction::ppi_mean, interval::Level};
+///
+/// // The judge is half a point too kind on the five items that people labelled.
+/// let human = [3.0, 4.0, 2.0, 5.0, 3.0];
+/// let judge = [3.5, 4.5, 2.5, 5.5, 3.5];
+/// let unlabelled = [4.5, 3.5, 4.0, 5.0, 4.5, 3.0];
+/// let found = ppi_mean(&human, &judge, &unlabelled, Level::P95)?;
+/// assert!(found.is_some_and(|found| (found.rectifier + 0.5).abs() < 1e-12));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// `human` and `judge_on_human` of different length, or values that are not finite.
 pub fn ppi_mean(

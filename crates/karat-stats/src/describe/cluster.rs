@@ -43,6 +43,19 @@ pub struct ClusteredMean {
 /// Use it whenever a cluster column exists. Below 8 clusters treat the interval with caution, and
 /// with very unequal sizes prefer the cluster bootstrap.
 ///
+/// ```
+/// use karat_stats::{describe::clustered_mean, interval::Level};
+///
+/// // Three questions on each of four documents: what one document has, its neighbours have too.
+/// let scores = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+/// let documents = ["a", "a", "a", "b", "b", "b", "c", "c", "c", "d", "d", "d"];
+/// let found = clustered_mean(&scores, &documents, Level::P95)?;
+/// assert_eq!((found.n, found.n_clusters), (12, 4));
+/// assert!(found.standard_error > found.naive_standard_error);
+/// assert!(found.effective_n.is_some_and(|n| n < 6.0));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// When the lengths differ.
 pub fn clustered_mean<C: Ord>(values: &[f64], clusters: &[C], level: Level) -> Result<ClusteredMean, InputError> {

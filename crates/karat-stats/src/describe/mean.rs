@@ -23,6 +23,16 @@ pub struct MeanEstimate {
 /// x̄ ± t_{n−1}·s/√n: the default for means. Not for pass rates: see [`super::Proportion`].
 ///
 /// Unclipped; assumes independent items and a roughly normal mean.
+///
+/// ```
+/// use karat_stats::{describe::mean_with_t_interval, interval::Level};
+///
+/// let found = mean_with_t_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], Level::P95);
+/// let shown = found.interval.map(|interval| format!("{:.3} to {:.3}", interval.lo, interval.hi));
+/// assert_eq!((found.mean, shown.as_deref()), (Some(3.0), Some("1.037 to 4.963")));
+/// // One value has a mean and no precision.
+/// assert_eq!(mean_with_t_interval(&[1.0], Level::P95).interval, None);
+/// ```
 pub fn mean_with_t_interval(values: &[f64], level: Level) -> MeanEstimate {
     estimate(values, level, Method::StudentT)
 }

@@ -33,6 +33,15 @@ pub struct PassAtK {
 /// pass@k of one task, 1 − C(n−c, k)/C(n, k); `None` when k > n, k = 0 or c > n.
 ///
 /// Product form: binomials overflow near n = 1000.
+///
+/// ```
+/// use karat_stats::describe::{Task, all_of_k, any_of_k};
+///
+/// let task = Task { n: 10, passed: 3 };
+/// assert!(any_of_k(task, 5).is_some_and(|p| (p - 11.0 / 12.0).abs() < 1e-12));
+/// assert!(all_of_k(task, 2).is_some_and(|p| (p - 1.0 / 15.0).abs() < 1e-12));
+/// assert_eq!(any_of_k(task, 11), None);
+/// ```
 pub fn any_of_k(task: Task, k: usize) -> Option<f64> {
     let failed = task.n.checked_sub(task.passed)?;
     drawn_all_from(failed, task.n, k).map(|none_passes| 1.0 - none_passes)

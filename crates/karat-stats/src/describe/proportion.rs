@@ -30,6 +30,17 @@ impl Proportion {
     /// overshoots at 0 and 1.
     ///
     /// (k + z²/2)/(n + z²) ± z/(n + z²)·√(k(n − k)/n + z²/4).
+    ///
+    /// ```
+    /// use karat_stats::{describe::Proportion, interval::Level};
+    ///
+    /// let interval = Proportion::new(8.0, 10.0).map(|rate| rate.wilson(Level::P95));
+    /// let shown = interval.map(|interval| format!("{:.3} to {:.3}", interval.lo, interval.hi));
+    /// assert_eq!(shown.as_deref(), Some("0.490 to 0.943"));
+    /// // Never a failure is no proof that there is none.
+    /// let all = Proportion::new(20.0, 20.0).map(|rate| rate.wilson(Level::P95).lo);
+    /// assert!(all.is_some_and(|lo| lo > 0.83 && lo < 0.84));
+    /// ```
     pub fn wilson(&self, level: Level) -> Interval {
         self.wilson_with_quantile(level.z(), level, Method::Wilson)
     }

@@ -164,6 +164,17 @@ impl DayCheck {
 /// windows hold. The rule is one-sided and clears itself once a lasting drop fills the long window:
 /// latch the alert. Later scores than `as_of` are ignored.
 ///
+/// ```
+/// use karat_stats::drift::{DayScore, DriftRule, DriftStatus, median_mad};
+///
+/// // Three weeks around 4.2, then a week at 3.4.
+/// let score = |day: i32| if day < 21 { 4.2 + 0.1 * f64::from(day % 3 - 1) } else { 3.4 };
+/// let days: Vec<DayScore> = (0..28).map(|day| DayScore { day, score: score(day) }).collect();
+/// assert_eq!(median_mad(&days, 27, &DriftRule::default())?.status, DriftStatus::Alert);
+/// assert_eq!(median_mad(&days, 20, &DriftRule::default())?.status, DriftStatus::Ok);
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// Scores that are not finite, windows or a scale that are not positive.
 pub fn median_mad(scores: &[DayScore], as_of: i32, rule: &DriftRule) -> Result<DriftReport, InputError> {

@@ -28,6 +28,17 @@ pub struct BradleyTerry {
 /// undefeated models finite. `None` without models, or when without a prior the comparisons won or
 /// tied do not connect every model to every other (then no maximum exists). O(n³) per step for n models.
 ///
+/// ```
+/// use karat_stats::preference::{Games, Pairing, bradley_terry};
+///
+/// // Three wins against one: the odds are 3, so the strengths differ by ln 3.
+/// let games = Games::new(2, vec![Pairing { a: 0, b: 1, wins_a: 3, wins_b: 1, ties: 0 }])?;
+/// let fitted = bradley_terry(&games, 0.0)?;
+/// let gap = fitted.map(|fitted| fitted.log_strength[0] - fitted.log_strength[1]);
+/// assert!(gap.is_some_and(|gap| (gap - 3_f64.ln()).abs() < 1e-9));
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// A prior that is negative or not finite.
 pub fn bradley_terry(games: &Games, prior_pseudo_wins: f64) -> Result<Option<BradleyTerry>, InputError> {

@@ -70,6 +70,17 @@ const SLACK: f64 = 1e-12;
 /// way. The error is at most α per direction at any stopping time over the random order: `scores`
 /// must come in a seeded random order of the items, not in order of arrival.
 ///
+/// ```
+/// use karat_stats::sequential::{GateVerdict, SequentialGate, gate_early_stop};
+///
+/// // Ten items, at least half must pass: after five passes nothing can change the verdict.
+/// let gate = SequentialGate { population: 10, threshold: 0.5, alpha: 0.05 };
+/// let run = gate_early_stop(&[1.0, 1.0, 1.0, 1.0, 1.0], &gate)?;
+/// assert_eq!(run.decision.map(|decision| (decision.items, decision.verdict)), Some((5, GateVerdict::Pass)));
+/// assert_eq!(gate_early_stop(&[1.0, 0.0, 1.0], &gate)?.decision, None);
+/// # Ok::<(), karat_stats::numeric::input::InputError>(())
+/// ```
+///
 /// # Errors
 /// Scores outside \[0, 1\], α outside (0, 1), a threshold that is not finite, more scores than items.
 pub fn gate_early_stop(scores: &[f64], gate: &SequentialGate) -> Result<GateRun, InputError> {

@@ -43,6 +43,9 @@ pub struct Overrides {
     pub as_of: Option<String>,
     /// `--safe`: true if keys that run a program are errors.
     pub safe: bool,
+    /// True if parameters are from a caller who may not read the environment, over HTTP: templates and `${…}` in them are
+    /// errors.
+    pub plain_params: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.

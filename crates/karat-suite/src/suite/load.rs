@@ -112,6 +112,9 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
 fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
     let environment = &overrides.context.environment;
     decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
+    if overrides.plain_params {
+        decoder.params.refuse_templates(&overrides.params, &mut decoder.problems);
+    }
     decoder.environment = environment.clone();
     decoder.host_functions.clone_from(&overrides.context.host_functions);
     decoder.services = decoder.services(node.field("services"));

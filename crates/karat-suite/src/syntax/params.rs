@@ -62,6 +62,22 @@ impl Params {
         params
     }
 
+    /// Reports given values that would be read as templates or would read the environment. Whoever may name a parameter
+    /// of a server's suite could otherwise send its keys to an address of their own.
+    pub fn refuse_templates(&self, given: &[(String, String)], problems: &mut Problems) {
+        for (name, text) in given {
+            let Some(param) = self.values.get(name).filter(|param| holds_template(&param.value)) else { continue };
+            let file = problems.command_line("-p", &format!("{name}={text}"));
+            let kind = if param.is_path { "path" } else { "value" };
+            problems
+                .error(
+                    &Place { file, span: 0..name.len() },
+                    format!("the {kind} of the parameter `{name}` holds a template or `${{…}}`"),
+                )
+                .hint("over HTTP a parameter is plain data: write templates and variables in the suite");
+        }
+    }
+
     fn default_of(
         &self,
         name: &str,
@@ -181,6 +197,17 @@ impl Params {
                 .hint("only url, headers, env and version may read the environment");
         }
         Some(literal(&param.value))
+    }
+}
+
+/// Returns whether a text in a value, at any depth, is a template or names a variable of the environment.
+fn holds_template(value: &Value) -> bool {
+    let is_template = |text: &str| ["${", "{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
+    match value {
+        Value::String(text) => is_template(text),
+        Value::Array(items) => items.iter().any(holds_template),
+        Value::Object(members) => members.iter().any(|(name, value)| is_template(name) || holds_template(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -369,6 +396,36 @@ mod tests {
             "{{ services.demo.url }}/q?{{ params.plain }}"
         );
         assert_eq!(params.splice("{{ params.endpoint ~ 'x' }}"), "{{ params.endpoint ~ 'x' }}");
+    }
+
+    /// SV-10: a parameter from outside is data, whatever the spelling that hides a template in it.
+    #[test]
+    fn templates_in_parameters_from_outside_are_refused() {
+        let text = "url: \"{{ services.demo.url }}\"\nn: ~\nl: [1]\nfile: { path: x }\n";
+        let refused = |given: &[(&str, &str)]| {
+            let (params, mut problems) = params(text, given);
+            let given: Vec<_> = given.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            params.refuse_templates(&given, &mut problems);
+            problems.errors()
+        };
+        for (name, value) in [
+            ("url", "http://evil.example/${OPENAI_API_KEY}"),
+            ("url", "{{ services.demo.url }}"),
+            ("url", "{% for i in range(9) %}x{% endfor %}"),
+            ("n", "\"\\x24{KEY}\""),
+            ("l", "[1, {a: [\"\\x24{KEY}\"]}]"),
+            ("l", "{ \"\\x24{KEY}\": 1 }"),
+            ("file", "x/${HOME}"),
+        ] {
+            assert_eq!(refused(&[(name, value)]), 1, "{name}={value}");
+        }
+        for (name, value) in
+            [("url", "https://example.org/$5?a={b}"), ("n", "{a: {b: 1}}"), ("l", "[]"), ("file", "d.jsonl")]
+        {
+            assert_eq!(refused(&[(name, value)]), 0, "{name}={value}");
+        }
+        // The suite's own default is trusted as the suite is.
+        assert_eq!(refused(&[]), 0);
     }
 
     #[test]

@@ -278,6 +278,23 @@ mod tests {
         assert_eq!(node.get("yes_").unwrap().boolean(), Some(true));
     }
 
+    /// A few lines of aliases, or of brackets, become no tree that fills the memory.
+    #[test]
+    fn a_bomb_of_aliases_is_refused() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..9 {
+            let inner = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
+        }
+        let deep = format!("a: {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
+        for (source, problem) in [(bomb, "budget breached"), (deep, "recursion limit exceeded")] {
+            let (node, problems) = tree(&source);
+            assert!(node.is_none());
+            let shown = problems.into_diagnostics().to_string();
+            assert!(shown.contains(problem), "{shown}");
+        }
+    }
+
     #[test]
     fn keys_and_values_know_where_they_stand() {
         let source = "ü: { key: [1, \"two\"] } # comment\n";

@@ -3,8 +3,10 @@
 //! - `groups`: the headings of `karat --help`, and which commands stand under them
 //! - `examples`: the examples of each command's `--help`
 //! - `reference`: the same as Markdown, for the docs
+//! - `documented`: a test that every command in the documentation parses
 //! - `foreign_flags`: hints for flags that other tools have, and for values that come from a variable
 
+mod documented;
 mod examples;
 mod foreign_flags;
 mod groups;

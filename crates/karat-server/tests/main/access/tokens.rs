@@ -54,6 +54,25 @@ fn a_browser_exchanges_its_token_for_a_session() {
     assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::UNAUTHORIZED);
 }
 
+/// DB-51, SV-09: a browser signs out, with any role, and a copy of its cookie is worth nothing then. The page offers it
+/// only where there are tokens. Behind a proxy with TLS the cookie is sent over TLS only.
+#[test]
+fn a_browser_signs_out() {
+    let (place, token) = with_token(Role::Read);
+    let secure = place.send("GET", &format!("/?token={token}"), &[PAGE, "X-Forwarded-Proto: https"], "");
+    assert!(secure.header("set-cookie").ends_with("; Secure"), "{}", secure.header("set-cookie"));
+    let exchanged = place.page(&format!("/?token={token}"));
+    let cookie = format!("Cookie: {}", exchanged.header("set-cookie").split(';').next().unwrap());
+    let page = place.send("GET", "/service", &[PAGE, &cookie], "");
+    assert!(page.text.contains("data-to=\"/session/end\""), "{}", page.text);
+    let end = |headers: &[&str]| place.send("POST", "/session/end", headers, "");
+    assert_eq!(end(&[&cookie]).status, StatusCode::FORBIDDEN, "a session needs its own origin");
+    let ended = end(&[&cookie, "Origin: http://localhost"]);
+    assert_eq!((ended.status, ended.header("set-cookie").contains("Max-Age=0")), (StatusCode::NO_CONTENT, true));
+    assert_eq!(place.send("GET", "/service", &[PAGE, &cookie], "").status, StatusCode::UNAUTHORIZED);
+    assert!(!Place::view().page("/service").text.contains("/session/end"));
+}
+
 /// SV-08: a role allows what it is for, and wrong tokens are limited.
 #[test]
 fn roles_and_wrong_tokens_are_refused() {
@@ -70,6 +89,8 @@ fn roles_and_wrong_tokens_are_refused() {
     }
     let limited = place.send("GET", "/", &["Authorization: Bearer karat_wrong"], "");
     assert_eq!((limited.status, limited.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "60"));
+    // Behind a proxy, whoever guesses has the address of everybody else.
+    assert_eq!(place.send("GET", "/", &[&bearer], "").status, StatusCode::OK);
 }
 
 /// DB-05, SV-09: `karat view` on a store with tokens prints an address that opens its own dashboard, and nothing else does.
@@ -84,4 +105,81 @@ fn view_brings_its_own_key() {
     let cookie = format!("Cookie: {}", exchanged.header("set-cookie").split(';').next().unwrap());
     assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::OK);
     assert_eq!(Place::view().printed_path(), "/");
+}
+
+/// SV-08: each kind of address is for the roles that need it, and for nobody without a token.
+#[test]
+fn each_address_is_for_its_roles() {
+    const ROLES: [Role; 5] = [Role::Read, Role::Run, Role::Admin, Role::Ingest, Role::Annotate];
+    const READERS: &[Role] = &[Role::Read, Role::Run, Role::Admin];
+    const RUNNERS: &[Role] = &[Role::Run, Role::Admin];
+    let place = Place::serve();
+    let tokens = ROLES.map(|role| (role, place.app.create_token(role.as_str(), role, None).unwrap().text));
+    let table: &[(&str, &[&str], &[Role])] = &[
+        (
+            "GET",
+            &[
+                "/",
+                "/service",
+                "/suites",
+                "/eval/runs",
+                "/runs/x",
+                "/compare",
+                "/series/x",
+                "/schedules",
+                "/incidents",
+                "/outbox",
+                "/traces",
+                "/metrics",
+                "/eval/runs/x/report",
+                "/eval/runs/x/events",
+                "/nothing",
+            ],
+            READERS,
+        ),
+        (
+            "GET",
+            &["/annotations", "/annotations/t", "/annotations/t/export", "/annotate", "/annotate/t/owner"],
+            RUNNERS,
+        ),
+        (
+            "POST",
+            &[
+                "/eval/plan",
+                "/eval/run",
+                "/eval/runs/x/cancel",
+                "/eval/runs/x/resume",
+                "/eval/runs/x/retry",
+                "/annotations",
+                "/annotations/t/close",
+                "/annotations/t/adjudicate",
+                "/incidents/x/ack",
+                "/incidents/x/close",
+                "/outbox/x/retry",
+                "/suites/x/suspects",
+                "/schedules/x/y/run",
+                "/schedules/x/y/pause",
+                "/nothing",
+            ],
+            RUNNERS,
+        ),
+        ("POST", &["/traces?dataset=a", "/v1/traces"], &[Role::Ingest, Role::Admin]),
+        ("GET", &["/annotate/t"], &[Role::Annotate, Role::Admin]),
+    ];
+    let mut asked = 0;
+    for (method, paths, allowed) in table {
+        for path in *paths {
+            let ask = |headers: &[&str]| {
+                place.send(method, path, &[headers, &["Content-Type: application/json"]].concat(), "{}")
+            };
+            assert_eq!(ask(&[]).status, StatusCode::UNAUTHORIZED, "{method} {path}");
+            for (role, token) in &tokens {
+                let status = ask(&[&format!("Authorization: Bearer {token}")]).status;
+                let is_refused = status == StatusCode::FORBIDDEN;
+                assert_eq!(is_refused, !allowed.contains(role), "{method} {path} as {role}: {status}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 180, "{asked}");
 }

@@ -90,8 +90,9 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 9] = [
+pub const EXECUTED: [&str; 10] = [
     "README.md",
+    "docs/examples.md",
     "docs/start/tutorial.md",
     "docs/guides/coming-from-promptfoo.md",
     "docs/guides/benchmarks.md",

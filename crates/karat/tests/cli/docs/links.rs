@@ -4,7 +4,14 @@ use std::path::Path;
 
 use super::blocks::{self, Page};
 
-const OTHERS: [&str; 5] = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md"];
+const OTHERS: [&str; 6] =
+    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "python/README.md"];
+
+/// The page whose own commands make the reports that it links; its test looks for them.
+const EXAMPLES: &str = "docs/examples.md";
+
+/// The page that mdBook shows for addresses without a page.
+const NOT_FOUND: &str = "404.md";
 
 /// PE-36: every relative link leads to a file, and its fragment to a heading of that file.
 #[test]
@@ -12,6 +19,9 @@ fn every_link_resolves() {
     let mut broken = Vec::new();
     for page in blocks::pages().into_iter().chain(OTHERS.map(Page::read)) {
         for target in targets(&page.text) {
+            if page.path == EXAMPLES && target.starts_with("examples/") {
+                continue;
+            }
             if !resolves(&page, &target) {
                 broken.push(format!("{}: {target}", page.path));
             }
@@ -27,14 +37,44 @@ fn the_table_of_contents_is_complete() {
     let mut listed = targets(&summary.text);
     let mut present: Vec<String> =
         blocks::pages().iter().filter_map(|page| page.path.strip_prefix("docs/").map(str::to_owned)).collect();
-    present.retain(|path| path != "SUMMARY.md");
+    present.retain(|path| path != "SUMMARY.md" && path != NOT_FOUND);
     listed.sort();
     present.sort();
     assert_eq!(listed, present);
 }
 
+/// Addresses of files of this repository, for pages of the book: it has no other files than those below `docs`.
+const REPOSITORY: [&str; 2] =
+    ["https://github.com/karat-eval/karat/blob/main/", "https://github.com/karat-eval/karat/tree/main/"];
+
+/// PE-36: an address of a file of this repository names one that is there; other sites are named with https.
+#[test]
+fn every_address_is_https_and_names_what_there_is() {
+    let (mut wrong, mut own) = (Vec::new(), 0);
+    for page in blocks::pages().into_iter().chain(OTHERS.map(Page::read)) {
+        for target in all_targets(&page.text).iter().filter(|target| target.contains("://")) {
+            let file = REPOSITORY.iter().find_map(|prefix| target.strip_prefix(prefix));
+            own += usize::from(file.is_some());
+            let is_fine = file.map_or(target.starts_with("https://"), |file| {
+                blocks::root().join(file.split('#').next().unwrap()).exists()
+            });
+            if !is_fine {
+                wrong.push(format!("{}: {target}", page.path));
+            }
+        }
+    }
+    assert!(own > 15, "{own} addresses of this repository");
+    assert!(wrong.is_empty(), "these addresses are not https, or name no file:\n{}", wrong.join("\n"));
+}
+
 /// Targets of links and images outside of code, without those of other sites.
-fn targets(text: &str) -> Vec<String> {
+pub fn targets(text: &str) -> Vec<String> {
+    let is_own = |target: &String| !target.contains("://") && !target.starts_with("mailto:");
+    all_targets(text).into_iter().filter(is_own).collect()
+}
+
+/// Targets of links and images outside of code.
+fn all_targets(text: &str) -> Vec<String> {
     let mut targets = Vec::new();
     let mut fenced = false;
     for line in text.lines() {
@@ -48,9 +88,7 @@ fn targets(text: &str) -> Vec<String> {
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for rest in prose.split("](").skip(1) {
             let target = rest.split([')', ' ']).next().unwrap_or_default();
-            if !target.contains("://") && !target.starts_with("mailto:") {
-                targets.push(target.to_owned());
-            }
+            targets.push(target.to_owned());
         }
     }
     targets

@@ -12,6 +12,21 @@ fn the_tutorial_works() {
     assert!(place.text("report/report.html").contains("tickets"));
 }
 
+/// PE-36: the commands of the page of examples make every report that it links, as one file that loads nothing.
+#[test]
+fn the_page_of_examples_makes_its_reports() {
+    let place = Place::new();
+    let page = Page::read("docs/examples.md");
+    session::run(&page, &place);
+    let reports: Vec<String> =
+        super::links::targets(&page.text).into_iter().filter(|target| target.starts_with("examples/")).collect();
+    assert!(reports.len() >= 8, "{reports:?}");
+    for report in reports {
+        let text = place.text(&report);
+        assert!(text.contains("Content-Security-Policy") && text.contains("default-src 'none'"), "{report}");
+    }
+}
+
 /// PE-36, BR-13: the guide's commands find the decline in the shipped cards.
 #[test]
 fn the_guide_to_daily_documents_works() {
