@@ -175,7 +175,7 @@ pub fn report_schema() -> String {
 
 /// The version of the store's format that this Karat writes.
 pub fn store_format() -> i64 {
-    karat_store::Store::FORMAT
+    Store::FORMAT
 }
 
 /// The names of all providers, in the order of their documentation.

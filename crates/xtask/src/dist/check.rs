@@ -34,7 +34,7 @@ pub fn check(root: &Path, options: &DistOptions, out: &mut dyn Write) -> Result<
         commit: &commit,
     };
     let same = compare(&options.out, &names, &target_files(&second)?, out)?;
-    installed(options, out)?;
+    check_packages(options, out)?;
     Ok(same)
 }
 
@@ -63,7 +63,7 @@ fn compare(
 }
 
 /// Unpacks each package in a folder of its own and does the main job there.
-fn installed(options: &DistOptions, out: &mut dyn Write) -> Result<(), String> {
+fn check_packages(options: &DistOptions, out: &mut dyn Write) -> Result<(), String> {
     let place = scratch()?;
     let archive = options.out.join(archive_name(VERSION, &options.triple));
     output(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(place.path()))?;

@@ -23,12 +23,12 @@ pub const PINS: &str = "deploy/released.txt";
 /// Files of the repository, by path.
 pub fn generated_files() -> Vec<(&'static str, String)> {
     vec![
-        ("action.yml", filled(include_str!("templates/action.yml"))),
-        ("deploy/comment/action.yml", filled(include_str!("templates/comment-action.yml"))),
-        ("deploy/action.sh", filled(include_str!("templates/action.sh")).replace("@CASES@", &machine_cases())),
+        ("action.yml", fill_places(include_str!("templates/action.yml"))),
+        ("deploy/comment/action.yml", fill_places(include_str!("templates/comment-action.yml"))),
+        ("deploy/action.sh", fill_places(include_str!("templates/action.sh")).replace("@CASES@", &machine_cases())),
         (
             "deploy/gitlab-ci.yml",
-            filled(include_str!("templates/gitlab-ci.yml")).replace("@TARGET@", pipeline_target()),
+            fill_places(include_str!("templates/gitlab-ci.yml")).replace("@TARGET@", pipeline_target()),
         ),
         ("deploy/Dockerfile", container_file()),
         (".github/workflows/release.yml", release_workflow()),
@@ -40,7 +40,7 @@ pub fn generated_files() -> Vec<(&'static str, String)> {
 /// # Errors
 /// An archive that the formula names has no checksum.
 pub fn formula(sums: &BTreeMap<String, String>) -> Result<String, String> {
-    let mut text = filled(include_str!("templates/karat.rb"));
+    let mut text = fill_places(include_str!("templates/karat.rb"));
     for target in TARGETS {
         let name = archive_name(VERSION, target.triple);
         let place = format!("@SUM:{}@", target.triple);
@@ -54,7 +54,7 @@ pub fn formula(sums: &BTreeMap<String, String>) -> Result<String, String> {
 }
 
 /// Fills the places that several templates have.
-fn filled(template: &str) -> String {
+fn fill_places(template: &str) -> String {
     let downloads = format!("{REPOSITORY}/releases/download");
     let places = [
         ("@VERSION@", VERSION),
@@ -100,7 +100,7 @@ fn container_file() -> String {
     let archives: Vec<String> =
         systems.iter().map(|system| format!("dist/{}", archive_name(VERSION, &format!("*-{system}")))).collect();
     let terms = [NOTICES, "LICENSE-APACHE", "LICENSE-MIT"].map(|name| format!("/karat/{name}"));
-    filled(include_str!("templates/Dockerfile"))
+    fill_places(include_str!("templates/Dockerfile"))
         .replace("@CASES@", &cases.join("\n"))
         .replace("@ARCHIVES@", &archives.join(" "))
         .replace("@TERMS@", &terms.join(" "))
@@ -109,7 +109,7 @@ fn container_file() -> String {
 fn release_workflow() -> String {
     let entry = |target: &Target| format!("          - {{ target: {}, runner: {} }}", target.triple, target.runner);
     let platforms: Vec<String> = container_targets().map(|(architecture, _)| format!("linux/{architecture}")).collect();
-    filled(include_str!("templates/release.yml"))
+    fill_places(include_str!("templates/release.yml"))
         .replace("@MATRIX@", &TARGETS.iter().map(entry).collect::<Vec<_>>().join("\n"))
         .replace("@PLATFORMS@", &platforms.join(","))
 }

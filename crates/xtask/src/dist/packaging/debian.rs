@@ -75,12 +75,12 @@ fn control(files: &[Member], architecture: &str, dependencies: &str) -> String {
         "Package: {PROGRAM}\nVersion: {VERSION}\nSection: science\nPriority: optional\nArchitecture: {architecture}\n\
          Maintainer: {MAINTAINER}\nInstalled-Size: {size}\nDepends: {dependencies}\nRecommends: ca-certificates\n\
          Homepage: {REPOSITORY}\nDescription: {SUMMARY}\n{}",
-        folded(DESCRIPTION)
+        fold_lines(DESCRIPTION)
     )
 }
 
 /// A text as lines of at most 79 characters that begin with a space.
-fn folded(text: &str) -> String {
+fn fold_lines(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         if lines.last().is_some_and(|line| line.len() + word.len() > 77) {
