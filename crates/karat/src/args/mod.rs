@@ -98,7 +98,6 @@ pub struct Cli {
     pub common: Common,
     /// With `--version`: print commit, target, features, store format and providers, too
     #[arg(short, long, requires = "version")]
-    #[expect(dead_code, reason = "clap stops at `--version`, which this flag requires")]
     pub verbose: bool,
     #[command(subcommand)]
     pub command: Command,
