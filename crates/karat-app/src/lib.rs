@@ -156,7 +156,7 @@ pub use karat_suite::{
 pub use karat_traces::folder::{RemovedRows, TraceDataset};
 pub use karat_types::{Layout, Threshold};
 
-const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
+const REPORT_SCHEMA: &str = include_str!("../embedded/report.schema.json");
 
 /// A document that was written as Markdown, as a page that loads nothing.
 pub fn html_page(title: &str, markdown: &str) -> String {
@@ -171,6 +171,16 @@ pub fn suite_schema() -> String {
 /// The JSON Schema of `report.json`.
 pub fn report_schema() -> String {
     REPORT_SCHEMA.to_owned()
+}
+
+/// The version of the store's format that this Karat writes.
+pub fn store_format() -> i64 {
+    Store::FORMAT
+}
+
+/// The names of all providers, in the order of their documentation.
+pub fn provider_names() -> Vec<&'static str> {
+    karat_providers::catalog().into_iter().map(|(name, _)| name).collect()
 }
 
 fn pretty(value: &serde_json::Value) -> String {

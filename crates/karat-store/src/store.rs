@@ -69,6 +69,9 @@ enum Place {
 }
 
 impl Store {
+    /// The version of the schema that this Karat writes, in a file and on a server.
+    pub const FORMAT: i64 = schema::VERSION;
+
     /// Opens a store, and creates it if it is missing. The time does not depend on its size.
     ///
     /// # Errors

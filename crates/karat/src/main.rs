@@ -4,6 +4,7 @@
 //! - `commands` has a file for each command; it calls `karat_app` and prints the result
 //! - `printer`, `paint`, `progress` and `events` are the output; `signals` handles Ctrl-C
 //! - `failure` turns an error into a message and an exit code
+//! - `version` has the facts of this build
 
 mod args;
 mod commands;
@@ -15,6 +16,7 @@ mod paint;
 mod printer;
 mod progress;
 mod signals;
+mod version;
 
 use std::process::ExitCode;
 
@@ -36,6 +38,12 @@ fn main() -> ExitCode {
     let environment = Environment::read();
     let cli = match parse(&environment) {
         Ok(cli) => cli,
+        Err(Failure::Usage(error)) if shows_version(&error) && version::wants_details(std::env::args().skip(1)) => {
+            return match printer.data(&version::details()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => fail(&printer, &failure),
+            };
+        }
         Err(failure) => return fail(&printer, &failure),
     };
     let gate_failed = cli.common.fail_exit_code;
@@ -44,6 +52,11 @@ fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => fail(&printer, &failure),
     }
+}
+
+/// Clap stops at `--version`, so the flags after it are not parsed.
+fn shows_version(error: &clap::Error) -> bool {
+    error.kind() == clap::error::ErrorKind::DisplayVersion
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::reference;
+use crate::{dist, reference};
 
 /// Writes the generated files below `root`. With `check`, writes nothing and returns `Ok(false)` when one is out of date.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
@@ -12,6 +12,7 @@ pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<boo
         ("schemas/openapi.json", karat_server::openapi()),
     ];
     files.extend(reference::pages()?);
+    files.extend(dist::generated_files());
     let mut current = true;
     for (path, content) in files {
         let target = root.join(path);

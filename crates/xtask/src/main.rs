@@ -3,6 +3,7 @@
 use std::{env, io, path::Path, process::ExitCode};
 
 mod checks;
+mod dist;
 mod generate;
 mod measure;
 mod reference;
@@ -15,6 +16,9 @@ const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics 
        cargo xtask bench postgres [cells=10000] [rounds=3]  measure a store in PostgreSQL against one in a file
        cargo xtask bench shards [cells=8000] [merged=1000000]  measure two shards against one process, and a merge
        cargo xtask generate [--check]   write generated files, or check that they are current
+       cargo xtask dist [--target TRIPLE] [--out DIR] [--profile NAME]  build the files of a release
+       cargo xtask dist --check         build them twice, compare them, and run what is in them
+       cargo xtask dist --collect DIR   join the files of all targets
        cargo xtask requirements         write target/testing.md: requirements and their tests
        cargo xtask site [--check]       build the documentation with real reports in target/book, and check every link
        cargo xtask circles              list modules that depend on each other in a cycle
@@ -31,6 +35,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
+        ["dist", options @ ..] => dist::run(Path::new("."), options, &mut io::stdout().lock()),
         ["requirements"] => checks::requirements::run(Path::new("."), &mut io::stdout().lock()),
         ["site"] => site::run(Path::new("."), true, &mut io::stdout().lock()),
         ["site", "--check"] => site::run(Path::new("."), false, &mut io::stdout().lock()),

@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 use karat_suite::{DiskFiles, Files, ReadSeek, join_beneath};
 use karat_types::FilePath;
 
-static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../presets");
+static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/presets");
 
 /// Ids of the presets.
 pub fn names() -> Vec<&'static str> {

@@ -8,7 +8,7 @@ use karat_suite::RubricSummary;
 use crate::AppError;
 use crate::error::SuiteError;
 
-static RUBRICS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../rubrics");
+static RUBRICS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/rubrics");
 
 /// The text of each ready rubric, by its name.
 pub(crate) fn texts() -> BTreeMap<String, &'static str> {

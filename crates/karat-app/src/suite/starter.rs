@@ -14,7 +14,7 @@ use crate::error::{Names, SuiteError};
 use crate::suite::catalog;
 use crate::suite::preset::files_below;
 
-static STARTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../starters");
+static STARTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/starters");
 
 /// The tasks, and what each of them is.
 const TASKS: [(&str, &str); 6] = [

@@ -141,5 +141,5 @@ fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializ
 
 /// The program of the guide, run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../../docs/guides/rust-library.md")]
+#[doc = include_str!("../../embedded/rust-library.md")]
 struct Guide;

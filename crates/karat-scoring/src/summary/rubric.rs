@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::judge::RubricError;
 
 /// The preset's rubric in the language of suites.
-const PRESET: &str = include_str!("../../../../presets/summary/rubrics/summary.yaml");
+const PRESET: &str = include_str!("../../embedded/summary.yaml");
 
 /// Options of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -96,6 +96,9 @@ fn adjust(command: clap::Command) -> clap::Command {
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
+    /// With `--version`: print commit, target, features, store format and providers, too
+    #[arg(short, long, requires = "version")]
+    pub verbose: bool,
     #[command(subcommand)]
     pub command: Command,
 }

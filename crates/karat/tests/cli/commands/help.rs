@@ -35,3 +35,28 @@ fn completions_and_man_pages_are_generated() {
     }
     assert_eq!(place.karat(&["completions"]).code, 1);
 }
+
+/// SV-31: `--version` is one line; with `--verbose`, in any order, it says what was built, in a line for each fact.
+#[test]
+fn a_version_has_details_on_request() {
+    let place = Place::new();
+    let short = format!("karat {}\n", env!("CARGO_PKG_VERSION"));
+    for arguments in [["--version"], ["-V"]] {
+        assert_eq!(place.fine(&arguments).stdout, short);
+    }
+    let forms: [&[&str]; 4] = [&["--version", "--verbose"], &["--verbose", "--version"], &["-V", "-v"], &["-Vv"]];
+    let details = place.fine(forms[0]).stdout;
+    for form in forms {
+        assert_eq!(place.fine(form).stdout, details, "{form:?}");
+    }
+    let facts = details.strip_prefix(&short).unwrap();
+    let facts: Vec<(&str, &str)> = facts.lines().map(|line| line.split_once(':').unwrap()).collect();
+    let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
+    let expected = ["commit", "commit date", "target", "profile", "features", "rustc", "store format", "providers"];
+    assert_eq!(names, expected, "{details}");
+    assert!(facts.iter().all(|(_, value)| !value.trim().is_empty()), "{details}");
+    assert!(facts[6].1.trim().parse::<u32>().is_ok_and(|format| format > 0), "{details}");
+    assert!(facts[7].1.contains("openai, ") && facts[7].1.contains("scripted"), "{details}");
+    let alone = place.karat(&["--verbose"]);
+    assert!(alone.code == 1 && alone.stderr.contains("--version"), "{}", alone.all());
+}

@@ -2,7 +2,7 @@
 
 mod agree;
 mod calibration;
-mod ci_workflow;
+mod ci;
 mod comment;
 mod compare;
 mod compare_systems;

@@ -1,0 +1,4 @@
+//! Runs in CI: `workflow` for those that `karat ci` writes, `action` for the published action.
+
+mod action;
+mod workflow;
