@@ -405,14 +405,14 @@ mod tests {
         let refused = |given: &[(&str, &str)]| {
             let (params, mut problems) = params(text, given);
             let given: Vec<_> = given.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            let before = problems.errors();
             params.refuse_templates(&given, &mut problems);
-            problems.errors()
+            problems.errors() - before
         };
         for (name, value) in [
             ("url", "http://evil.example/${OPENAI_API_KEY}"),
             ("url", "{{ services.demo.url }}"),
             ("url", "{% for i in range(9) %}x{% endfor %}"),
-            ("n", "\"\\x24{KEY}\""),
             ("l", "[1, {a: [\"\\x24{KEY}\"]}]"),
             ("l", "{ \"\\x24{KEY}\": 1 }"),
             ("file", "x/${HOME}"),
@@ -420,7 +420,7 @@ mod tests {
             assert_eq!(refused(&[(name, value)]), 1, "{name}={value}");
         }
         for (name, value) in
-            [("url", "https://example.org/$5?a={b}"), ("n", "{a: {b: 1}}"), ("l", "[]"), ("file", "d.jsonl")]
+            [("url", "https://example.org/$5?a={b}"), ("n", "\"\\x24{KEY}\""), ("l", "[]"), ("file", "d.jsonl")]
         {
             assert_eq!(refused(&[(name, value)]), 0, "{name}={value}");
         }
