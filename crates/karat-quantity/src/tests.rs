@@ -383,3 +383,14 @@ fn floats_are_read_as_the_decimals_they_stand_for() {
         assert_eq!(target.value().unwrap().to_string(), expected);
     }
 }
+
+/// Marks of East Asian typography take several bytes; a dash may follow them.
+#[test]
+fn full_width_marks_and_dashes_are_read() {
+    for text in ["2．-1,2 Mio.", "5．- €", "1，— €"] {
+        for context in [Context::General, Context::Finance] {
+            let numbers = extract_with(text, Reading { context, ..Reading::default() });
+            assert_eq!(numbers[0].span.start, 0, "{text}");
+        }
+    }
+}

@@ -36,6 +36,7 @@ pub use crate::block::call_log::Reservation;
 pub use crate::database::space::free_bytes;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
 pub use crate::error::{LedgerError, StoreError};
+pub use crate::format::StoredForm;
 pub use crate::read::account::{Account, PaidCalls, Spending};
 pub use crate::read::check::{RunCheck, StoreCheck};
 pub use crate::read::derived::DerivedData;

@@ -307,9 +307,7 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         self.0.iter().try_for_each(|step| match step {
-            Step::Key(key) if key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') => {
-                write!(f, ".{key}")
-            }
+            Step::Key(key) if is_plain(key) => write!(f, ".{key}"),
             Step::Key(key) if key.contains('"') => write!(f, "['{key}']"),
             Step::Key(key) => write!(f, "[\"{key}\"]"),
             Step::Index(index) => write!(f, "[{index}]"),
@@ -320,6 +318,13 @@ impl fmt::Display for Path {
             }
         })
     }
+}
+
+/// True if a key is shown behind a point: a plain word, and a name that holds both quotes, which can be written in no other
+/// way.
+fn is_plain(key: &str) -> bool {
+    let is_word = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    is_word || (key.contains('"') && key.contains('\''))
 }
 
 #[cfg(test)]
@@ -422,6 +427,8 @@ mod tests {
             "$['say \"x\"']",
             "$.a[?@.b == \"c\"].d",
             "$.a[?@.b == '\"']",
+            "$[\"\"].b",
+            "$.a\"b'c.d",
         ] {
             let path = Path::parse(text).unwrap();
             assert_eq!(path.to_string(), text);

@@ -28,7 +28,8 @@ fn denies(before: &str) -> bool {
         if PHRASES.iter().any(|phrase| ends_with_word(rest, phrase)) {
             return true;
         }
-        let word = &rest[rest.rfind(is_inline_space).map_or(0, |at| at + 1).min(rest.len())..];
+        // Spaces may take several bytes: "3 456,7" with narrow ones.
+        let word = rest.rsplit(is_inline_space).next().unwrap_or_default();
         let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
         let neither = word == "noch" && near.contains("weder");
         if DENYING.contains(word) || word.ends_with("n't") || neither {
@@ -115,6 +116,9 @@ mod tests {
     fn denied_numbers_are_recognised() {
         for (before, denied) in [
             ("Revenue was not ", true),
+            ("Revenue was not\u{a0}", true),
+            ("Der Umsatz war nicht\u{202f}", true),
+            ("3\u{202f}456,7\u{202f}M", false),
             ("It wasn’t exactly ", true),
             ("It did not reach ", true),
             ("neither 5 nor ", true),

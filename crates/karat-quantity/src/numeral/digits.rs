@@ -182,14 +182,13 @@ impl Shape {
 
     /// Dashes in place of decimals, beside money.
     fn dashes(&self, text: &str) -> Option<(char, usize)> {
-        let rest = &text[self.end()..];
-        let mark = rest
-            .chars()
-            .next()
-            .map(kind_of)
-            .filter(|mark| matches!(mark, '.' | ',') && !self.separators.contains(mark))?;
-        let dashes = rest[1..].trim_start_matches(is_dash);
-        let count = rest[1..rest.len() - dashes.len()].chars().count();
+        let written = text[self.end()..].chars().next()?;
+        let mark =
+            Some(kind_of(written)).filter(|mark| matches!(mark, '.' | ',') && !self.separators.contains(mark))?;
+        // A full-width mark takes three bytes.
+        let rest = &text[self.end() + written.len_utf8()..];
+        let dashes = rest.trim_start_matches(is_dash);
+        let count = rest[..rest.len() - dashes.len()].chars().count();
         let free = !dashes.starts_with(char::is_alphanumeric);
         let paid = || unit::is_money_after(dashes.trim_start_matches(is_inline_space));
         let whole = self.separators.is_empty() || self.thousands(1..self.groups.len());

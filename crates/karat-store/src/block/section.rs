@@ -79,12 +79,20 @@ impl SectionWriter {
         for part in parts {
             self.unpacked.plain(part.packer.as_bytes());
         }
+        let unpacked = std::mem::take(&mut self.unpacked);
+        let section = self.compress(unpacked.as_bytes());
+        self.unpacked = unpacked;
+        section
+    }
+
+    /// Returns the section whose bytes, when unpacked, are these.
+    pub fn compress(&mut self, unpacked: &[u8]) -> io::Result<Vec<u8>> {
         self.frame.clear();
-        self.frame.reserve(zstd::zstd_safe::compress_bound(self.unpacked.as_bytes().len()));
-        self.compressor.compress_to_buffer(self.unpacked.as_bytes(), &mut self.frame)?;
+        self.frame.reserve(zstd::zstd_safe::compress_bound(unpacked.len()));
+        self.compressor.compress_to_buffer(unpacked, &mut self.frame)?;
         Ok(Packer::pack(|packer| {
             packer.byte(VERSION);
-            packer.number(self.unpacked.as_bytes().len() as u64);
+            packer.number(unpacked.len() as u64);
             packer.plain(&self.frame);
         }))
     }
@@ -105,11 +113,11 @@ impl Section {
         }
         let mut unpacker = Unpacker::of_version(section, VERSION)?;
         let size = unpacker.number::<usize>()?;
-        if size > MAX_UNPACKED {
+        let frame = unpacker.rest();
+        if size > MAX_UNPACKED.min(most_unpacked(frame)) {
             return Err(Damage(format!("it claims {size} bytes")));
         }
-        let bytes =
-            decompress(unpacker.rest(), size).map_err(|error| Damage(format!("it cannot be decompressed: {error}")))?;
+        let bytes = decompress(frame, size).map_err(|error| Damage(format!("it cannot be decompressed: {error}")))?;
         let mut unpacker = Unpacker::plain(&bytes);
         let lengths = unpacker.list(Unpacker::number::<usize>)?;
         let mut end = bytes.len() - unpacker.rest().len();
@@ -140,6 +148,13 @@ impl Section {
     }
 }
 
+/// Most bytes that a zstd frame can hold: each block takes four bytes or more, and holds at most 128 KiB. The memory for all of
+/// them is reserved before the frame is read, so a damaged size must not reserve more.
+fn most_unpacked(frame: &[u8]) -> usize {
+    const BLOCK: usize = 128 << 10;
+    (frame.len() / 4 + 1).saturating_mul(BLOCK)
+}
+
 thread_local! {
     /// One decompressor a thread: creating one takes as long as decompressing a section.
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
@@ -160,6 +175,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A damaged size is an error before memory is reserved for it, and the largest possible content is read.
+    #[test]
+    fn a_size_beyond_the_frame_is_damage() {
+        let claim = Packer::pack(|packer| {
+            packer.byte(VERSION);
+            packer.number(1 << 29);
+            packer.plain(&[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x00]);
+        });
+        assert_eq!(Section::read(&claim).unwrap_err(), Damage("it claims 536870912 bytes".to_owned()));
+        let mut entries = Entries::default();
+        entries.push(|packer| packer.plain(&vec![0; 8 << 20]));
+        let section = SectionWriter::new().unwrap().write([&entries]).unwrap();
+        assert_eq!(Section::read(&section).unwrap().entry(0).unwrap().len(), 8 << 20);
+    }
 
     proptest! {
         #[test]

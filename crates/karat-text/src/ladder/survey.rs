@@ -24,9 +24,10 @@ pub struct Survey {
 pub struct Candidate {
     /// The value.
     pub found: Found,
-    /// Its bytes in the reply. Places are comparable within one survey.
+    /// Its bytes in the text that was searched: the reply without reasoning, marks of quotations and HTML's escapes. Places
+    /// are comparable within one survey.
     pub span: Range<usize>,
-    /// Its text in the reply.
+    /// Its text there.
     pub source: String,
     /// True if it stands in a code fence.
     pub is_fenced: bool,
@@ -35,7 +36,7 @@ pub struct Candidate {
 /// A stretch that begins like JSON and cannot be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BrokenJson {
-    /// Its first byte in the reply.
+    /// Its first byte, comparable with the places of values.
     pub start: usize,
     /// Its text.
     pub text: String,

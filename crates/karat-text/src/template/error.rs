@@ -81,6 +81,8 @@ impl TemplateError {
         };
         let span = error.range().map(|span| insertions.original(span.start)..insertions.original(span.end));
         let span = span.filter(|span| span.end <= source.len() && span.start <= span.end);
+        // minijinja counts an unexpected character as one byte.
+        let span = span.map(|span| source.floor_char_boundary(span.start)..source.ceil_char_boundary(span.end));
         Self { message, line: error.line(), span, hint: None }
     }
 }

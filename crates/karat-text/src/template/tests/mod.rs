@@ -100,6 +100,10 @@ fn syntax_errors_have_a_line_and_a_span() {
     assert_eq!(error.line, Some(2));
     assert!(error.message.contains("syntax error"), "{error}");
     assert!(Template::compile("{{ input | nope }}").is_err());
+    // The place is one of whole characters, as those who show it expect.
+    let source = "{% set a = 1 %}{{ \u{800}~ }}";
+    let span = Template::compile(source).unwrap_err().span.unwrap();
+    assert_eq!(source.get(span), Some("\u{800}"));
     assert!(Template::compile("{% include 'x' %}").unwrap().render(&context()).is_err());
 }
 

@@ -1,0 +1,7 @@
+//! The network.
+
+#[cfg(feature = "whole")]
+pub mod http;
+pub mod otlp;
+#[cfg(feature = "whole")]
+pub mod replies;
