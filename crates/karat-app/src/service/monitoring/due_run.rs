@@ -210,8 +210,9 @@ impl App {
             Ok((canaries, end)) => (canaries, Some(end), None),
             Err(error) => (Vec::new(), None, Some(error)),
         };
-        if let Some(error) = failure.as_ref().filter(|error| error.kind() == ErrorKind::RunInUse) {
-            // Another process makes it, and alerts.
+        // Another process makes it, and alerts; or the disk is full, and it goes on once there is room.
+        let goes_on = |error: &&AppError| matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::StoreUnavailable);
+        if let Some(error) = failure.as_ref().filter(goes_on) {
             let exit = error.exit();
             return Ok(DueRunEnd { end, summary: None, failure, alerted: AlertedRun::default(), exit });
         }
