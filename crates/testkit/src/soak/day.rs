@@ -63,6 +63,8 @@ pub(crate) struct Day {
     pub steps: usize,
     /// Due times that were not over when the last fault was.
     pub recovered: usize,
+    /// Runs that were asked for and could not start, of which the service says so.
+    pub told_failed: Vec<String>,
 }
 
 /// The state that steps change.
@@ -140,6 +142,7 @@ impl Day {
             tokens,
             steps: 0,
             recovered: 0,
+            told_failed: Vec::new(),
             world,
         };
         // The first due time counts once its schedule is followed, and pages have something to show after a run.
@@ -399,6 +402,12 @@ impl Day {
             let messages = day.world.json(&["alert", "ls", "--outbox", "--json"])?;
             Ok(messages.iter().all(|it| it["state"] != "pending"))
         })?;
+        for run in &self.starter.runs {
+            let answer = caller.ask(&format!("GET /eval/runs/{}", run.id), "", "").map_err(failed("asking"))?;
+            if answer.body.contains("\"status\":\"failed\"") && !answer.body.contains("\"problem\":null") {
+                self.told_failed.push(run.id.clone());
+            }
+        }
         if let Some(server) = &now.server {
             let look = self.look(server, now.age);
             self.looks.push(look);

@@ -48,9 +48,13 @@ fn runs_end(day: &Day) -> Result<SoakCheck, String> {
         let done = day.history(suite)?.into_iter().filter(|it| it["state"] == "done");
         wanted.extend(done.filter_map(|it| it["run"].as_str().map(str::to_owned)));
     }
-    let (mut finished, mut resumed, mut problems) = (0, 0, Vec::new());
+    let (mut finished, mut resumed, mut told, mut problems) = (0, 0, 0, Vec::new());
     for id in &wanted {
         let Some(run) = known.get(id) else {
+            if day.told_failed.contains(id) {
+                told += 1;
+                continue;
+            }
             problems.push(format!("{id} is not stored"));
             continue;
         };
@@ -67,7 +71,7 @@ fn runs_end(day: &Day) -> Result<SoakCheck, String> {
     if refused > 0 {
         problems.push(format!("{refused} runs that were asked for were never accepted: {:?}", day.starter.refused));
     }
-    let figures = format!("{finished} runs finished by themselves, {resumed} by `karat resume`");
+    let figures = format!("{finished} runs finished by themselves, {resumed} by `karat resume`, {told} could not start and say so");
     Ok(kept_unless("each run is finished or can be", figures, &problems))
 }
 
@@ -85,9 +89,10 @@ fn payments(day: &Day) -> Result<SoakCheck, String> {
     if calls.most_behind_a_kill > MAX_RUNS * CONCURRENCY {
         problems.push(format!("{} calls were repeated after one kill", calls.most_behind_a_kill));
     }
-    let mut known = 0;
+    let (mut known, stored) = (0, listed(&day.world)?);
     if calls.behind_kills > 0 {
-        for run in repeatable(day)?.iter().filter(|run| run.from_fault <= 12 * STEP_MINUTES) {
+        let near = |run: &&Repeatable| run.from_fault <= 12 * STEP_MINUTES && stored.contains_key(&run.id);
+        for run in repeatable(day)?.iter().filter(near) {
             let report = day.world.fine(&["report", &run.id, "--format", "json", "-o", "-"])?;
             known += calls_under_way(&report);
         }
@@ -144,6 +149,7 @@ fn repeatable(day: &Day) -> Result<Vec<Repeatable>, String> {
 fn reports(soak: &Soak, day: &Day) -> Result<SoakCheck, String> {
     let known = listed(&day.world)?;
     let mut runs = repeatable(day)?;
+    runs.retain(|run| known.contains_key(&run.id));
     // Most of those near a fault, and some from all over the day.
     let near = (soak.compared * 2 / 3).min(runs.len());
     let others = runs.split_off(near);
