@@ -22,7 +22,7 @@ use super::{Soak, failed};
 const BEHIND: i64 = 10_000;
 
 /// Steps between two versions of the data of `support`.
-const VERSION_STEPS: usize = 3;
+const VERSION_STEPS: usize = 2;
 
 /// Steps between two runs that are asked for.
 const ASKED_STEPS: usize = 4;

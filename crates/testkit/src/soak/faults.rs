@@ -58,9 +58,10 @@ pub(crate) fn plan(hours: u32, seed: u64) -> Vec<(i64, Fault)> {
     }
     let moods = [Mood::Fails, Mood::Drops, Mood::Limits];
     for (at, mood) in (0..if is_long { moods.len() } else { 1 }).map(|at| (at, moods[(at + seed as usize) % 3])) {
-        let from = 15 + 25 * at as i64;
-        let steps = if is_long { random.random_range(8..=14) } else { 4 };
-        add(&mut random, from, from + 10, Fault::Receiver { mood, steps });
+        // In a short soak there is one incident, at the first due time.
+        let (from, to) = if is_long { (15 + 25 * at as i64, 25 + 25 * at as i64) } else { (0, 0) };
+        let steps = if is_long { random.random_range(8..=14) } else { 7 };
+        add(&mut random, from, to, Fault::Receiver { mood, steps });
     }
     // The second full disk is not followed by a start of the server: it must recover by itself.
     let parts: &[(i64, i64)] = if is_long { &[(20, 30), (65, 70)] } else { &[(65, 70)] };

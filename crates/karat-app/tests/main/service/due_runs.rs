@@ -161,8 +161,8 @@ fn a_long_run_is_not_overlapped() {
     let active = scheduler.tick().unwrap().runs.remove(0);
     let (release, held) = std::sync::mpsc::channel();
     let observer = std::sync::Arc::new(Held(std::sync::Mutex::new(held)));
+    let app = world.app();
     std::thread::scope(|scope| {
-        let app = world.app();
         let long = scope.spawn(|| app.run_due(&active, karat_app::Execution { observer, ..execution() }).unwrap());
         while world.app().run_state(&active.run).map_or("", |state| state.status) != "running" {
             std::thread::sleep(std::time::Duration::from_millis(5));
