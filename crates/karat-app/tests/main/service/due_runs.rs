@@ -219,27 +219,6 @@ fn an_old_unfinished_run_goes_on() {
     assert!(claimed(&mut scheduler(&world)).contains(&run));
 }
 
-/// SV-15: a scheduled run whose model refuses every call is told, and is not taken up again and again.
-#[test]
-fn a_refused_model_is_told() {
-    let world = World::accepting();
-    let refusing = testkit::FakeProvider::start(testkit::Behaviour::status(401, "no such key")).unwrap();
-    let model = format!(
-        "models: [ {{ id: m, provider: openai, model: m, base_url: \"{}\", api_key_env: KEY, price: {{ input: 1.0, output: 2.0 }} }} ]\n\
-         variants: {{ direct: [ {{ prompt: {{ text: \"{{{{ sample.question }}}}\" }} }} ] }}",
-        refusing.base_url()
-    );
-    world.edit("variants: { published: [ { recorded: { column: answer } } ] }", &model);
-    let app = world.app();
-    let mut scheduler = scheduler(&world);
-    let due = app.due_run(&world.suite(), "nightly", None).unwrap();
-    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
-    let ended = app.run_due(&due, execution()).unwrap();
-    assert!(ended.end.unwrap().refused.is_some());
-    assert!(ended.alerted.messages.iter().any(|line| line.contains("run_failed opened")), "{:?}", ended.alerted);
-    assert!(claimed(&mut scheduler).is_empty(), "it is over");
-}
-
 /// SV-13: a paused schedule is not due, and what passed meanwhile is not made up for.
 #[test]
 fn a_paused_schedule_is_not_due() {
