@@ -133,6 +133,7 @@ impl State {
             suites: self.0.suites.clone(),
             stop: self.0.stop.clone(),
             due: self.0.due.clone(),
+            runs: self.0.runs.clone(),
             wake: self.0.wake.clone(),
             telemetry: self.0.telemetry.clone(),
         }

@@ -2,11 +2,13 @@
 //!
 //! - `args` parses the command line, `help` explains it, `environment` gives flags values from variables
 //! - `commands` has a file for each command; it calls `karat_app` and prints the result
+//! - `clock` is the clock of the process
 //! - `printer`, `paint`, `progress` and `events` are the output; `signals` handles Ctrl-C
 //! - `failure` turns an error into a message and an exit code
 //! - `version` has the facts of this build
 
 mod args;
+mod clock;
 mod commands;
 mod environment;
 mod events;

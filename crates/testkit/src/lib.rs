@@ -1,5 +1,6 @@
 //! Development only: a fake provider with faults (`fake/`), temporary directories (`scratch.rs`), a PostgreSQL
-//! cluster (`postgres.rs`), and timings compared with Python (`beside.rs`). Tests and benchmarks of all crates use it.
+//! cluster (`postgres.rs`), timings compared with Python (`beside.rs`), and a day of a server in minutes (`soak/`). Tests and
+//! benchmarks of all crates use it.
 //!
 //! ```
 //! use testkit::{Behaviour, FakeProvider, Script};
@@ -15,6 +16,8 @@ mod fake;
 #[cfg(unix)]
 mod postgres;
 mod scratch;
+#[cfg(unix)]
+mod soak;
 
 pub use beside::{Timing, time_in_python, time_work};
 pub use fake::{
@@ -23,3 +26,5 @@ pub use fake::{
 #[cfg(unix)]
 pub use postgres::{Postgres, postgres};
 pub use scratch::{Scratch, scratch};
+#[cfg(unix)]
+pub use soak::{Soak, SoakCheck, SoakSummary};

@@ -90,6 +90,7 @@ impl AppError {
             Self::Service(ServiceError::NoClient { .. }) => ErrorKind::Internal,
             Self::Service(_) => ErrorKind::BadRequest,
             Self::Store(error) => store_kind(error),
+            Self::Engine(karat_engine::EngineError::Ledger { .. }) => ErrorKind::StoreUnavailable,
             Self::File(_)
             | Self::Token(super::TokenError::NoRandom { .. })
             | Self::Bug(_)

@@ -144,6 +144,10 @@ impl Shared {
     fn start_due(self: &Arc<Self>) {
         while self.runs.count() < self.most && !self.stop.is_set() {
             let Some(due) = self.due.pop() else { return };
+            // It was found unfinished in the moment before this server executed it.
+            if self.runs.is_running(&due.run) {
+                continue;
+            }
             let stop = self.runs.add(&due.run);
             let (own, run) = (Arc::clone(self), due.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute_due(&due, stop));

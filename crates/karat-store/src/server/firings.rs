@@ -81,6 +81,26 @@ impl Store {
         })
     }
 
+    /// The due times of a schedule that were claimed and have not ended, latest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn open_firings(&self, suite: &str, schedule: &str, limit: usize) -> Result<Vec<StoredFiring>, StoreError> {
+        self.read("the schedules", |connection| {
+            if !has_table(connection)? {
+                return Ok(Vec::new());
+            }
+            let select = format!(
+                "select {COLUMNS} from firings where suite = ?1 and schedule = ?2 and state = 'fired' \
+                 order by due desc limit ?3"
+            );
+            let mut statement = connection.prepare_cached(&select)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![suite, schedule, limit], read_firing)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// Pauses a schedule since a time, or resumes it.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_app::{App, NetworkFiles};
-use karat_types::{Clock, Moment};
 
 use crate::args::Common;
+use crate::clock;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -33,11 +33,12 @@ impl<'a> CommandContext<'a> {
         };
         let store = if common.allow_unsafe_postgres { store.without_durability() } else { store };
         let network = if common.allow_network_fs { NetworkFiles::Allowed } else { NetworkFiles::Refused };
+        let clock = clock::of_process(&environment);
         let app = App {
             store: store.with_network_files(network),
             home,
             lookup: Arc::new(move |name| environment.get(name)),
-            clock: Arc::new(SystemClock),
+            clock,
             own_program: std::env::current_exe().ok(),
             opened: karat_app::Session::default(),
         };
@@ -84,16 +85,5 @@ impl<'a> CommandContext<'a> {
             Ok(text) => self.printer.data(&karat_app::escape_json(&text)),
             Err(error) => Err(Failure::Message(format!("writing JSON: {error}. This is a bug in karat"))),
         }
-    }
-}
-
-/// The system's clock: the only place of the binary that reads it.
-struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Moment {
-        #[expect(clippy::disallowed_methods, reason = "the clock that everything else is passed")]
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        Moment(now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 }

@@ -42,7 +42,7 @@ impl Script {
         Self::by(move |received| echo.decide(received))
     }
 
-    pub(super) fn decide(&self, received: &ReceivedRequest) -> Behaviour {
+    pub(crate) fn decide(&self, received: &ReceivedRequest) -> Behaviour {
         (self.0)(received)
     }
 }

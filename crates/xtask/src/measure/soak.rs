@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use testkit::{Echo, FakeProvider, RequestLog, Scratch, Script};
+use testkit::{Echo, FakeProvider, RequestLog, Scratch, Script, Soak};
 
 use crate::measure::process::{binary, run_measured};
 
@@ -19,8 +19,9 @@ pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, Stri
         "aa" => crate::measure::aa_study::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
         "scale" => scale(size("cells", 1_000_000)?, out),
+        "service" => service(size("hours", 24)?, size("seed", 1)?, out),
         _ => Err(format!(
-            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=1000 cells=200000), faults (cells=20000), scale (cells=1000000)"
+            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=1000 cells=200000), faults (cells=20000), scale (cells=1000000), service (hours=24 seed=1)"
         )),
     }
 }
@@ -99,6 +100,19 @@ fn scale(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
         ),
     )?;
     Ok(peak < 300 && provider.requests() == cells)
+}
+
+/// SV-07, SV-13, SV-18: a day of `karat serve` in minutes, with kills, outages, a full disk and a clock that jumps. The clock
+/// is set, so the program is that of `cargo build -p karat`: a release follows the system's.
+fn service(hours: usize, seed: usize, out: &mut dyn Write) -> Result<bool, String> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/karat");
+    let program =
+        program.canonicalize().map_err(|_| format!("{} is missing: cargo build -p karat", program.display()))?;
+    let hours = u32::try_from(hours).map_err(|error| error.to_string())?;
+    let soak = Soak { program, hours, seed: seed as u64, step: Duration::from_millis(1_300), compared: 40 };
+    let summary = soak.run()?;
+    say(out, summary.to_string().trim_end())?;
+    Ok(summary.is_kept())
 }
 
 fn provider(echo: Echo) -> Result<FakeProvider, String> {

@@ -210,8 +210,9 @@ impl App {
             Ok((canaries, end)) => (canaries, Some(end), None),
             Err(error) => (Vec::new(), None, Some(error)),
         };
-        if let Some(error) = failure.as_ref().filter(|error| error.kind() == ErrorKind::RunInUse) {
-            // Another process makes it, and alerts.
+        // Another process makes it, and alerts; or the disk is full, and it goes on once there is room.
+        let goes_on = |error: &&AppError| matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::StoreUnavailable);
+        if let Some(error) = failure.as_ref().filter(goes_on) {
             let exit = error.exit();
             return Ok(DueRunEnd { end, summary: None, failure, alerted: AlertedRun::default(), exit });
         }
@@ -241,9 +242,12 @@ impl App {
         if let (None, Some(error)) = (&end, &failure) {
             store.set_firing(&due.run, "failed", &error.to_string())?;
         }
-        // An interrupted run goes on later, and alerts then.
-        let alerted = match end.as_ref().map(|end| end.status) {
-            Some(RunStatus::Interrupted | RunStatus::Running) => AlertedRun::default(),
+        // An interrupted run goes on later, and alerts then. One whose models refuse every call would be refused again.
+        let goes_on = |end: &RunEnd| {
+            matches!(end.status, RunStatus::Interrupted | RunStatus::Running) && end.refused.is_none()
+        };
+        let alerted = match &end {
+            Some(end) if goes_on(end) => AlertedRun::default(),
             _ if due.task == Task::Canary => self.alert_of_canary(&due.run, &due.invocation, &canaries, &fate)?,
             _ => self.alert_of_run(&due.run, &due.invocation, &fate)?,
         };

@@ -16,15 +16,18 @@ use crate::service::monitoring::observations::Observed;
 use crate::service::monitoring::schedules::{LATE_MS, due_run_id, timestamp};
 use crate::{App, AppError};
 
-/// Due times that are searched for unfinished runs.
+/// Unfinished runs of a schedule that are taken up at one time.
 const RESUMED: usize = 31;
+
+/// Milliseconds between two searches for unfinished runs.
+const RECOVERY_MS: i64 = 60_000;
 
 /// The schedules of some suites.
 pub struct Scheduler {
     app: App,
     suites: FollowedSuites,
-    /// False until unfinished runs were searched.
-    is_begun: bool,
+    /// Time of the last search for unfinished runs.
+    recovered_at: Option<Moment>,
     /// Due times that wait for a run to end, by run.
     waiting: BTreeMap<String, DueRun>,
 }
@@ -43,26 +46,32 @@ pub struct Due {
 impl Scheduler {
     /// Follows the schedules of suites.
     pub fn new(app: App, suites: FollowedSuites) -> Self {
-        Self { app, suites, is_begun: false, waiting: BTreeMap::new() }
+        Self { app, suites, recovered_at: None, waiting: BTreeMap::new() }
     }
 
-    /// Claims the due times up to now. Each is given out once, by one process.
+    /// Claims the due times up to now. Each is given out once, by one process. Runs that were claimed and did not end are
+    /// given out again each minute, for as long as no process executes them: the caller leaves out those that it has.
     ///
     /// # Errors
     /// The store cannot be read or written.
     pub fn tick(&mut self) -> Result<Due, AppError> {
         let now = self.app.clock.now();
         let mut due = Due { notes: self.suites.refresh(), ..Due::default() };
+        // A clock that was set back searches again, too.
+        let is_fresh = self.recovered_at.is_some_and(|at| (0..RECOVERY_MS).contains(&now.0.saturating_sub(at.0)));
         for (path, suite) in &self.suites.suites() {
             for spec in &suite.schedules {
                 let look = ScheduleLook { app: &self.app, path, suite, spec, now };
-                if !self.is_begun {
-                    due.runs.extend(look.claimed_runs()?);
+                if !is_fresh {
+                    due.runs.extend(look.claimed_runs(self.recovered_at.is_none())?);
                 }
+                // What was claimed before a failure is given out by a later search.
                 look.take_due(&mut self.waiting, &mut due)?;
             }
         }
-        self.is_begun = true;
+        if !is_fresh {
+            self.recovered_at = Some(now);
+        }
         for run in &mut due.runs {
             run.refuse_commands(self.suites.is_safe());
         }
@@ -110,18 +119,20 @@ impl ScheduleLook<'_> {
         Ok(())
     }
 
-    /// The runs that an earlier process claimed and did not end: they go on when a server starts.
-    fn claimed_runs(&self) -> Result<Vec<DueRun>, AppError> {
+    /// The runs that were claimed, did not end, and that no process executes: they go on when a server starts, and each
+    /// minute, because a disk that was full may have room again. Another process may be about to start a run that it
+    /// claimed a moment ago; at the start of a server that is its predecessor, which is gone.
+    fn claimed_runs(&self, is_start: bool) -> Result<Vec<DueRun>, AppError> {
         let Self { app, path, suite, spec, .. } = *self;
         let store = app.open_store()?;
         let mut unfinished = Vec::new();
-        for firing in store.firings(&suite.name, Some(&spec.id), RESUMED)? {
+        for firing in store.open_firings(&suite.name, &spec.id, RESUMED)? {
             let is_active = match store.run(&firing.run) {
                 Ok(header) => header.status == RunStatus::Running,
-                Err(StoreError::NoSuchRun { .. }) => false,
+                Err(StoreError::NoSuchRun { .. }) => !is_start && self.is_new(&firing),
                 Err(error) => return Err(error.into()),
             };
-            if firing.state == "fired" && !is_active {
+            if !is_active {
                 unfinished.push(DueRun::new(path, &suite.name, spec, firing.due));
             }
         }
@@ -205,19 +216,19 @@ impl ScheduleLook<'_> {
         Ok(self.app.open_store()?.add_firing(&firing)?.then_some(run))
     }
 
+    /// Returns whether a due time was claimed a moment ago. One of the future was claimed before the clock was set back.
+    fn is_new(&self, firing: &StoredFiring) -> bool {
+        (0..LATE_MS).contains(&self.now.0.saturating_sub(firing.at.0))
+    }
+
     /// The run of this schedule that is not over.
     fn active_run(&self) -> Result<Option<String>, AppError> {
         let store = self.app.open_store()?;
-        for firing in store.firings(&self.suite.name, Some(&self.spec.id), 4)? {
-            if firing.state != "fired" {
-                continue;
-            }
+        for firing in store.open_firings(&self.suite.name, &self.spec.id, RESUMED)? {
             match store.run(&firing.run) {
                 Ok(header) if header.status == RunStatus::Running => return Ok(Some(firing.run)),
                 // It was claimed a moment ago, and has not begun.
-                Err(StoreError::NoSuchRun { .. }) if self.now.0.saturating_sub(firing.at.0) < LATE_MS => {
-                    return Ok(Some(firing.run));
-                }
+                Err(StoreError::NoSuchRun { .. }) if self.is_new(&firing) => return Ok(Some(firing.run)),
                 Ok(_) | Err(StoreError::NoSuchRun { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use karat_app::{App, FollowedSuites, Scheduler, Stop};
 
+use crate::runs::active_runs::ActiveRuns;
 use crate::runs::dispatcher::Wake;
 use crate::runs::due_queue::DueQueue;
 use crate::telemetry::Telemetry;
@@ -29,6 +30,8 @@ pub(crate) struct BackgroundParts {
     /// Set when the server stops.
     pub stop: Stop,
     pub due: DueQueue,
+    /// Runs that this server executes.
+    pub runs: ActiveRuns,
     /// Wakes the dispatcher.
     pub wake: Wake,
     pub telemetry: Telemetry,
@@ -57,7 +60,7 @@ impl Background {
 }
 
 fn follow(parts: &BackgroundParts) {
-    let BackgroundParts { app, suites, stop, due, wake, telemetry } = parts;
+    let BackgroundParts { app, suites, stop, due, runs, wake, telemetry } = parts;
     let mut scheduler = Scheduler::new(app.clone(), suites.clone());
     while !stop.is_set() {
         match scheduler.tick() {
@@ -66,12 +69,10 @@ fn follow(parts: &BackgroundParts) {
                 for reason in found.skipped {
                     telemetry.metrics.add("schedule_skipped_total", &[("reason", reason)], 1.0);
                 }
-                let has_runs = !found.runs.is_empty();
                 for run in found.runs {
-                    due.push(run);
-                }
-                if has_runs {
-                    wake.wake();
+                    if !runs.is_running(&run.run) && due.push(run) {
+                        wake.wake();
+                    }
                 }
             }
             Err(error) => telemetry.log.note(&format!("following schedules: {error}")),

@@ -5,4 +5,5 @@ mod exit_codes;
 mod full_disk;
 mod kill;
 mod lost_store;
+mod old_stores;
 mod refusals;

@@ -7,5 +7,6 @@ mod restarts;
 mod schedule;
 mod serve;
 mod served;
+mod soak;
 mod store_on_server;
 mod view;
