@@ -12,8 +12,11 @@ use tokio::sync::oneshot;
 
 use crate::workers::Workers;
 
-/// The time after which a call that has not begun starts a further thread.
+/// The time after which a call that has not begun starts a further thread, if few others have begun meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Calls begun within [`PATIENCE`] from which on a further thread would not help: they are short, and do not wait.
+const MANY: u64 = 8;
 
 /// The answer of a call, or why there is none.
 type Outcome = Result<Bytes, String>;
@@ -106,10 +109,12 @@ impl HostFunctions for PythonFunctions {
         let lost = |_| Err("it ended without an answer".to_owned());
         Box::pin(async move {
             while !begun.load(Ordering::Relaxed) {
+                let before = workers.count_begun();
                 match tokio::time::timeout(PATIENCE, &mut answer).await {
                     Ok(answered) => return answered.unwrap_or_else(lost),
                     Err(_) if begun.load(Ordering::Relaxed) => break,
-                    Err(_) => workers.grow(),
+                    Err(_) if workers.count_begun() - before < MANY => workers.grow(),
+                    Err(_) => {}
                 }
             }
             answer.await.unwrap_or_else(lost)

@@ -2,9 +2,11 @@
 //!
 //! One thread is enough for functions that only compute, since one of them runs at a time anyway, and it keeps the
 //! interpreter attached from call to call. A function that waits releases the interpreter, and others could run: a call
-//! that has not begun after a moment starts a further thread.
+//! that has not begun after a moment in which few others have starts a further thread. More threads than that would only
+//! take the interpreter from each other, which costs more than a short function.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -25,6 +27,8 @@ pub struct Workers(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Jobs that were begun.
+    begun: AtomicU64,
 }
 
 #[derive(Default)]
@@ -56,14 +60,19 @@ impl Shared {
         }
     }
 
+    fn begin(&self, job: Job, py: Python<'_>) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        job(py);
+    }
+
     fn work(&self) {
         while let Some(first) = self.wait_for_job() {
             Python::attach(|py| {
-                first(py);
+                self.begin(first, py);
                 // Bound first: the lock must not be held while Python code runs.
                 let mut next = self.state().jobs.pop_front();
                 while let Some(job) = next {
-                    job(py);
+                    self.begin(job, py);
                     next = self.state().jobs.pop_front();
                 }
             });
@@ -83,6 +92,11 @@ impl Workers {
         } else if is_first {
             self.grow();
         }
+    }
+
+    /// The number of jobs that were begun.
+    pub fn count_begun(&self) -> u64 {
+        self.0.begun.load(Ordering::Relaxed)
     }
 
     /// Starts a further thread, unless one has nothing to do.

@@ -195,7 +195,7 @@ impl State {
 
     /// The number of changes that this server has made: requests that write, and ends of runs.
     pub fn change(&self) -> u64 {
-        self.0.changes.load(Ordering::SeqCst) + self.0.runs.ended()
+        self.0.changes.load(Ordering::SeqCst) + self.0.runs.count_ended()
     }
 
     /// Counts a request that may have changed something.

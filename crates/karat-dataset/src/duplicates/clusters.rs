@@ -131,7 +131,7 @@ impl DuplicateVerifier {
     }
 
     fn sequence(&self, row: u32) -> &[u32] {
-        self.known(row).map(|text| &*text.sequence).unwrap_or_default()
+        self.known_text(row).map(|text| &*text.sequence).unwrap_or_default()
     }
 
     fn same_frame(&self, one: u32, other: u32) -> bool {

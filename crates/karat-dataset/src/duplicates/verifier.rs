@@ -85,13 +85,13 @@ impl DuplicateVerifier {
     }
 
     /// The text of a row that was added.
-    pub(crate) fn known(&self, row: u32) -> Option<&KnownText> {
+    pub(crate) fn known_text(&self, row: u32) -> Option<&KnownText> {
         self.known[row as usize].as_deref()
     }
 
     /// The exact likeness of two rows whose texts are known.
     pub(crate) fn likeness(&self, one: u32, other: u32) -> f64 {
-        match (self.known(one), self.known(other)) {
+        match (self.known_text(one), self.known_text(other)) {
             (Some(one), Some(other)) => one.likeness(other, self.cut),
             _ => 0.0,
         }

@@ -73,7 +73,7 @@ impl Turn {
     }
 
     /// The answer for a crowd. While the next one is being made, the last is good for as long again.
-    fn kept(&self, change: u64) -> Option<Answer> {
+    fn kept_answer(&self, change: u64) -> Option<Answer> {
         let is_being_made = self.making.try_lock().is_err();
         let last = self.last();
         let last = last.as_ref().filter(|last| last.change == change && !last.good_for.is_zero())?;
@@ -132,7 +132,7 @@ impl SharedAnswers {
         let Some(turn) = &place.turn else { return Problem::internal().into_response() };
         let before = turn.begun.load(Ordering::SeqCst);
         turn.asked.fetch_add(1, Ordering::SeqCst);
-        if let Some(answer) = turn.kept(change) {
+        if let Some(answer) = turn.kept_answer(change) {
             return answer.into_response();
         }
         let _making = turn.making.lock().await;
@@ -219,7 +219,7 @@ mod tests {
     async fn an_answer_that_its_maker_gave_up_is_made_by_the_next() {
         let answers = SharedAnswers::default();
         let stuck = answers.find_or_make(b"page", 0, std::future::pending());
-        let stuck = tokio::time::timeout(std::time::Duration::from_millis(5), stuck);
+        let stuck = tokio::time::timeout(Duration::from_millis(5), stuck);
         let next = answers.find_or_make(b"page", 0, async { "made".into_response() });
         let (stuck, next) = tokio::join!(stuck, next);
         assert!(stuck.is_err());

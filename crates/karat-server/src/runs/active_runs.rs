@@ -8,10 +8,10 @@ use karat_app::{RunState, Stop};
 
 /// The runs that a server executes. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct ActiveRuns(Arc<Shared>);
+pub(crate) struct ActiveRuns(Arc<SharedRuns>);
 
 #[derive(Default)]
-struct Shared {
+struct SharedRuns {
     runs: Mutex<BTreeMap<String, ActiveRun>>,
     /// Runs that have ended. Counted with `runs` locked: who sees that a run has ended sees the new number.
     ended: AtomicU64,
@@ -39,7 +39,7 @@ impl ActiveRuns {
     }
 
     /// The number of runs that have ended since the server started.
-    pub fn ended(&self) -> u64 {
+    pub fn count_ended(&self) -> u64 {
         self.0.ended.load(Ordering::SeqCst)
     }
 

@@ -30,7 +30,7 @@ const PLACE: u64 = 3;
 pub enum StoredForm {
     /// Entries that are compressed together.
     Section,
-    /// What the calls of a commit mean for money.
+    /// The calls of a commit, as they count for money.
     CallLog,
     /// The header of a run.
     Header,

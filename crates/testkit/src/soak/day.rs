@@ -7,16 +7,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::callers::{Application, Starter};
-use super::checks;
 use super::faults::{Fault, STEP_MINUTES, plan};
 use super::network::{Models, Mood, Receiver};
 use super::reader::{PagesRead, Reader};
 use super::resources::Resources;
 use super::server::{Address, Caller, Server};
 use super::suites::{self, CHANGE_OF_CLOCKS, MINUTE, SCHEDULES};
-use super::summary::SoakSummary;
 use super::world::World;
-use super::{Soak, failed};
+use super::{Soak, error_of};
 
 /// Steps are this long behind a due time.
 const BEHIND: i64 = 10_000;
@@ -82,21 +80,21 @@ struct Now {
     kill: Option<(u64, usize)>,
 }
 
-/// Runs a soak.
-pub(crate) fn run(soak: &Soak) -> Result<SoakSummary, String> {
+/// Runs a soak, and returns what was noted.
+pub(crate) fn run(soak: &Soak) -> Result<Day, String> {
     let (mut day, mut now, reader) = Day::begin(soak)?;
     let last = day.begin + i64::from(soak.hours) * 60 * MINUTE;
     while day.world.now() + STEP_MINUTES * MINUTE <= last {
         day.step(&mut now, soak.step, &reader)?;
     }
     day.settle(&mut now, reader)?;
-    checks::check(soak, &day)
+    Ok(day)
 }
 
 impl Day {
     fn begin(soak: &Soak) -> Result<(Self, Now, Reader), String> {
-        let models = Models::start().map_err(failed("starting the provider"))?;
-        let receiver = Receiver::start().map_err(failed("starting the receiver"))?;
+        let models = Models::start().map_err(error_of("starting the provider"))?;
+        let receiver = Receiver::start().map_err(error_of("starting the receiver"))?;
         let mut world = World::new(&soak.program, receiver.url(), &suites::files(&models.base_url()))?;
         world.mount_disk();
         let begin = CHANGE_OF_CLOCKS - i64::from(soak.hours) * 30 * MINUTE + BEHIND;
@@ -149,17 +147,17 @@ impl Day {
         day.application.report(begin);
         day.application.send();
         day.wait_for("the schedules to be followed", &mut now, |day| {
-            let listed = day.starter_caller().ask("GET /schedules", "", "").map_err(failed("asking"))?;
+            let listed = day.starter_caller().ask("GET /schedules", "", "").map_err(error_of("asking"))?;
             Ok(listed.status == 200 && listed.body.matches("\"schedule\":").count() == SCHEDULES.len())
         })?;
         std::thread::sleep(Duration::from_millis(2_500));
         day.starter.ask_for_run(0);
         day.starter.send();
         day.wait_for("the first run", &mut now, |day| {
-            let run = day.starter_caller().ask("GET /eval/runs/asked-0", "", "").map_err(failed("asking"))?;
+            let run = day.starter_caller().ask("GET /eval/runs/asked-0", "", "").map_err(error_of("asking"))?;
             Ok(run.body.contains("\"status\":\"completed\""))
         })?;
-        let reader = Reader::start(run).map_err(failed("starting a reader"))?;
+        let reader = Reader::start(run).map_err(error_of("starting a reader"))?;
         Ok((day, now, reader))
     }
 
@@ -197,10 +195,10 @@ impl Day {
             self.crashes.push(format!("step {}: {status}", self.steps));
             now.server = Some(Server::start(&self.world, &now.address)?);
         }
-        if self.steps % VERSION_STEPS == 0 && now.server.is_some() && now.full == 0 {
+        if self.steps.is_multiple_of(VERSION_STEPS) && now.server.is_some() && now.full == 0 {
             self.change_data()?;
         }
-        if self.steps % LOOK_STEPS == 0
+        if self.steps.is_multiple_of(LOOK_STEPS)
             && let Some(server) = &now.server
         {
             let look = self.look(server, now.age);
@@ -323,7 +321,7 @@ impl Day {
             self.application.report(time);
             self.application.send();
         }
-        if self.steps % ASKED_STEPS == 0 {
+        if self.steps.is_multiple_of(ASKED_STEPS) {
             self.starter.ask_for_run(self.steps);
         }
         self.starter.send();
@@ -360,13 +358,13 @@ impl Day {
         }
         let caller = self.starter_caller();
         self.wait_for("all due times to be seen", now, |day| {
-            let answer = caller.ask("GET /schedules", "", "").map_err(failed("asking"))?;
-            let listed: Value = serde_json::from_str(&answer.body).map_err(failed("reading the schedules"))?;
+            let answer = caller.ask("GET /schedules", "", "").map_err(error_of("asking"))?;
+            let listed: Value = serde_json::from_str(&answer.body).map_err(error_of("reading the schedules"))?;
             Ok(listed["items"].as_array().is_some_and(|items| items.iter().all(|it| day.is_seen(it))))
         })?;
         for it in &SCHEDULES {
             let line = format!("POST /schedules/{}/{}/pause", it.suite, it.schedule);
-            let paused = caller.ask(&line, "Content-Type: application/json\r\n", "{}").map_err(failed(&line))?;
+            let paused = caller.ask(&line, "Content-Type: application/json\r\n", "{}").map_err(error_of(&line))?;
             if paused.status != 200 {
                 return Err(format!("{line}: {} {}", paused.status, paused.body));
             }
@@ -388,7 +386,7 @@ impl Day {
             let mut is_over = open(day)? == 0;
             for status in ["queued", "running"] {
                 let answer =
-                    caller.ask(&format!("GET /eval/runs?status={status}"), "", "").map_err(failed("asking"))?;
+                    caller.ask(&format!("GET /eval/runs?status={status}"), "", "").map_err(error_of("asking"))?;
                 is_over &= answer.body.starts_with("{\"items\":[]");
             }
             Ok(is_over)
@@ -403,7 +401,7 @@ impl Day {
             Ok(messages.iter().all(|it| it["state"] != "pending"))
         })?;
         for run in &self.starter.runs {
-            let answer = caller.ask(&format!("GET /eval/runs/{}", run.id), "", "").map_err(failed("asking"))?;
+            let answer = caller.ask(&format!("GET /eval/runs/{}", run.id), "", "").map_err(error_of("asking"))?;
             if answer.body.contains("\"status\":\"failed\"") && !answer.body.contains("\"problem\":null") {
                 self.told_failed.push(run.id.clone());
             }

@@ -51,11 +51,11 @@ impl Soak {
     /// The soak itself cannot go on: a program that does not start, a folder that cannot be written. Faults of Karat are no
     /// errors; the summary has them.
     pub fn run(&self) -> Result<SoakSummary, String> {
-        day::run(self)
+        checks::check(self, &day::run(self)?)
     }
 }
 
 /// The context of an error of the soak itself.
-pub(crate) fn failed<E: std::fmt::Display>(doing: &str) -> impl Fn(E) -> String + '_ {
+pub(crate) fn error_of<E: std::fmt::Display>(doing: &str) -> impl Fn(E) -> String + '_ {
     move |error| format!("{doing}: {error}")
 }

@@ -203,7 +203,7 @@ impl Receiver {
     }
 
     /// Attempts that were answered with a fault.
-    pub fn refused(&self) -> usize {
+    pub fn count_refused(&self) -> usize {
         lock(&self.log).refused
     }
 }

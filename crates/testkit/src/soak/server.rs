@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::failed;
+use super::error_of;
 use super::network::lock;
 use super::resources::Resources;
 use super::world::World;
@@ -47,12 +47,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it. Its messages are appended to the log of the world.
     pub fn start(world: &World, address: &Address) -> Result<Self, String> {
-        let log = OpenOptions::new().create(true).append(true).open(world.log()).map_err(failed("opening the log"))?;
+        let log =
+            OpenOptions::new().create(true).append(true).open(world.log()).map_err(error_of("opening the log"))?;
         let mut command = world.command(&["serve", "--listen", "127.0.0.1:0", "--log", "json"]);
-        let mut process = command.stdout(Stdio::piped()).stderr(log).spawn().map_err(failed("starting karat serve"))?;
+        let mut process =
+            command.stdout(Stdio::piped()).stderr(log).spawn().map_err(error_of("starting karat serve"))?;
         let mut line = String::new();
         if let Some(stdout) = process.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line).map_err(failed("reading the address"))?;
+            BufReader::new(stdout).read_line(&mut line).map_err(error_of("reading the address"))?;
         }
         let listens = line.trim().trim_start_matches("http://").split('/').next().unwrap_or_default().to_owned();
         if listens.is_empty() {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::failed;
+use super::error_of;
 use super::suites::{HOOK_SECRET, MODEL_KEY};
 use crate::{Scratch, scratch};
 
@@ -27,12 +27,12 @@ pub(crate) struct World {
 impl World {
     /// A folder with suites. Its state is on a disk of its own where this user may mount one.
     pub fn new(program: &Path, hook: String, files: &[(String, String)]) -> Result<Self, String> {
-        let folder = scratch().map_err(failed("making a folder"))?;
+        let folder = scratch().map_err(error_of("making a folder"))?;
         for (name, text) in files {
-            folder.write(&format!("root/{name}"), text).map_err(failed("writing a suite"))?;
+            folder.write(&format!("root/{name}"), text).map_err(error_of("writing a suite"))?;
         }
         let home = folder.path().join("root/.karat");
-        fs::create_dir_all(&home).map_err(failed("making the state folder"))?;
+        fs::create_dir_all(&home).map_err(error_of("making the state folder"))?;
         Ok(Self { program: program.to_owned(), folder, hook, disk: None })
     }
 
@@ -62,8 +62,8 @@ impl World {
 
     pub fn write(&self, name: &str, text: &str) -> Result<(), String> {
         // Replaced at once: a run that begins meanwhile reads the old one or the new one.
-        let part = self.folder.write("part", text).map_err(failed("writing a file"))?;
-        fs::rename(part, self.root().join(name)).map_err(failed("replacing a file"))
+        let part = self.folder.write("part", text).map_err(error_of("writing a file"))?;
+        fs::rename(part, self.root().join(name)).map_err(error_of("replacing a file"))
     }
 
     /// The milliseconds that the program takes for now.
@@ -75,8 +75,8 @@ impl World {
     /// Sets the clock.
     pub fn set_time(&self, time: i64) -> Result<(), String> {
         let part = self.folder.write("clock.part", (time - system_time()).to_string());
-        let part = part.map_err(failed("setting the clock"))?;
-        fs::rename(part, self.clock()).map_err(failed("setting the clock"))
+        let part = part.map_err(error_of("setting the clock"))?;
+        fs::rename(part, self.clock()).map_err(error_of("setting the clock"))
     }
 
     fn clock(&self) -> PathBuf {
@@ -108,7 +108,7 @@ impl World {
 
     /// Runs a command to its end.
     pub fn karat(&self, arguments: &[&str]) -> Result<Output, String> {
-        self.command(arguments).output().map_err(failed("starting karat"))
+        self.command(arguments).output().map_err(error_of("starting karat"))
     }
 
     /// Runs a command that must succeed, and returns what it prints.
@@ -135,7 +135,7 @@ impl World {
     /// Runs a command that must succeed and prints JSON.
     pub fn json(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
         let text = self.fine(arguments)?;
-        serde_json::from_str(&text).map_err(failed(&format!("reading karat {}", arguments.join(" "))))
+        serde_json::from_str(&text).map_err(error_of(&format!("reading karat {}", arguments.join(" "))))
     }
 }
 
@@ -158,7 +158,7 @@ impl SmallDisk {
 
     /// Fills it to the last byte.
     pub fn fill(&self) -> Result<(), String> {
-        let mut filler = fs::File::create(self.0.join("filler")).map_err(failed("filling the disk"))?;
+        let mut filler = fs::File::create(self.0.join("filler")).map_err(error_of("filling the disk"))?;
         for size in [1 << 20, 4096, 1] {
             while filler.write_all(&vec![1; size]).is_ok() {}
         }
@@ -167,7 +167,7 @@ impl SmallDisk {
 
     /// Makes room again.
     pub fn free(&self) -> Result<(), String> {
-        fs::remove_file(self.0.join("filler")).map_err(failed("freeing the disk"))
+        fs::remove_file(self.0.join("filler")).map_err(error_of("freeing the disk"))
     }
 }
 

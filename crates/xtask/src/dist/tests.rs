@@ -104,7 +104,7 @@ fn targets_are_collected() {
         let name = archive_name(VERSION, target.triple);
         let sum = checksums::of_bytes(target.triple.as_bytes());
         place.write(&format!("built/{}/{name}", target.triple), target.triple).unwrap();
-        place.write(&format!("built/{}/{CHECKSUMS}", target.triple), &format!("{sum}  {name}\n")).unwrap();
+        place.write(&format!("built/{}/{CHECKSUMS}", target.triple), format!("{sum}  {name}\n")).unwrap();
     }
     let (built, to) = (place.path().join("built"), place.path().join("out"));
     let mut said = Vec::new();

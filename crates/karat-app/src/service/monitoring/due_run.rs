@@ -243,9 +243,8 @@ impl App {
             store.set_firing(&due.run, "failed", &error.to_string())?;
         }
         // An interrupted run goes on later, and alerts then. One whose models refuse every call would be refused again.
-        let goes_on = |end: &RunEnd| {
-            matches!(end.status, RunStatus::Interrupted | RunStatus::Running) && end.refused.is_none()
-        };
+        let goes_on =
+            |end: &RunEnd| matches!(end.status, RunStatus::Interrupted | RunStatus::Running) && end.refused.is_none();
         let alerted = match &end {
             Some(end) if goes_on(end) => AlertedRun::default(),
             _ if due.task == Task::Canary => self.alert_of_canary(&due.run, &due.invocation, &canaries, &fate)?,

@@ -38,7 +38,7 @@ pub(super) fn check(day: &Day) -> Result<Vec<SoakCheck>, String> {
         "{} incidents, {} messages, {attempts} attempts, {} of them refused, {twice} delivered again",
         incidents.len(),
         outbox.len(),
-        day.receiver.refused()
+        day.receiver.count_refused()
     );
     Ok(vec![kept_unless("each incident is told under one id", figures, &problems)])
 }

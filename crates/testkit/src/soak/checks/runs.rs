@@ -32,14 +32,14 @@ pub(super) fn check(soak: &Soak, day: &Day) -> Result<Vec<SoakCheck>, String> {
     Ok(vec![ended, paid, same])
 }
 
-fn listed(world: &World) -> Result<BTreeMap<String, Value>, String> {
+fn list_runs(world: &World) -> Result<BTreeMap<String, Value>, String> {
     let runs = world.json(&["ls", "--json", "-n", "1000000"])?;
     Ok(runs.into_iter().map(|run| (run["id"].as_str().unwrap_or_default().to_owned(), run)).collect())
 }
 
 /// Each run that was due or asked for is finished, or `karat resume` finishes it.
 fn runs_end(day: &Day) -> Result<SoakCheck, String> {
-    let known = listed(&day.world)?;
+    let known = list_runs(&day.world)?;
     let mut wanted: Vec<String> =
         day.starter.runs.iter().filter(|run| run.is_accepted).map(|run| run.id.clone()).collect();
     for suite in ["support", "idle", "live", "night"] {
@@ -89,7 +89,7 @@ fn payments(day: &Day) -> Result<SoakCheck, String> {
     if calls.most_behind_a_kill > MAX_RUNS * CONCURRENCY {
         problems.push(format!("{} calls were repeated after one kill", calls.most_behind_a_kill));
     }
-    let (mut known, stored) = (0, listed(&day.world)?);
+    let (mut known, stored) = (0, list_runs(&day.world)?);
     if calls.behind_kills > 0 {
         let near = |run: &&Repeatable| run.from_fault <= 12 * STEP_MINUTES && stored.contains_key(&run.id);
         for run in repeatable(day)?.iter().filter(near) {
@@ -146,7 +146,7 @@ fn repeatable(day: &Day) -> Result<Vec<Repeatable>, String> {
 /// Canonical reports are byte for byte those of runs in a folder of their own, where nothing went wrong. Cells that failed
 /// in an outage are made again first.
 fn reports(soak: &Soak, day: &Day) -> Result<SoakCheck, String> {
-    let known = listed(&day.world)?;
+    let known = list_runs(&day.world)?;
     let mut runs = repeatable(day)?;
     runs.retain(|run| known.contains_key(&run.id));
     // Most of those near a fault, and some from all over the day.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{SoakCheck, kept_unless};
 use crate::soak::day::Day;
-use crate::soak::failed;
+use crate::soak::error_of;
 use crate::soak::resources::Resources;
 use crate::soak::suites::{HOOK_PATH, HOOK_SECRET, MODEL_KEY};
 
@@ -25,7 +25,7 @@ pub(super) fn faults(day: &Day) -> SoakCheck {
     let counts = [
         ("kills", day.kills),
         ("faults of the provider", calls.refused),
-        ("faults of the receiver", day.receiver.refused()),
+        ("faults of the receiver", day.receiver.count_refused()),
         ("jumps of the clock", day.jumps),
     ];
     problems.extend(counts.iter().filter(|(_, count)| *count == 0).map(|(name, _)| format!("there were no {name}")));
@@ -52,9 +52,9 @@ pub(super) fn check(day: &Day) -> Result<Vec<SoakCheck>, String> {
 /// A row of which the server said that it has it is in the files, once.
 fn traces(day: &Day) -> Result<SoakCheck, String> {
     let mut stored = Vec::new();
-    for file in fs::read_dir(day.world.home().join("traces/app")).map_err(failed("reading traces"))?.flatten() {
+    for file in fs::read_dir(day.world.home().join("traces/app")).map_err(error_of("reading traces"))?.flatten() {
         if file.path().extension().is_some_and(|extension| extension == "jsonl") {
-            let text = fs::read_to_string(file.path()).map_err(failed("reading traces"))?;
+            let text = fs::read_to_string(file.path()).map_err(error_of("reading traces"))?;
             let id = |line: &str| serde_json::from_str::<Value>(line).ok()?["id"].as_str().map(str::to_owned);
             stored.extend(text.lines().filter_map(id));
         }
@@ -160,7 +160,7 @@ fn secrets(day: &Day) -> Result<SoakCheck, String> {
     // The id of a token is no secret.
     secrets.extend(day.tokens.iter().filter_map(|token| token.get(15..)));
     let (mut problems, mut bytes) = (Vec::new(), 0);
-    let log = fs::read(day.world.log()).map_err(failed("reading the log"))?;
+    let log = fs::read(day.world.log()).map_err(error_of("reading the log"))?;
     search("the log", &log, &secrets, &mut problems);
     bytes += log.len();
     search_folder(&day.world.root(), &secrets, &mut problems, &mut bytes)?;
@@ -173,7 +173,7 @@ fn secrets(day: &Day) -> Result<SoakCheck, String> {
 }
 
 fn search_folder(folder: &Path, secrets: &[&str], problems: &mut Vec<String>, bytes: &mut usize) -> Result<(), String> {
-    for entry in fs::read_dir(folder).map_err(failed("searching for secrets"))?.flatten() {
+    for entry in fs::read_dir(folder).map_err(error_of("searching for secrets"))?.flatten() {
         let path = entry.path();
         if path.is_dir() {
             search_folder(&path, secrets, problems, bytes)?;

@@ -122,7 +122,6 @@ impl Runner {
             ("PATH", format!("{}:/usr/bin:/bin", path("bin"))),
             ("HOME", path("home")),
             ("RUNNER_TEMP", path("temp")),
-            ("GITHUB_ACTION_PATH", root().display().to_string()),
             ("GITHUB_PATH", path("path")),
             ("GITHUB_OUTPUT", path("output")),
             ("GITHUB_STEP_SUMMARY", path("summary")),
@@ -139,7 +138,8 @@ impl Runner {
         for file in ["output", "summary", "path"] {
             self.place.write(file, "");
         }
-        let action = fs::read_to_string(root().join(action)).unwrap();
+        let file = root().join(action);
+        let action = fs::read_to_string(&file).unwrap();
         let action: Value = serde_saphyr::from_str(&action).unwrap();
         let (mut said, mut code, mut failed) = (String::new(), 0, false);
         for step in action["runs"]["steps"].as_array().unwrap() {
@@ -151,6 +151,7 @@ impl Runner {
             let mut command = Command::new("bash");
             command.args(["-e", "-o", "pipefail", "-c", script]).env_clear().envs(&self.environment);
             command.current_dir(self.place.path().join("evals"));
+            command.env("GITHUB_ACTION_PATH", file.parent().unwrap());
             for (name, value) in step["env"].as_object().into_iter().flatten() {
                 command.env(name, self.value(&action, value.as_str().unwrap(), inputs));
             }
