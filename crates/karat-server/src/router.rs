@@ -34,7 +34,7 @@ pub(crate) fn router(state: State) -> Router {
         .layer(from_fn_with_state(state.clone(), sharing::share))
         .layer(from_fn_with_state(state.clone(), repeats::answer))
         // Bodies of traces are larger than those of other requests, and are not kept.
-        .merge(api::traces::router())
+        .merge(api::traces::router().layer(from_fn_with_state(state.clone(), sharing::share)))
         .layer(from_fn_with_state(state.clone(), limits::of_token))
         .layer(from_fn_with_state(state.clone(), admission::check))
         .layer(from_fn_with_state(state.clone(), limits::at_work))
@@ -46,4 +46,29 @@ pub(crate) fn router(state: State) -> Router {
 
 fn panic_answer() -> Response {
     Problem::internal().into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::Request;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// SV-28: each request that may change something ends what a crowd is given, also one of traces; one that reads does not.
+    #[tokio::test]
+    async fn requests_that_write_are_changes() {
+        let state = crate::state::tests::idle();
+        for (method, path, changes) in [
+            ("POST", "/eval/run", 1),
+            ("GET", "/livez", 1),
+            ("POST", "/traces?dataset=d", 2),
+            ("POST", "/v1/traces", 3),
+        ] {
+            let request = Request::builder().method(method).uri(path).header("host", "localhost");
+            router(state.clone()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            assert_eq!(state.change(), changes, "{method} {path}");
+        }
+    }
 }

@@ -377,7 +377,7 @@ impl Day {
         let mut looks = 0;
         self.wait_for("all runs to be over", now, |day| {
             looks += 1;
-            // What was left is taken up each minute.
+            // Runs that were left are taken up each minute.
             if looks % 10 == 0 {
                 day.world.set_time(day.world.now() + 2 * MINUTE)?;
             }

@@ -65,7 +65,7 @@ impl Scheduler {
                 if !is_fresh {
                     due.runs.extend(look.claimed_runs(self.recovered_at.is_none())?);
                 }
-                // What was claimed before a failure is given out by a later search.
+                // A later search gives out due times that were claimed before a failure.
                 look.take_due(&mut self.waiting, &mut due)?;
             }
         }

@@ -27,7 +27,7 @@ pub(super) fn check(day: &Day) -> Result<Vec<SoakCheck>, String> {
         // At the end all schedules are paused, and the clock goes on until every message is sent.
         let is_counted = |it: &Value| it["due"].as_str().and_then(parse_time).is_none_or(|due| due <= day.end);
         stored.retain(|it| is_counted(it) || it["note"] != "the schedule was paused");
-        // What traces there are decides whether the suite of traces can run; all others always can.
+        // The suite of traces can run only while there are traces; all others always can.
         let account = account_for(&owed, &stored, schedule.suite == "live");
         due += owed.len();
         sum.ran += account.ran;
