@@ -46,4 +46,13 @@ impl RunClaim {
             Self::Server(claim) => claim.hold(connection),
         }
     }
+
+    /// Returns the claim on a server.
+    #[cfg(feature = "postgres")]
+    pub fn server(&self) -> Option<&ServerClaim> {
+        match self {
+            Self::File(_) => None,
+            Self::Server(claim) => Some(claim),
+        }
+    }
 }

@@ -31,6 +31,8 @@ const MOST: i64 = 2 * DUE;
 pub(crate) struct IndexWriter {
     /// Keys that this process has written.
     written: usize,
+    /// Keys that waited after the last commit.
+    waiting: Option<i64>,
     turn: Option<IndexTurn>,
 }
 
@@ -48,16 +50,15 @@ impl IndexWriter {
     /// keys are all in the index. After a failed commit the caller must discard the [`IndexWriter`].
     pub fn add(&mut self, transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
         let (waiting, indexed) = count_waiting(transaction, keys as i64)?;
-        self.written += keys;
+        self.note_counted(keys, waiting);
         // Another process, or an invalidation, has inserted these keys. Inserting them again would undo later
         // changes.
         let turn = self.turn.take().filter(|turn| turn.after == indexed);
         if waiting >= MOST {
             return index_all(transaction);
         }
-        let is_due = waiting >= DUE && self.written >= MANY;
         let Some(mut turn) = turn else {
-            self.turn = is_due.then(|| IndexTurn::begin(transaction)).transpose()?;
+            self.turn = is_due(waiting, self.written).then(|| IndexTurn::begin(transaction)).transpose()?;
             return Ok(indexed);
         };
         turn.insert_part(transaction, PART * keys)?;
@@ -67,16 +68,30 @@ impl IndexWriter {
         }
         turn.end(transaction)
     }
+
+    /// Returns `true` if a commit that adds so many keys has only to count them, as far as the last commit could tell.
+    #[cfg(feature = "postgres")]
+    pub fn only_counts(&self, keys: usize) -> bool {
+        let Some(waiting) = self.waiting.map(|waiting| waiting + keys as i64) else { return false };
+        self.turn.is_none() && waiting < MOST && !is_due(waiting, self.written + keys)
+    }
+
+    /// Notes a commit after which so many keys wait.
+    pub fn note_counted(&mut self, keys: usize, waiting: i64) {
+        self.written += keys;
+        self.waiting = Some(waiting);
+    }
+}
+
+/// Returns `true` if a process that has written so many keys inserts the waiting ones.
+fn is_due(waiting: i64, written: usize) -> bool {
+    waiting >= DUE && written >= MANY
 }
 
 /// Counts more waiting keys. Returns their number, and the last block whose keys are in the index.
 fn count_waiting(transaction: &Transaction<'_>, more: i64) -> SqlResult<(i64, i64)> {
     let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    // On a server a statement more is a round trip more; SQLite creates a temporary table for rows that an update returns.
-    if more > 0 && transaction.file().is_none() {
-        let update = "update reuse_state set waiting = waiting + ?1 returning waiting, indexed";
-        return transaction.prepare_cached(update)?.query_row(params![more], place);
-    }
+    // SQLite would create a temporary table for rows that an update returns.
     let read = "select waiting, indexed from reuse_state";
     let (waited, indexed): (i64, i64) = transaction.prepare_cached(read)?.query_row(params![], place)?;
     if more > 0 {

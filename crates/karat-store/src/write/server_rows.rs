@@ -1,39 +1,24 @@
-//! The rows of a block as one statement for a server: each statement is a round trip.
+//! A block with all its rows as one statement for a server, because each statement is a round trip. The function that it
+//! calls lies in `sql/postgres/migrations`.
 
 use std::collections::BTreeMap;
 
 use tokio_postgres::types::ToSql;
 
+use crate::sql::postgres::claims::ServerClaim;
 use crate::sql::postgres::session::Session;
-use crate::sql::{Row, SqlError, SqlResult};
+use crate::sql::{Row, SqlResult};
 use crate::write::encode::Encoded;
 
-/// Rows take their numbers in the order of the lists.
-const INSERT: &str = "with block as (
-        insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)
-        returning seq, id
-    ), sample_rows as (
-        insert into samples (run, row, facts)
-        select ?1, it.row, it.facts from unnest(?7::bigint[], ?8::bytea[]) as it (row, facts)
-        on conflict (run, row) do update set facts = excluded.facts
-    ), cell_rows as (
-        insert into cells (run, ordinal, status, block, output, facts)
-        select ?1, it.ordinal, it.status, block.seq, it.output, it.facts
-        from block, unnest(?9::bigint[], ?10::bigint[], ?11::bigint[], ?12::bytea[]) with ordinality
-            as it (ordinal, status, output, facts, place)
-        order by it.place
-    ), judgment_rows as (
-        insert into judgments (run, ordinal, scorer, judge, ok, block, entry)
-        select ?1, it.ordinal, it.scorer, it.judge, it.ok, block.seq, it.place - 1
-        from block, unnest(?13::bigint[], ?14::bigint[], ?15::bigint[], ?16::bigint[]) with ordinality
-            as it (ordinal, scorer, judge, ok, place)
-        order by it.place
-    )
-    select seq, id::text from block";
+const WRITE: &str = "select new_block, waiting_keys, indexed_block from write_block(
+    ?1::text::uuid, ?2, ?3, ?4::text::uuid, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
 
 /// A block with all its rows.
 pub(super) struct ServerBlock<'a> {
+    /// Its name, which the writer makes: an attempt whose end is unknown is looked for by it.
+    pub id: String,
     pub run: i64,
+    pub claim: &'a ServerClaim,
     pub parts: &'a [&'a Encoded],
     pub log: &'a [u8],
     pub reuse: &'a [u8],
@@ -42,8 +27,18 @@ pub(super) struct ServerBlock<'a> {
     pub traces: &'a [u8],
 }
 
-/// Inserts a block with all its rows, and returns its number and its id.
-pub(super) fn insert(block: &ServerBlock<'_>, session: &Session) -> SqlResult<(i64, String)> {
+/// A block that was written, and the keys of reusable results on the server.
+pub(super) struct Written {
+    pub block: i64,
+    /// Keys that are not in the index.
+    pub waiting: i64,
+    /// The last block whose keys are in the index.
+    pub indexed: i64,
+}
+
+/// Writes a block with all its rows and counts `keys` more waiting keys, in the open transaction or in one of its own.
+/// Returns `None`, and writes nothing, if another process has taken the run.
+pub(super) fn write(block: &ServerBlock<'_>, keys: usize, session: &Session) -> SqlResult<Option<Written>> {
     let mut samples: BTreeMap<i64, &[u8]> = BTreeMap::new();
     let (mut ordinals, mut statuses, mut outputs, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut base = 0;
@@ -64,8 +59,13 @@ pub(super) fn insert(block: &ServerBlock<'_>, session: &Session) -> SqlResult<(i
     let scorers: Vec<i64> = judged().map(|row| row.scorer.into()).collect();
     let judges: Vec<i64> = judged().map(|row| row.judge.into()).collect();
     let sound: Vec<i64> = judged().map(|row| row.is_sound.into()).collect();
-    let values: [&(dyn ToSql + Sync); 16] = [
+    let keys = keys as i64;
+    let values: [&(dyn ToSql + Sync); 20] = [
+        &block.id,
         &block.run,
+        &block.claim.run,
+        &block.claim.owner,
+        &keys,
         &block.log,
         &block.reuse,
         &block.judgments,
@@ -82,7 +82,7 @@ pub(super) fn insert(block: &ServerBlock<'_>, session: &Session) -> SqlResult<(i
         &judges,
         &sound,
     ];
-    let rows = session.query_lists(INSERT, &values)?;
-    let row = Row::Postgres(rows.first().ok_or(SqlError::NoRow)?);
-    Ok((row.get(0)?, row.get(1)?))
+    let rows = session.query_lists_once(WRITE, &values)?;
+    let Some(row) = rows.first().map(Row::Postgres) else { return Ok(None) };
+    Ok(Some(Written { block: row.get(0)?, waiting: row.get(1)?, indexed: row.get(2)? }))
 }

@@ -27,8 +27,12 @@ use crate::read::totals;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::KnownKeys;
+#[cfg(feature = "postgres")]
+use crate::sql::SqlError;
 use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::write::encode::{Encoded, EncodedPool};
+#[cfg(feature = "postgres")]
+use crate::write::server_rows::{self, ServerBlock, Written};
 use crate::{LedgerError, StoreError};
 
 /// Largest number of records in a group: 256 cells of one call each.
@@ -160,7 +164,7 @@ pub(crate) struct Writer {
     pub path: PathBuf,
     /// The file that was opened, unless the store is on a server.
     pub place: Option<FilePlace>,
-    /// The ids of blocks whose commit was under way when the connection was lost.
+    /// The ids of blocks whose commit was under way when the connection was lost, if it was.
     pub unsure: Vec<String>,
     pub deferred: Arc<Mutex<DeferredBatches>>,
     pub encoded_pool: Arc<EncodedPool>,
@@ -245,10 +249,15 @@ impl Writer {
         if self.place.as_ref().is_some_and(|place| FilePlace::of(&self.path) != *place) {
             return Err(StoreError::Gone { path: self.path.clone() });
         }
-        let attempt = Attempt { path: &self.path, doing: "writing records" };
         // Compressed before the lock is taken: other processes wait only for the transaction.
         let blocks = Block::of_runs(group, &mut self.sections)
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
+        let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
+        #[cfg(feature = "postgres")]
+        if let Some(written) = self.write_at_once(group, &blocks, keys) {
+            return written;
+        }
+        let attempt = Attempt { path: &self.path, doing: "writing records" };
         let connection = lock(&self.connection);
         let transaction = begin(&connection, attempt)?;
         if is_committed(&transaction, &self.unsure).map_err(|error| attempt.error(error))? {
@@ -259,7 +268,6 @@ impl Writer {
         let mut ids = Vec::new();
         let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction, &mut ids)?, &*block.reuse)));
         let inserted = inserted.collect::<SqlResult<Vec<_>>>().map_err(|error| attempt.error(error))?;
-        let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
         let indexed = self.indexing.add(&transaction, keys);
         let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
         for batch in group {
@@ -271,6 +279,31 @@ impl Writer {
         transaction.commit().map_err(|error| attempt.error(error))?;
         self.known_keys.add_committed(indexed, inserted);
         Ok(())
+    }
+
+    /// Writes a group to a server as one statement, so in one round trip rather than five, if it is no more than a block of
+    /// one run. Returns `None` if it needs a transaction.
+    #[cfg(feature = "postgres")]
+    fn write_at_once(&mut self, group: &[Batch], blocks: &[Block<'_>], keys: usize) -> Option<Result<(), StoreError>> {
+        let [block] = blocks else { return None };
+        let ends_run = group.iter().any(|batch| matches!(batch.work, Work::Finish { .. }));
+        if ends_run || !self.unsure.is_empty() || !self.indexing.only_counts(keys) {
+            return None;
+        }
+        let connection = lock(&self.connection);
+        let rows = block.on_server()?;
+        self.unsure = vec![rows.id.clone()];
+        let written = server_rows::write(&rows, keys, connection.server()?);
+        let attempt = Attempt { path: &self.path, doing: "writing records" };
+        Some(match written {
+            Ok(Some(Written { block: number, waiting, indexed })) => {
+                self.indexing.note_counted(keys, waiting);
+                self.known_keys.add_committed(indexed, vec![(number, &*block.reuse)]);
+                Ok(())
+            }
+            Ok(None) => Err(StoreError::RunLost(block.run.name.clone())),
+            Err(error) => Err(attempt.error(error)),
+        })
     }
 }
 
@@ -378,18 +411,11 @@ impl<'a> Block<'a> {
     fn insert(&self, transaction: &Transaction<'_>, ids: &mut Vec<String>) -> SqlResult<i64> {
         #[cfg(feature = "postgres")]
         if let Some(session) = transaction.server() {
-            let rows = super::server_rows::ServerBlock {
-                run: self.run.id,
-                parts: &self.parts,
-                log: &self.log,
-                reuse: &self.reuse,
-                judgments: &self.judgments,
-                outputs: &self.outputs,
-                traces: &self.traces,
-            };
-            let (block, id) = super::server_rows::insert(&rows, session)?;
-            ids.push(id);
-            return Ok(block);
+            // `hold_claims` has looked whether the run is still this process's.
+            let rows = self.on_server().ok_or(SqlError::NoRow)?;
+            let written = server_rows::write(&rows, 0, session)?.ok_or(SqlError::NoRow)?;
+            ids.push(rows.id);
+            return Ok(written.block);
         }
         let block = transaction.insert_numbered(
             "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -400,6 +426,22 @@ impl<'a> Block<'a> {
         self.insert_cells(transaction, block)?;
         self.insert_judgments(transaction, block)?;
         Ok(block)
+    }
+
+    /// Returns its rows as a server takes them, unless its run is in a file.
+    #[cfg(feature = "postgres")]
+    fn on_server(&self) -> Option<ServerBlock<'_>> {
+        Some(ServerBlock {
+            id: uuid::Uuid::now_v7().to_string(),
+            run: self.run.id,
+            claim: self.run.claim.server()?,
+            parts: &self.parts,
+            log: &self.log,
+            reuse: &self.reuse,
+            judgments: &self.judgments,
+            outputs: &self.outputs,
+            traces: &self.traces,
+        })
     }
 
     fn insert_samples(&self, transaction: &Transaction<'_>) -> SqlResult<()> {

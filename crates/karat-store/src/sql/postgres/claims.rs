@@ -67,8 +67,8 @@ const MADE: &str = "delete from making where key = ?1 and owner = ?2::text::uuid
 /// The right to write a run. Released when dropped.
 #[derive(Debug)]
 pub(crate) struct ServerClaim {
-    run: String,
-    owner: String,
+    pub run: String,
+    pub owner: String,
     session: Arc<Mutex<Session>>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,

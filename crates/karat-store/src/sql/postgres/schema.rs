@@ -6,7 +6,7 @@ use super::super::{SqlError, SqlResult, params};
 use super::session::Session;
 
 /// The statements from each schema version to the next. A released one never changes.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The schema version that this Karat writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

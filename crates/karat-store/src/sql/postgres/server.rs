@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -61,7 +62,7 @@ impl Server {
         // A commit that the server acknowledges is on its disk, whatever its default is.
         let setup = format!(
             "set search_path to \"{}\"; set synchronous_commit to on; set jit to off; set lock_timeout to '30s'; \
-             set idle_in_transaction_session_timeout to '10min'",
+             set default_transaction_isolation to 'read committed'; set idle_in_transaction_session_timeout to '10min'",
             address.schema()
         );
         Ok(Arc::new(Self {
@@ -73,10 +74,21 @@ impl Server {
         }))
     }
 
+    /// Begins a request and reads its answer on the thread of the connections, while the caller does something else.
+    pub fn begin<T: Send + 'static>(
+        &self,
+        request: impl Future<Output = T> + Send + 'static,
+    ) -> SqlResult<JoinHandle<T>> {
+        Ok(self.runtime()?.spawn(request))
+    }
+
+    fn runtime(&self) -> SqlResult<&Runtime> {
+        self.runtime.as_ref().ok_or_else(|| lost("the store was closed"))
+    }
+
     /// Makes a connection.
     pub fn connect(&self) -> SqlResult<Client> {
-        let lost = |why: &str| SqlError::Postgres(ServerError::of_connection(why.to_owned()));
-        let Some(runtime) = &self.runtime else { return Err(lost("the store was closed")) };
+        let runtime = self.runtime()?;
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let connected = runtime.spawn(async move {
             let connect = async {
@@ -102,6 +114,10 @@ impl Server {
         wait_for(client.batch_execute(&self.setup))?;
         Ok(client)
     }
+}
+
+fn lost(why: &str) -> SqlError {
+    SqlError::Postgres(ServerError::of_connection(why.to_owned()))
 }
 
 impl Drop for Server {

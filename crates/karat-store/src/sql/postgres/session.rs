@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::{SqlError, SqlResult, ToValue};
+use super::failure::ServerError;
 use super::server::Server;
 use super::wait::wait_for;
 use super::wire::Parameter;
@@ -38,6 +40,17 @@ pub(crate) struct Session {
 struct Live {
     client: Arc<Client>,
     statements: FxHashMap<String, Statement>,
+}
+
+/// Rows that are on their way.
+pub(super) struct Fetch(JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>);
+
+impl Fetch {
+    /// Waits for them.
+    pub fn wait(self) -> SqlResult<Vec<Row>> {
+        let lost = |error: JoinError| SqlError::Postgres(ServerError::of_connection(error.to_string()));
+        Ok(wait_for(self.0).map_err(lost)??)
+    }
 }
 
 impl std::fmt::Debug for Session {
@@ -132,6 +145,13 @@ impl Session {
         self.with_statement(text, |client, statement| wait_for(client.query(statement, values)))
     }
 
+    /// Like [`Self::query_lists`], for a statement that must not run twice: after a loss it is unknown whether it has run.
+    pub fn query_lists_once(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> SqlResult<Vec<Row>> {
+        let statement = self.again_if_lost(|client| self.statement(client, text))?;
+        let client = self.client();
+        Ok(wait_for(client.query(&statement, values))?)
+    }
+
     /// Inserts rows into columns of a table until there are no more, as one stream, and returns their number.
     pub fn copy_in<V: ToValue>(
         &self,
@@ -159,11 +179,13 @@ impl Session {
         format!("karat_{}", self.cursors.get())
     }
 
-    /// Reads the next rows of a cursor.
-    pub fn fetch(&self, cursor: &str, rows: usize) -> SqlResult<Vec<Row>> {
+    /// Asks for the next rows of a cursor. They are read whether or not someone waits for them: an answer that nobody reads
+    /// would hold up those behind it.
+    pub(super) fn begin_fetch(&self, cursor: &str, rows: usize) -> SqlResult<Fetch> {
         let client = self.client();
+        let text = format!("fetch forward {rows} from {cursor}");
         // Prepared without a name: the cursor is used for some pages only.
-        Ok(wait_for(client.query_typed(&format!("fetch forward {rows} from {cursor}"), &[]))?)
+        Ok(Fetch(self.server.begin(async move { client.query_typed(&text, &[]).await })?))
     }
 
     /// Closes a cursor. The end of its transaction would do so, too.

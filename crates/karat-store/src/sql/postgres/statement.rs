@@ -3,7 +3,7 @@
 use tokio_postgres::Row;
 
 use super::super::{SqlResult, ToValue};
-use super::session::Session;
+use super::session::{Fetch, Session};
 
 /// Rows of the first page of a long answer. Pages grow while they are small.
 const FIRST_PAGE: usize = 64;
@@ -39,7 +39,7 @@ impl<'c> ServerStatement<'c> {
         if self.is_long && self.session.is_in_transaction() {
             let cursor = self.session.next_cursor();
             self.session.execute(&format!("declare {cursor} no scroll cursor for {}", self.text), values)?;
-            let pages = Pages { session: self.session, cursor, rows: FIRST_PAGE };
+            let pages = Pages::begin(self.session, cursor)?;
             return Ok(ServerRows { page: Vec::new().into_iter(), current: None, more: Some(pages) });
         }
         let rows = self.session.query(&self.text, values)?;
@@ -55,10 +55,13 @@ pub(crate) struct ServerRows<'c> {
     more: Option<Pages<'c>>,
 }
 
+/// The pages of a cursor. One is on its way while the one before it is read.
 struct Pages<'c> {
     session: &'c Session,
     cursor: String,
+    /// Rows of the page that is on its way.
     rows: usize,
+    next: Option<Fetch>,
 }
 
 impl ServerRows<'_> {
@@ -67,26 +70,36 @@ impl ServerRows<'_> {
         if self.current.is_none()
             && let Some(pages) = &mut self.more
         {
-            let page = pages.fetch()?;
-            if page.is_empty() {
+            self.page = pages.fetch()?.into_iter();
+            if pages.next.is_none() {
                 self.more = None;
             }
-            self.page = page.into_iter();
             self.current = self.page.next();
         }
         Ok(self.current.as_ref())
     }
 }
 
-impl Pages<'_> {
+impl<'c> Pages<'c> {
+    fn begin(session: &'c Session, cursor: String) -> SqlResult<Self> {
+        let next = Some(session.begin_fetch(&cursor, FIRST_PAGE)?);
+        Ok(Self { session, cursor, rows: FIRST_PAGE, next })
+    }
+
+    /// Returns the next page. A page that is not full is the last one.
     fn fetch(&mut self) -> SqlResult<Vec<Row>> {
-        let page = self.session.fetch(&self.cursor, self.rows)?;
+        let Some(next) = self.next.take() else { return Ok(Vec::new()) };
+        let page = next.wait()?;
+        if page.len() < self.rows {
+            return Ok(page);
+        }
         let bytes: usize = page.iter().map(Row::raw_size_bytes).sum();
         if bytes < PAGE_BYTES {
             self.rows = (self.rows * 4).min(LARGEST_PAGE);
         } else if bytes > 4 * PAGE_BYTES {
             self.rows = (self.rows / 4).max(1);
         }
+        self.next = Some(self.session.begin_fetch(&self.cursor, self.rows)?);
         Ok(page)
     }
 }

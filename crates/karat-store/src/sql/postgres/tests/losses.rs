@@ -1,11 +1,12 @@
 //! Losses that only a store on a server meets: connections that are lost, a server that crashes, other machines, its settings.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use karat_types::*;
@@ -19,20 +20,48 @@ use crate::{Store, StoreError, StoreUrl};
 /// Stands between a store and its server, and cuts connections when a COMMIT is sent.
 struct Proxy {
     folder: tempfile::TempDir,
-    /// Commits that are still to be cut: every other one after the server has it, the rest before.
-    cuts: Arc<AtomicU32>,
+    /// The cuts of the next commits.
+    cuts: Arc<Mutex<VecDeque<Cut>>>,
+}
+
+/// A connection is cut before or after the server has a COMMIT.
+#[derive(Clone, Copy)]
+enum Cut {
+    Before,
+    After,
+}
+
+/// The commits that a client sends: COMMIT itself, and the statement that writes a block in a transaction of its own.
+#[derive(Default)]
+struct Commits {
+    /// The start of the message that runs it, once it is prepared.
+    write_block: Option<Vec<u8>>,
+}
+
+impl Commits {
+    fn is_one(&mut self, message: &[u8]) -> bool {
+        let prepared = message.strip_prefix(b"P").and_then(|rest| rest.get(4..));
+        if let Some(prepared) = prepared.filter(|text| text.windows(12).any(|part| part == b"write_block(")) {
+            let name = prepared.split_inclusive(|byte| *byte == 0).next();
+            self.write_block = name.map(<[u8]>::to_vec);
+        }
+        // Bind: its length, the empty name of the portal, then the name of the statement.
+        let bound = message.strip_prefix(b"B").and_then(|rest| rest.get(5..));
+        let is_block = bound.zip(self.write_block.as_deref()).is_some_and(|(bound, name)| bound.starts_with(name));
+        is_block || message.ends_with(b"commit\0")
+    }
 }
 
 impl Proxy {
     fn start(server: &Path) -> Self {
         let folder = folder();
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
-        let (server, cuts) = (server.to_owned(), Arc::new(AtomicU32::new(0)));
-        let left = Arc::clone(&cuts);
+        let (server, cuts) = (server.to_owned(), Arc::<Mutex<VecDeque<Cut>>>::default());
+        let due = Arc::clone(&cuts);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let (server, left) = (UnixStream::connect(&server).unwrap(), Arc::clone(&left));
-                std::thread::spawn(move || pass(client, server, &left));
+                let (server, due) = (UnixStream::connect(&server).unwrap(), Arc::clone(&due));
+                std::thread::spawn(move || pass(client, server, &due));
             }
         });
         Self { folder, cuts }
@@ -44,32 +73,30 @@ impl Proxy {
         format!("{database}?host={}&user=karat", self.folder.path().display()).parse().unwrap()
     }
 
-    fn cut(&self, commits: u32) {
-        self.cuts.store(commits, Ordering::SeqCst);
+    fn cut(&self, cuts: [Cut; 2]) {
+        self.cuts.lock().unwrap().extend(cuts);
     }
 
-    /// Waits until all commits that were to be cut are cut.
-    fn left(&self) -> u32 {
-        self.cuts.load(Ordering::SeqCst)
+    fn is_done(&self) -> bool {
+        self.cuts.lock().unwrap().is_empty()
     }
 }
 
-fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &AtomicU32) {
+fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &Mutex<VecDeque<Cut>>) {
     let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
     std::thread::spawn(move || {
         let _ = std::io::copy(&mut answers, &mut back);
         let _ = back.shutdown(Shutdown::Both);
     });
-    let mut bytes = [0; 64 << 10];
+    let (mut bytes, mut commits) = ([0; 64 << 10], Commits::default());
     while let Ok(count @ 1..) = client.read(&mut bytes) {
         let message = &bytes[..count];
-        let take = |left: u32| left.checked_sub(1);
-        if message.ends_with(b"commit\0")
-            && let Ok(left) = cuts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
+        if commits.is_one(message)
+            && let Some(cut) = cuts.lock().unwrap().pop_front()
         {
             // The answer goes nowhere, whether the server has the COMMIT or not.
             let _ = client.shutdown(Shutdown::Both);
-            if left % 2 == 0 {
+            if matches!(cut, Cut::After) {
                 let _ = server.write_all(message);
             }
             break;
@@ -83,7 +110,7 @@ fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &AtomicU32) {
 }
 
 /// Writes cells one by one and checks that each is there once, and that each append wrote one block.
-fn every_append_counts_once(store: &Store, cells: u64, each: impl Fn(u64)) {
+fn every_append_counts_once(store: &Store, cells: u64, mut each: impl FnMut(u64)) {
     let ledger = store.begin(&header("r", cells)).unwrap();
     block_on(async {
         for ordinal in 0..cells {
@@ -106,13 +133,16 @@ fn cut_commits(cuts: u32) {
     let (Some(socket), address) = (cluster.socket(), cluster.database().unwrap()) else { return };
     let proxy = Proxy::start(&socket);
     let store = Store::open(&proxy.url(&address)).unwrap();
+    let orders = [[Cut::Before, Cut::After], [Cut::After, Cut::Before], [Cut::Before; 2], [Cut::After; 2]];
+    let mut orders = orders.into_iter().cycle();
     every_append_counts_once(&store, u64::from(cuts) * 3, |ordinal| {
-        if ordinal % 3 == 1 {
-            assert_eq!(proxy.left(), 0);
-            proxy.cut(1);
+        // A block is one statement at first, and several with a COMMIT after a loss.
+        if ordinal % 6 == 1 {
+            assert!(proxy.is_done());
+            proxy.cut(orders.next().unwrap());
         }
     });
-    assert_eq!(proxy.left(), 0);
+    assert!(proxy.is_done());
 }
 
 /// SC-07: a connection that is lost while COMMIT is sent leaves no block twice and none lost, whether the server has it or
