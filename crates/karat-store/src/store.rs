@@ -151,7 +151,7 @@ impl Store {
         let writer = Writer {
             path: url.path().to_owned(),
             place: file,
-            unsure: Vec::new(),
+            ids: Vec::new(),
             deferred: Arc::clone(&deferred),
             encoded_pool: Arc::clone(&encoded_pool),
             known_keys: Arc::clone(&known_keys),

@@ -15,8 +15,8 @@ const WRITE: &str = "select new_block, waiting_keys, indexed_block from write_bl
 
 /// A block with all its rows.
 pub(super) struct ServerBlock<'a> {
-    /// Its name, which the writer makes: an attempt whose end is unknown is looked for by it.
-    pub id: String,
+    /// Its name in every attempt to write it.
+    pub id: &'a str,
     pub run: i64,
     pub claim: &'a ServerClaim,
     pub parts: &'a [&'a Encoded],

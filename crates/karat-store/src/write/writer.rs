@@ -164,8 +164,9 @@ pub(crate) struct Writer {
     pub path: PathBuf,
     /// The file that was opened, unless the store is on a server.
     pub place: Option<FilePlace>,
-    /// The ids of blocks whose commit was under way when the connection was lost, if it was.
-    pub unsure: Vec<String>,
+    /// The ids of the group's blocks on a server, once an attempt to write it has begun. Each attempt uses the same ones, so
+    /// that an earlier one which the server executes late writes nothing.
+    pub ids: Vec<String>,
     pub deferred: Arc<Mutex<DeferredBatches>>,
     pub encoded_pool: Arc<EncodedPool>,
     pub known_keys: Arc<KnownKeys>,
@@ -216,7 +217,7 @@ impl Writer {
     /// Writes a group, and again when the connection with the server was lost meanwhile. The answers wait in memory, and
     /// their calls hold their slots, so no new call is made. After [`AWAY`] the group fails, as on a full disk.
     fn write_through_losses(&mut self, group: &[Batch]) -> Result<(), StoreError> {
-        self.unsure.clear();
+        self.ids.clear();
         let since = Instant::now();
         loop {
             match self.write_or_free_room(group) {
@@ -253,20 +254,24 @@ impl Writer {
         let blocks = Block::of_runs(group, &mut self.sections)
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
         let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
+        let is_repeated = !self.ids.is_empty();
         #[cfg(feature = "postgres")]
-        if let Some(written) = self.write_at_once(group, &blocks, keys) {
-            return written;
+        if !is_repeated && group.iter().any(|batch| batch.run.claim.server().is_some()) {
+            self.ids = blocks.iter().map(|_| uuid::Uuid::now_v7().to_string()).collect();
+            if let Some(written) = self.write_at_once(group, &blocks, keys) {
+                return written;
+            }
         }
         let attempt = Attempt { path: &self.path, doing: "writing records" };
         let connection = lock(&self.connection);
         let transaction = begin(&connection, attempt)?;
-        if is_committed(&transaction, &self.unsure).map_err(|error| attempt.error(error))? {
+        if is_repeated && is_committed(&transaction, &self.ids).map_err(|error| attempt.error(error))? {
             self.known_keys.discard();
             return Ok(());
         }
         hold_claims(&transaction, group, attempt)?;
-        let mut ids = Vec::new();
-        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction, &mut ids)?, &*block.reuse)));
+        let mut ids = self.ids.iter();
+        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction, ids.next())?, &*block.reuse)));
         let inserted = inserted.collect::<SqlResult<Vec<_>>>().map_err(|error| attempt.error(error))?;
         let indexed = self.indexing.add(&transaction, keys);
         let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
@@ -275,7 +280,6 @@ impl Writer {
                 totals::finish(&transaction, batch.run.id, *status, *at, attempt)?;
             }
         }
-        self.unsure = ids;
         transaction.commit().map_err(|error| attempt.error(error))?;
         self.known_keys.add_committed(indexed, inserted);
         Ok(())
@@ -285,15 +289,13 @@ impl Writer {
     /// one run. Returns `None` if it needs a transaction.
     #[cfg(feature = "postgres")]
     fn write_at_once(&mut self, group: &[Batch], blocks: &[Block<'_>], keys: usize) -> Option<Result<(), StoreError>> {
-        let [block] = blocks else { return None };
+        let ([block], [id]) = (blocks, &*self.ids) else { return None };
         let ends_run = group.iter().any(|batch| matches!(batch.work, Work::Finish { .. }));
-        if ends_run || !self.unsure.is_empty() || !self.indexing.only_counts(keys) {
+        if ends_run || !self.indexing.only_counts(keys) {
             return None;
         }
         let connection = lock(&self.connection);
-        let rows = block.on_server()?;
-        self.unsure = vec![rows.id.clone()];
-        let written = server_rows::write(&rows, keys, connection.server()?);
+        let written = server_rows::write(&block.on_server(id)?, keys, connection.server()?);
         let attempt = Attempt { path: &self.path, doing: "writing records" };
         Some(match written {
             Ok(Some(Written { block: number, waiting, indexed })) => {
@@ -307,7 +309,8 @@ impl Writer {
     }
 }
 
-/// Returns whether the blocks of an earlier attempt are there. This writer has its turn, so that attempt has ended.
+/// Returns whether the blocks of an earlier attempt are there. This writer has its turn: either that attempt has ended, or
+/// the server comes to it later and refuses it for the ids of its blocks.
 fn is_committed(connection: &Connection, blocks: &[String]) -> SqlResult<bool> {
     let Some(first) = blocks.first() else { return Ok(false) };
     // One commit has written all of them.
@@ -408,13 +411,12 @@ impl<'a> Block<'a> {
 
     /// Inserts the block with all its rows and returns its number.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only blocks on a server have ids"))]
-    fn insert(&self, transaction: &Transaction<'_>, ids: &mut Vec<String>) -> SqlResult<i64> {
+    fn insert(&self, transaction: &Transaction<'_>, id: Option<&String>) -> SqlResult<i64> {
         #[cfg(feature = "postgres")]
-        if let Some(session) = transaction.server() {
+        if let (Some(session), Some(id)) = (transaction.server(), id) {
             // `hold_claims` has looked whether the run is still this process's.
-            let rows = self.on_server().ok_or(SqlError::NoRow)?;
+            let rows = self.on_server(id).ok_or(SqlError::NoRow)?;
             let written = server_rows::write(&rows, 0, session)?.ok_or(SqlError::NoRow)?;
-            ids.push(rows.id);
             return Ok(written.block);
         }
         let block = transaction.insert_numbered(
@@ -430,9 +432,9 @@ impl<'a> Block<'a> {
 
     /// Returns its rows as a server takes them, unless its run is in a file.
     #[cfg(feature = "postgres")]
-    fn on_server(&self) -> Option<ServerBlock<'_>> {
+    fn on_server<'b>(&'b self, id: &'b str) -> Option<ServerBlock<'b>> {
         Some(ServerBlock {
-            id: uuid::Uuid::now_v7().to_string(),
+            id,
             run: self.run.id,
             claim: self.run.claim.server()?,
             parts: &self.parts,

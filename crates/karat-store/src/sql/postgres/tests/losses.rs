@@ -24,11 +24,12 @@ struct Proxy {
     cuts: Arc<Mutex<VecDeque<Cut>>>,
 }
 
-/// A connection is cut before or after the server has a COMMIT.
+/// A connection is cut before or after the server has a COMMIT, or the server comes to the COMMIT late.
 #[derive(Clone, Copy)]
 enum Cut {
     Before,
     After,
+    Late,
 }
 
 /// The commits that a client sends: COMMIT itself, and the statement that writes a block in a transaction of its own.
@@ -96,7 +97,10 @@ fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &Mutex<VecDeque<Cu
         {
             // The answer goes nowhere, whether the server has the COMMIT or not.
             let _ = client.shutdown(Shutdown::Both);
-            if matches!(cut, Cut::After) {
+            if matches!(cut, Cut::Late) {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            if !matches!(cut, Cut::Before) {
                 let _ = server.write_all(message);
             }
             break;
@@ -133,8 +137,8 @@ fn cut_commits(cuts: u32) {
     let (Some(socket), address) = (cluster.socket(), cluster.database().unwrap()) else { return };
     let proxy = Proxy::start(&socket);
     let store = Store::open(&proxy.url(&address)).unwrap();
-    let orders = [[Cut::Before, Cut::After], [Cut::After, Cut::Before], [Cut::Before; 2], [Cut::After; 2]];
-    let mut orders = orders.into_iter().cycle();
+    let kinds = [Cut::Late, Cut::Before, Cut::After];
+    let mut orders = kinds.iter().flat_map(|first| kinds.map(|second| [*first, second])).cycle();
     every_append_counts_once(&store, u64::from(cuts) * 3, |ordinal| {
         // A block is one statement at first, and several with a COMMIT after a loss.
         if ordinal % 6 == 1 {
