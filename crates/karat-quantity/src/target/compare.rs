@@ -30,7 +30,18 @@ pub enum Outcome {
     NoNumber,
 }
 
-/// The result of comparing an answer with a [`Target`].
+/// The result of comparing an answer with a [`Target`]. Shown, it is a reason in words.
+///
+/// ```
+/// use karat_quantity::{Outcome, Target};
+///
+/// let target = Target::parse("$5 million")?;
+/// let compared = target.exact("It was $4.8 million.");
+/// assert_eq!(compared.outcome, Outcome::Different);
+/// assert_eq!(compared.to_string(), "the closest number is \"$4.8 million\" at byte 7");
+/// assert_eq!(target.exact("It was €5 million.").outcome, Outcome::WrongUnit);
+/// # Ok::<(), karat_quantity::TargetError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The outcome.
@@ -79,12 +90,31 @@ impl fmt::Display for Comparison {
 impl Target {
     /// Compares exactly: a number equals the expected one after normalisation, or equals it rounded
     /// to the digits it shows, if it shows at least three significant ones.
+    ///
+    /// ```
+    /// use karat_quantity::Target;
+    ///
+    /// let target = Target::parse("$1,234 million")?;
+    /// assert!(target.exact("$1.23 billion").passed());
+    /// assert!(!target.exact("$1.2 billion").passed());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     #[must_use]
     pub fn exact(&self, answer: &str) -> Comparison {
         self.compare(answer, &Tolerance::default())
     }
 
     /// Compares within a tolerance; exactly if that has no bound.
+    ///
+    /// ```
+    /// use karat_quantity::{Target, Tolerance};
+    ///
+    /// let target = Target::parse("$5 million")?;
+    /// assert!(target.within("$4.8 million", Tolerance::relative(0.05)?).passed());
+    /// // An absolute bound is in the unit of the target: a quarter of a dollar.
+    /// assert!(!target.within("$4.8 million", Tolerance::absolute(0.25)?).passed());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     #[must_use]
     pub fn within(&self, answer: &str, tolerance: Tolerance) -> Comparison {
         self.compare(answer, &tolerance)

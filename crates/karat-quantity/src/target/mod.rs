@@ -112,6 +112,15 @@ impl Target {
     }
 
     /// A range, by its ends in either order: both must be in an answer, as a range or one after the other.
+    ///
+    /// ```
+    /// use karat_quantity::Target;
+    ///
+    /// let target = Target::range(12.into(), 10.into()).unit("percent")?;
+    /// assert!(target.exact("growth of 10–12 %").passed());
+    /// assert!(!target.exact("growth of 10 %").passed());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     #[must_use]
     pub fn range(one: Decimal, other: Decimal) -> Self {
         Self { given_high: Some(one.max(other)), ..Self::decimal(one.min(other)) }
@@ -155,6 +164,17 @@ impl Target {
     }
 
     /// A JSON number, a range as a list of two, or a text as [`Target::parse_in`] reads it.
+    ///
+    /// ```
+    /// use karat_quantity::{Context, Target};
+    /// use serde_json::json;
+    ///
+    /// let target = Target::json(&json!("(5) million USD"), Context::Finance)?;
+    /// assert_eq!(target.value().unwrap().to_string(), "-5000000");
+    /// assert!(Target::json(&json!([10, 12]), Context::General).is_ok());
+    /// assert!(Target::json(&json!(true), Context::General).is_err());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     ///
     /// # Errors
     /// When it is something else.
@@ -208,6 +228,16 @@ impl Target {
 
     /// The currency; a percentage has none and stays one. An empty currency changes nothing.
     ///
+    /// ```
+    /// use karat_quantity::Target;
+    ///
+    /// let target = Target::number(5.0)?.unit("million")?.currency("EUR")?;
+    /// assert!(target.exact("€5m").passed());
+    /// assert!(!target.exact("$5m").passed());
+    /// assert!(Target::number(5.0)?.unit("USD")?.currency("EUR").is_err());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
+    ///
     /// # Errors
     /// When it is unknown or contradicts the unit.
     pub fn currency(mut self, currency: &str) -> Result<Self, TargetError> {
@@ -226,12 +256,29 @@ impl Target {
     }
 
     /// Which of several numbers is compared.
+    ///
+    /// ```
+    /// use karat_quantity::{Pick, Target};
+    ///
+    /// let answer = "12 at first, 15 in the end";
+    /// assert!(Target::number(12.0)?.exact(answer).passed());
+    /// assert!(!Target::number(12.0)?.pick(Pick::Last).exact(answer).passed());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     #[must_use]
     pub fn pick(self, pick: Pick) -> Self {
         Self { pick, ..self }
     }
 
     /// The decimal mark that decides how lone groups such as "1.234" in answers are read.
+    ///
+    /// ```
+    /// use karat_quantity::{DecimalMark, Target};
+    ///
+    /// let target = Target::number(1234.0)?.decimal_mark(DecimalMark::Comma);
+    /// assert!(target.exact("1.234 Euro").passed());
+    /// # Ok::<(), karat_quantity::TargetError>(())
+    /// ```
     #[must_use]
     pub fn decimal_mark(self, mark: DecimalMark) -> Self {
         Self { mark, ..self }

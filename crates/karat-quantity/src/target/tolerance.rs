@@ -21,6 +21,13 @@ pub fn within_tolerance(actual: f64, expected: f64, rel: f64, abs: f64) -> bool 
 
 /// Python's `math.isclose`: symmetric, relative to the larger of both. For graders prefer
 /// [`within_tolerance`].
+///
+/// ```
+/// use karat_quantity::is_close;
+///
+/// assert!(is_close(100.0, 101.0, 0.01, 0.0));
+/// assert!(!is_close(0.0, 1e-12, 1e-9, 0.0));
+/// ```
 #[must_use]
 pub fn is_close(a: f64, b: f64, rel: f64, abs: f64) -> bool {
     let difference = (a - b).abs();
@@ -54,6 +61,13 @@ impl Tolerance {
     }
 
     /// Only a relative bound.
+    ///
+    /// ```
+    /// use karat_quantity::Tolerance;
+    ///
+    /// assert!(Tolerance::relative(0.01).is_ok());
+    /// assert!(Tolerance::relative(-0.01).is_err());
+    /// ```
     ///
     /// # Errors
     /// As [`Tolerance::new`].
