@@ -19,6 +19,10 @@ mod workers;
 
 use pyo3::prelude::*;
 
+/// The allocator of the command line. It serves this module alone: the interpreter and other modules keep theirs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The module.
 #[pymodule]
 fn _karat(module: &Bound<'_, PyModule>) -> PyResult<()> {
