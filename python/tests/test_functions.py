@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -109,6 +110,44 @@ def test_many_calls_wait_at_once(kind: str) -> None:
     run = karat.run(suite({"exact": "exact"}, {"wait": wait}, extra={"run": {"max_concurrency": 20}}), progress="none")
     assert run.status == "finished"
     assert time.monotonic() - begin < 5
+
+
+def test_short_functions_share_a_thread() -> None:
+    """Functions that only compute are called by few threads, which do not take the interpreter from each other."""
+    threads: set[int] = set()
+
+    @karat.scorer
+    def short(output: str) -> float:
+        threads.add(threading.get_ident())
+        return len(output) / 10
+
+    @karat.system
+    def echo(input: str) -> str:
+        return input
+
+    rows = [{"id": f"r{n}", "question": f"q{n}"} for n in range(2000)]
+    dataset = karat.Dataset(rows=rows, id="id", input="question", reference="question")
+    made = karat.Suite(name="short", dataset=dataset, variants={"echo": echo}, scorers={"short": short})
+    assert karat.run(made, progress="none").metrics().to_arrow().to_pylist()[0]["n"] == 2000
+    assert len(threads) <= 16
+
+
+def test_a_call_that_waits_holds_up_no_other() -> None:
+    """The others go on while one waits, though they are short, and so does what comes after it."""
+    ends: dict[str, float] = {}
+
+    @karat.system
+    def seldom_slow(input: str) -> str:
+        time.sleep(1.5 if input in ("q0", "q9") else 0)
+        ends[input] = time.monotonic()
+        return input
+
+    begin = time.monotonic()
+    made = suite({"exact": "exact"}, {"slow": seldom_slow}, extra={"run": {"max_concurrency": 4}})
+    assert karat.run(made, progress="none").status == "finished"
+    slow = [ends.pop("q0"), ends.pop("q9")]
+    assert max(ends.values()) < min(slow)
+    assert max(slow) - begin < 2.9
 
 
 def test_columns_of_a_row_are_arguments_by_name() -> None:

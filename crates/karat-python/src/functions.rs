@@ -1,9 +1,7 @@
 //! Functions written in Python, as host functions of a run.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use karat_app::{HostAnswer, HostFunctions};
@@ -11,12 +9,6 @@ use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::workers::Workers;
-
-/// The time after which a call that has not begun starts a further thread, if few others have begun meanwhile.
-const PATIENCE: Duration = Duration::from_millis(2);
-
-/// Calls begun within [`PATIENCE`] from which on a further thread would not help: they are short, and do not wait.
-const MANY: u64 = 8;
 
 /// The answer of a call, or why there is none.
 type Outcome = Result<Bytes, String>;
@@ -31,7 +23,7 @@ struct PythonFunction {
 /// The functions of a program.
 pub struct PythonFunctions {
     functions: BTreeMap<String, Arc<PythonFunction>>,
-    workers: Arc<Workers>,
+    workers: Workers,
 }
 
 /// The place for the answer of a call that goes on when its function has returned: that of a coroutine.
@@ -63,7 +55,7 @@ impl PythonFunctions {
     /// Functions as `(name, version, call)`.
     pub fn new(functions: Vec<(String, String, Py<PyAny>)>) -> Self {
         let named = |(name, version, call)| (name, Arc::new(PythonFunction { version, call }));
-        Self { functions: functions.into_iter().map(named).collect(), workers: Arc::default() }
+        Self { functions: functions.into_iter().map(named).collect(), workers: Workers::default() }
     }
 }
 
@@ -98,26 +90,8 @@ impl HostFunctions for PythonFunctions {
             let problem = format!("there is no function `{name}`");
             return Box::pin(async { Err(problem) });
         };
-        let (waiting, mut answer) = oneshot::channel();
-        let begun = Arc::new(AtomicBool::new(false));
-        let has_begun = Arc::clone(&begun);
-        self.workers.add(Box::new(move |py| {
-            has_begun.store(true, Ordering::Relaxed);
-            function.call(py, &request, waiting);
-        }));
-        let workers = Arc::clone(&self.workers);
-        let lost = |_| Err("it ended without an answer".to_owned());
-        Box::pin(async move {
-            while !begun.load(Ordering::Relaxed) {
-                let before = workers.count_begun();
-                match tokio::time::timeout(PATIENCE, &mut answer).await {
-                    Ok(answered) => return answered.unwrap_or_else(lost),
-                    Err(_) if begun.load(Ordering::Relaxed) => break,
-                    Err(_) if workers.count_begun() - before < MANY => workers.grow(),
-                    Err(_) => {}
-                }
-            }
-            answer.await.unwrap_or_else(lost)
-        })
+        let (waiting, answer) = oneshot::channel();
+        self.workers.add(Box::new(move |py| function.call(py, &request, waiting)));
+        Box::pin(async { answer.await.unwrap_or_else(|_| Err("it ended without an answer".to_owned())) })
     }
 }
