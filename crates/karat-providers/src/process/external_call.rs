@@ -10,6 +10,7 @@ use karat_types::{
 };
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -89,14 +90,14 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
         let (kind, captured) = match call.request {
-            Request::Http(request) => ("http", http_capture(request)),
-            Request::Command(request) => ("command", command_capture(request)),
+            Request::Http(request) => ("http", StoredRequest::of_service(request)),
+            Request::Command(request) => ("command", StoredRequest::of_program(request)),
             Request::Chat(_) | Request::SimulatedUser(_) | Request::File { .. } | Request::Tool(_) => {
                 let problem = format!("{}: it asked for a model or a file; this is a bug in karat", call.who);
                 return Ok((unsent_exchange(problem), None));
             }
         };
-        let recording_key = || RecordingKey::of_external_call(kind, &captured, call.jitter_seed);
+        let recording_key = || RecordingKey::of_external_call(kind, &json!(captured), call.jitter_seed);
         let live = async || self.make_external_call(&call, &captured, gate, payer, observer).await;
         let read = |body: &Bytes| parse_external_reply(call.request, body).map_err(malformed_error);
         self.through_recording(call.who, gate, payer, recording_key, live, |player, _| {
@@ -108,13 +109,14 @@ impl Providers {
     async fn make_external_call<'a, P: Payer>(
         &'a self,
         call: &ExternalCall<'_>,
-        captured: &Value,
+        captured: &StoredRequest<'_>,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
         let path = AdmissionPath { gate, queue: gate.queue(call.who), limiter: None, tokens: 0 };
-        let captured = match self.dispatch.secrets.check_request(call.who, &Bytes::from(captured.to_string())) {
+        let captured = serde_json::to_vec(captured).unwrap_or_default();
+        let captured = match self.dispatch.secrets.check_request(call.who, &captured.into()) {
             Ok(captured) => captured,
             Err(refused) => return Ok((*refused, None)),
         };
@@ -289,7 +291,8 @@ impl AttemptSource for ProgramAttempts<'_> {
 
 /// The line that asks a program for an output.
 fn input_line(input: &Value) -> Line {
-    Line { members: format!("\"input\":{input}"), conversation: None }
+    let input = serde_json::to_string(input).unwrap_or_default();
+    Line { members: ["\"input\":", &input].concat(), conversation: None }
 }
 
 /// The standard input of a program that runs once.
@@ -307,17 +310,23 @@ fn malformed_error(message: String) -> CallError {
 }
 
 /// The stored form of a request: everything except the values of variables.
-fn http_capture(request: &HttpRequest) -> Value {
-    json!({
-        "method": request.method,
-        "url": request.url.with_placeholders(),
-        "headers": shown_templates(&request.headers),
-        "body": request.body,
-    })
+#[derive(Serialize)]
+#[serde(untagged)]
+enum StoredRequest<'a> {
+    Service { method: &'a str, url: String, headers: Map<String, Value>, body: &'a Value },
+    Program { run: &'a [String], input: &'a Value, env: Map<String, Value> },
 }
 
-fn command_capture(request: &CommandRequest) -> Value {
-    json!({ "run": request.run, "input": request.input, "env": shown_templates(&request.env) })
+impl<'a> StoredRequest<'a> {
+    fn of_service(request: &'a HttpRequest) -> Self {
+        let HttpRequest { method, url, headers, body } = request;
+        Self::Service { method, url: url.with_placeholders(), headers: shown_templates(headers), body }
+    }
+
+    fn of_program(request: &'a CommandRequest) -> Self {
+        let CommandRequest { run, input, env, .. } = request;
+        Self::Program { run, input, env: shown_templates(env) }
+    }
 }
 
 fn shown_templates(texts: &[(String, EnvTemplate)]) -> Map<String, Value> {

@@ -64,7 +64,7 @@ impl Host {
         let Some(functions) = &self.0 else {
             return Err(failed("it belongs to a program that has karat as a library; run the suite from that program"));
         };
-        let answer = functions.call(name, format!("{{{members}}}"));
+        let answer = functions.call(name, ["{", members, "}"].concat());
         match tokio::time::timeout(timeout, answer).await {
             Ok(answer) => answer.map_err(|problem| failed(&problem)),
             Err(_) => {

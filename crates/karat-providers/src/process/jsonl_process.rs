@@ -171,10 +171,13 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
             let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
             Err(format!("answered with the error {}", quote(text.as_bytes(), 200)))
         }
-        (None, Some(output)) => Ok(match serde_json::from_str::<String>(output.get()) {
-            Ok(text) => text,
-            Err(_) => output.get().to_owned(),
-        }),
+        // Anything else than a string is not tried as one: an error takes as long as the rest of the line.
+        (None, Some(output)) => {
+            Ok(match output.get().starts_with('"').then(|| serde_json::from_str::<String>(output.get())) {
+                Some(Ok(text)) => text,
+                _ => output.get().to_owned(),
+            })
+        }
         (None, None) => Err("answered with neither `output` nor `error`".to_owned()),
     }
 }
