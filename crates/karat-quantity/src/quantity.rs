@@ -10,11 +10,11 @@ use crate::unit::Unit;
 /// A number found in a text.
 ///
 /// ```
-/// use karat_quantity::{Hedge, Unit, extract};
+/// use karat_quantity::{Unit, extract};
 ///
-/// let text = "At most 12.5% of 1.2 million employees left.";
+/// let text = "In all, 12.5% of 1.2 million employees left.";
 /// let found = extract(text);
-/// assert_eq!((found[0].unit, found[0].hedge), (Unit::Percent, Some(Hedge::AtMost)));
+/// assert_eq!((found[0].unit, found[0].significant), (Unit::Percent, 3));
 /// assert_eq!(found[1].value.to_string(), "1200000");
 /// assert_eq!(found[1].phrase.first().map(String::as_str), Some("employees"));
 /// assert_eq!(&text[found[1].span.clone()], found[1].text);

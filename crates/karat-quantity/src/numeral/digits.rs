@@ -322,8 +322,12 @@ impl Shape {
             return (whole(&self.groups), String::new(), end, Form::Dotted);
         }
         // A list such as "1,2,3": the first number only, the next ones follow.
-        let (first, end) = self.groups[0].clone();
-        (first, String::new(), end, Form::Bare)
+        match &*self.groups {
+            [(whole, _), (decimals, end), ..] if whole.is_empty() => {
+                ("0".to_owned(), decimals.clone(), *end, Form::Separated)
+            }
+            groups => (groups[0].0.clone(), String::new(), groups[0].1, Form::Bare),
+        }
     }
 }
 
@@ -385,6 +389,17 @@ mod tests {
         ] {
             assert_eq!(value(text, DecimalMark::Point), expected, "{text}");
             assert_eq!(value(text, DecimalMark::Comma), expected, "{text}");
+        }
+    }
+
+    /// A number that begins with its point is read to an end behind it, or the scan of its text would not go on.
+    #[test]
+    fn lists_may_begin_with_a_point() {
+        for (text, values) in
+            [(".0,123", &["0", "123"][..]), (".5,6,7", &["0.5", "6", "7"]), (".25 .5,1.5", &["0.25", "0.5", "1.5"])]
+        {
+            let found: Vec<_> = crate::extract(text).iter().map(|found| found.value.normalize().to_string()).collect();
+            assert_eq!(found, values, "{text}");
         }
     }
 
