@@ -242,7 +242,8 @@ impl QuestionScorer {
             }
         }
         show.insert("output".to_owned(), json!(output));
-        if !is_task || shown.output.is_some() {
+        // Without `show`, a judge sees input and output.
+        if !is_task || shown.output.is_some() || shown.has_input == HasInput::No {
             rubric.insert("show".to_owned(), Value::Object(show));
         }
         if let Some(dimensions) = dimensions {

@@ -328,7 +328,8 @@ fn default_asserts_are_scorers() {
     let tone = json!([{"metric": "contains", "value": "a"}, {"metric": "contains", "value": "b", "not": true}]);
     assert_eq!(suite["scorers"]["tone"], json!({"metric": "checks", "with": {"of": tone}, "min": 1}));
     assert_eq!(suite["scorers"]["latency"], json!({"metric": "latency", "max": 100}));
-    assert_eq!(suite["scorers"]["polite"], json!({"rubric": {"ask": "is polite"}}));
+    let polite = json!({"rubric": {"ask": "is polite", "show": {"output": "{{ output }}"}}});
+    assert_eq!(suite["scorers"]["polite"], polite);
     let rows = imported.rows("data/samples.jsonl");
     assert_eq!(rows[1]["assert"], json!([{"metric": "contains", "value": "Oslo"}]));
     assert_eq!(rows[0]["metadata"]["unchecked"], json!(["javascript"]));

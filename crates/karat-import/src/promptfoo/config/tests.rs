@@ -39,6 +39,22 @@ fn echo_asserts_become_a_suite() {
     assert_eq!(imported.dropped(), dropped);
 }
 
+/// IO-02: a rubric of all tests, whose prompt has several variables and so no single input to show.
+#[test]
+fn a_default_rubric_needs_no_input() {
+    let imported = config(
+        json!({
+            "prompts": ["Answer: {{q}} in {{lang}}"],
+            "providers": ["openai:gpt-4o-mini"],
+            "defaultTest": {"assert": [{"type": "llm-rubric", "value": "is polite"}]},
+            "tests": [{"vars": {"q": "How?", "lang": "German"}}],
+        }),
+        &[],
+    );
+    let suite = imported.text("karat.yaml");
+    assert!(suite.contains("is polite") && suite.contains("{{ output }}"), "{suite}");
+}
+
 /// IO-02: tests of a table.
 #[test]
 fn echo_csv_becomes_a_suite() {
