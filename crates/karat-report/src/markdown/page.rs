@@ -18,11 +18,12 @@ impl Inline {
         Self(escape(&one_line(text.as_ref())))
     }
 
-    /// Makes a piece from an id, in code font if the code font can represent it.
+    /// Makes a piece from an id, in code font if the code font can represent it. Otherwise it could mention somebody where
+    /// the document is shown, so its `@` is the full-width one.
     pub(crate) fn code(id: impl AsRef<str>) -> Self {
         let id = one_line(id.as_ref());
         let fits = !id.is_empty() && !id.contains(['`', '|', '\\']);
-        Self(if fits { format!("`{id}`") } else { escape(&id) })
+        Self(if fits { format!("`{id}`") } else { escape(&id.replace('@', "＠")) })
     }
 
     /// Makes a piece from a sentence in which backticks enclose code.
@@ -248,6 +249,16 @@ mod tests {
                 let acted = events.iter().any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
                 assert!(!acted, "{hostile}: {events:?}");
             }
+        }
+    }
+
+    /// CL-19: an id notifies nobody, in code font or without it.
+    #[test]
+    fn an_id_mentions_nobody() {
+        for (id, written) in [("a @octocat", "`a @octocat`"), ("a ` @octocat", "a \\` ＠octocat")] {
+            let mut page = Page::default();
+            page.paragraph(Inline::code(id));
+            assert_eq!(page.finish().trim(), written);
         }
     }
 
