@@ -50,7 +50,8 @@ async fn admit(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     enter(state, head).await
 }
 
-/// Returns what the request may do, or an answer that replaces it: the redirect that starts a session.
+/// Returns what the request may do, or an answer that replaces it: the redirect that starts a session, or the refusal of a
+/// role.
 ///
 /// # Errors
 /// The request has no token, a wrong one, or one that does not allow it.
@@ -107,7 +108,11 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     if access.role.allows(needed) {
         return Ok(Ok(access));
     }
-    Err(Problem::forbidden(format!("the role `{}` does not allow this: it needs `{needed}`", access.role)))
+    let refused = Problem::forbidden(format!("the role `{}` does not allow this: it needs `{needed}`", access.role));
+    let mut answer = refused.into_response();
+    // The log says whose request it was.
+    answer.extensions_mut().insert(access);
+    Ok(Err(answer))
 }
 
 /// The role that a request needs; `None` if it needs none.

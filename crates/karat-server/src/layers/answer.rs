@@ -48,6 +48,7 @@ pub(crate) async fn finish(Extracted(state): Extracted<State>, request: Request,
     let id = uuid::Uuid::now_v7().simple().to_string();
     let wants_page = wants_page(request.uri().path(), request.headers());
     let response = next.run(request).await;
+    let access = response.extensions().get::<Access>().cloned();
     let mut response = match problem_of(response).await {
         Ok(response) => response,
         Err((problem, kept)) => write_problem(&problem, kept, &id, wants_page),
@@ -66,7 +67,7 @@ pub(crate) async fn finish(Extracted(state): Extracted<State>, request: Request,
     metrics.observe("http_request_duration_seconds", &[("method", method), ("route", &route)], seconds);
     log.request(&RequestLine {
         id: &id,
-        token: response.extensions().get::<Access>().map(|access| access.token.as_str()).filter(|id| !id.is_empty()),
+        token: access.as_ref().map(|access| access.token.as_str()).filter(|id| !id.is_empty()),
         method,
         route: &route,
         status: status.as_u16(),

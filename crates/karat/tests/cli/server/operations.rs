@@ -117,12 +117,21 @@ fn the_log_has_a_line_for_each_request() {
         served.ask("GET /eval/runs/mine", &bearer, "").1.contains("\"status\":\"completed\"")
     });
     assert!(ended);
+    // Refused: an unknown run, a misspelt field, and what the role does not allow.
+    let reader = place.fine(&["token", "create", "--role", "read", "--name", "eyes"]).stdout.trim().to_owned();
+    let reading = format!("Authorization: Bearer {reader}\r\nContent-Type: application/json\r\n");
+    assert_eq!(served.ask("GET /eval/runs/other", &bearer, "").0, 404);
+    assert_eq!(served.ask("POST /eval/run", &bearer, r#"{"suit": 1}"#).0, 400);
+    assert_eq!(served.ask("POST /eval/run", &reading, r#"{"suite": "./faq"}"#).0, 403);
     let log = served.end_with_log();
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let start = lines.iter().find(|line| line["route"] == "/eval/run").unwrap();
     assert_eq!((&start["status"], &start["method"]), (&202.into(), &"POST".into()));
     assert!(start["id"].is_string() && start["ms"].is_f64() && start["token"].as_str().unwrap().len() == 8, "{start}");
     assert!(start["traceparent"].as_str().unwrap().starts_with("00-0af7"), "{start}");
+    for refused in lines.iter().filter(|line| [404, 400, 403].iter().any(|status| line["status"] == *status)) {
+        assert_eq!(refused["token"].as_str().map(str::len), Some(8), "{refused}");
+    }
     for status in ["running", "completed"] {
         assert!(lines.iter().any(|line| line["run"] == "mine" && line["status"] == status), "{status}\n{log}");
     }
