@@ -39,6 +39,10 @@ const FIELDS: [&str; 15] = [
     "run_id",
 ];
 
+/// The most trials, and the most calls at once, of a run that is asked for. The description of the API says so.
+const MOST_TRIALS: u32 = 1_000;
+const MOST_CONCURRENCY: u32 = 65_535;
+
 /// A run that is asked for: the flags of `karat run`.
 #[derive(Debug, Deserialize)]
 struct Wanted {
@@ -75,10 +79,14 @@ impl Wanted {
     fn read(body: &Bytes) -> Result<Self, Problem> {
         let wanted: Self = body::read(body, &FIELDS)?;
         let is_wrong = |amount: f64| !amount.is_finite() || amount < 0.0;
-        if wanted.budget_usd.is_some_and(is_wrong) || wanted.trials == Some(0) || wanted.max_concurrency == Some(0) {
-            return Err(Problem::bad_request(
-                "`budget_usd` must be 0 or more, `trials` and `max_concurrency` 1 or more",
-            ));
+        let is_outside = |number: Option<u32>, most| number.is_some_and(|number| !(1..=most).contains(&number));
+        if wanted.budget_usd.is_some_and(is_wrong)
+            || is_outside(wanted.trials, MOST_TRIALS)
+            || is_outside(wanted.max_concurrency, MOST_CONCURRENCY)
+        {
+            return Err(Problem::bad_request(format!(
+                "`budget_usd` must be 0 or more, `trials` 1 to {MOST_TRIALS} and `max_concurrency` 1 to {MOST_CONCURRENCY}"
+            )));
         }
         Ok(wanted)
     }

@@ -30,7 +30,8 @@ fn a_running_run_has_a_live_page() {
     assert!(!page.text.contains("data-testid=\"cancel\""), "another process runs it");
     stop.set();
     running.join().unwrap();
-    assert!(place.page("/runs/other").text.contains("data-testid=\"page-run\""));
+    let ended = place.page("/runs/other");
+    assert!(ended.text.contains("data-testid=\"page-run\""), "{} {}", ended.status, ended.text);
 
     assert_eq!(place.post("/eval/run", r#"{"suite": "bench", "run_id": "own"}"#).status, StatusCode::ACCEPTED);
     place.wait_for("own", "running");
