@@ -83,7 +83,7 @@ impl Server {
     }
 
     fn runtime(&self) -> SqlResult<&Runtime> {
-        self.runtime.as_ref().ok_or_else(|| lost("the store was closed"))
+        self.runtime.as_ref().ok_or_else(|| connection_error("the store was closed"))
     }
 
     /// Makes a connection.
@@ -109,14 +109,14 @@ impl Server {
         });
         let client = match wait_for(connected) {
             Ok(Ok(client)) => client?,
-            _ => return Err(lost("it does not answer")),
+            _ => return Err(connection_error("it does not answer")),
         };
         wait_for(client.batch_execute(&self.setup))?;
         Ok(client)
     }
 }
 
-fn lost(why: &str) -> SqlError {
+fn connection_error(why: &str) -> SqlError {
     SqlError::Postgres(ServerError::of_connection(why.to_owned()))
 }
 
