@@ -67,8 +67,8 @@ pub const TARGETS: &[Target] = &[
         debian: None,
         downloaded_on: &["Linux aarch64", "Linux arm64"],
     },
-    Target { triple: "aarch64-apple-darwin", runner: "macos-14", debian: None, downloaded_on: &["Darwin arm64"] },
-    Target { triple: "x86_64-apple-darwin", runner: "macos-13", debian: None, downloaded_on: &["Darwin x86_64"] },
+    Target { triple: "aarch64-apple-darwin", runner: "macos-15", debian: None, downloaded_on: &["Darwin arm64"] },
+    Target { triple: "x86_64-apple-darwin", runner: "macos-15-intel", debian: None, downloaded_on: &["Darwin x86_64"] },
 ];
 
 /// The folder within an archive.
