@@ -290,7 +290,7 @@ fn a_later_workflow_comments_for_a_fork() {
     assert_eq!(runner.api.take().len(), 1);
 }
 
-/// SV-30: an archive is installed if it has the pinned checksum, and only then.
+/// SV-30: an archive is installed if it has the pinned checksum, and only then. A line of SHA256SUMS is a checksum, too.
 #[test]
 fn only_the_pinned_archive_is_installed() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -317,6 +317,10 @@ fn only_the_pinned_archive_is_installed() {
     let said = install(&"0".repeat(64));
     assert!(said.code == 1 && said.stderr.contains("it was not installed"), "{}", said.all());
     assert_eq!(runner.place.text("path"), "");
+    // The checksum alone, or its whole line of SHA256SUMS.
+    let said = install(&format!("{sum}  karat-9.9.9-any.tar.gz"));
+    assert_eq!(said.code, 0, "{}", said.all());
+    runner.place.write("path", "");
     let said = install(&sum);
     assert!(said.code == 0 && said.stdout.contains("karat 9.9.9"), "{}", said.all());
     assert!(runner.place.text("path").trim().ends_with("temp/karat-9.9.9"), "{}", runner.place.text("path"));

@@ -25,12 +25,13 @@ sha256() { if command -v sha256sum > /dev/null; then sha256sum "$1"; else shasum
 install() {
   local archive folder sum found
   archive=karat-$VERSION-$(target).tar.gz
-  sum=${SHA256:-}
+  # A whole line of SHA256SUMS is taken, too: the checksum is its first word.
+  read -r sum _ <<< "${SHA256:-}"
   if [ -z "$sum" ]; then
     sum=$(awk -v name="$archive" '$2 == name { print $1 }' "$(dirname "$0")/released.txt")
   fi
   if [ -z "$sum" ]; then
-    fail "this version of the action has no checksum of $archive: use a later one, or set \`sha256\` to its line in SHA256SUMS"
+    fail "this version of the action has no checksum of $archive: use a later one, or set \`sha256\` to the first word of its line in SHA256SUMS"
   fi
   folder=${RUNNER_TEMP:-/tmp}/karat-$VERSION
   rm -rf "$folder"
