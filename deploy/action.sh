@@ -62,7 +62,8 @@ run() {
     say notice "without$missing, the calls of $RECORDING are replayed"
     replay=(--replay "$RECORDING")
   fi
-  read -ra words <<< "${ARGUMENTS:-}"
+  # Words of all lines; at the end of the text `read` ends with 1.
+  read -rd '' -a words <<< "${ARGUMENTS:-}" || true
   karat run "$SUITE" -o "$OUTPUT" --format md,json,junit ${replay[@]+"${replay[@]}"} ${words[@]+"${words[@]}"} || code=$?
   render
   echo "code=$code" >> "$GITHUB_OUTPUT"

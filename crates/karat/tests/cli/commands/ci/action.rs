@@ -242,7 +242,7 @@ fn a_refused_comment_is_a_notice() {
     assert_eq!((code, runner.api.take()), (1, Vec::new()), "{said}");
 }
 
-/// SV-30: without keys the recording is replayed; arguments are words, not shell.
+/// SV-30: without keys the recording is replayed; arguments are words of all lines, not shell.
 #[test]
 fn without_keys_the_recording_is_replayed() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -254,10 +254,10 @@ fn without_keys_the_recording_is_replayed() {
     fs::remove_dir_all(runner.place.path().join("evals/.karat")).unwrap();
     let calls = provider.requests();
     runner.environment.insert("MOCK_KEY".to_owned(), String::new());
-    let (code, said) = runner.run("action.yml", &[("keys", "MOCK_KEY"), ("arguments", "--limit 4")]);
+    let (code, said) = runner.run("action.yml", &[("keys", "MOCK_KEY"), ("arguments", "--limit\n  4\n")]);
     assert_eq!((code, provider.requests()), (0, calls), "{said}");
     assert!(said.contains("without MOCK_KEY, the calls of ci-recording.jsonl are replayed"), "{said}");
-    for (input, value) in [("keys", "A;touch${IFS}bad"), ("arguments", "--limit 4;touch bad $(touch bad)")] {
+    for (input, value) in [("keys", "A;touch${IFS}bad"), ("arguments", "--limit 4\n;touch bad $(touch bad)")] {
         let (code, said) = runner.run("action.yml", &[(input, value)]);
         assert_eq!(code, 1, "{said}");
         assert!(!runner.place.path().join("evals/bad").exists(), "{said}");
