@@ -97,7 +97,7 @@ fn systemd_accepts_the_unit() {
     assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
     // The program of the unit is not installed here.
     let place = Place::new();
-    let copy = place.write("karat.service", &text.replace("/usr/local/bin/karat", "/bin/true"));
+    let copy = place.write("karat.service", &text.replace("/usr/bin/karat", "/bin/true"));
     let verified = Command::new("systemd-analyze").arg("verify").arg(copy).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }

@@ -49,6 +49,7 @@ fn installed_files(members: &[Member], commit: &Commit) -> Result<Vec<Member>, S
     add(format!("{documents}/changelog.gz"), gzip(changelog(commit)?.as_bytes()));
     add(format!("{documents}/README.md"), content(members, "README.md")?.to_vec());
     add(format!("{documents}/{NOTICES}.gz"), gzip(content(members, NOTICES)?));
+    add(format!("usr/lib/systemd/system/{PROGRAM}.service"), UNIT.as_bytes().to_vec());
     add(format!("usr/share/lintian/overrides/{PROGRAM}"), OVERRIDES.as_bytes().to_vec());
     for shell in SHELLS {
         if let Some(path) = shell.debian {
@@ -67,6 +68,9 @@ fn installed_files(members: &[Member], commit: &Commit) -> Result<Vec<Member>, S
 
 /// SQLite is compiled in on purpose: the store depends on its version and its settings.
 const OVERRIDES: &str = "karat: embedded-library *sqlite*\n";
+
+/// The unit for `karat serve`. The package does not enable it: a server needs suites first.
+const UNIT: &str = include_str!("../../../../../deploy/karat.service");
 
 fn control(files: &[Member], architecture: &str, dependencies: &str) -> String {
     // In KiB, each file as Debian counts it: rounded up.
@@ -146,6 +150,7 @@ mod tests {
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         for path in [
             "usr/bin/karat",
+            "usr/lib/systemd/system/karat.service",
             "usr/share/man/man1/karat.1.gz",
             "usr/share/man/man1/karat-run.1.gz",
             "usr/share/bash-completion/completions/karat",
@@ -159,6 +164,7 @@ mod tests {
         }
         let programs: Vec<&str> = files.iter().filter(|file| file.executable).map(|file| file.path.as_str()).collect();
         assert_eq!(programs, ["usr/bin/karat"]);
+        assert!(UNIT.lines().any(|line| line.starts_with("ExecStart=/usr/bin/karat serve ")), "{UNIT}");
         let control = control(&files, "amd64", "libc6 (>= 2.34)");
         assert!(control.contains("\nDepends: libc6 (>= 2.34)\n") && control.ends_with("\n"), "{control}");
         assert!(control.lines().all(|line| line.len() < 80 && !line.is_empty()), "{control}");
