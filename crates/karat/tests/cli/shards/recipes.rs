@@ -1,6 +1,7 @@
 //! The recipes below `deploy/`: their files can be read, and each command line does what it says.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -169,6 +170,38 @@ fn the_slurm_recipe_works() {
     let merged = checkout.run(wrap, &[("SHARED", &shared), ("RUN", "nightly")]);
     assert_eq!(merged.code, 0, "{}", merged.all());
     assert_eq!(checkout.place.canonical("nightly"), checkout.expected());
+}
+
+/// SC-04: a task of Slurm whose run was parked requeues itself, unless it was cancelled; one that ended otherwise does not.
+#[test]
+fn a_parked_task_of_slurm_requeues_itself() {
+    let checkout = Checkout::new(0);
+    let program = |name: &str, script: &str| {
+        let path = checkout.place.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    };
+    program("squeue", "case \"$*\" in *--jobs=70_2*) echo \"$STATE\";; esac");
+    program("scontrol", "echo \"$@\" >> requeued");
+    program("ended", "exit \"$CODE\"");
+    let shared = checkout.path("shared");
+    for (code, state, requeued) in [("130", "RUNNING", true), ("130", "COMPLETING", false), ("5", "RUNNING", false)] {
+        let variables = [
+            ("SLURM_ARRAY_JOB_ID", "70"),
+            ("SLURM_ARRAY_TASK_ID", "2"),
+            ("SLURM_ARRAY_TASK_COUNT", "3"),
+            ("SHARED", shared.as_str()),
+            ("RUN", "nightly"),
+            ("LOCAL", "local"),
+            ("KARAT", "ended"),
+            ("CODE", code),
+            ("STATE", state),
+        ];
+        let said = checkout.run("deploy/slurm-shards.sh", &variables);
+        assert_eq!(said.code.to_string(), code, "{}", said.all());
+        let left = std::fs::read_to_string(checkout.path("requeued")).unwrap_or_default();
+        assert_eq!(left, if requeued { "requeue 70_2\n" } else { "" }, "{code} {state}: {}", said.all());
+        let _ = std::fs::remove_file(checkout.path("requeued"));
+    }
 }
 
 /// SC-04: TERM parks the shard, and its store is copied all the same; started again on a new disk, it continues from the copy.
