@@ -88,10 +88,22 @@ fn container_line(job: &Value) -> String {
 }
 
 /// SC-04: the Kubernetes Job is an indexed one whose command line runs the shard of its index; a used up budget is not tried
-/// again; the second Job merges.
+/// again; the second Job merges, and is suspended until the command of the comment starts it. Both write as the image's user.
 #[test]
 fn the_kubernetes_recipe_works() {
     let jobs = documents("kubernetes-shards.yaml");
+    let text = std::fs::read_to_string(root().join("deploy/kubernetes-shards.yaml")).unwrap();
+    let user = std::fs::read_to_string(root().join("deploy/Dockerfile")).unwrap();
+    for job in &jobs {
+        let group = job["spec"]["template"]["spec"]["securityContext"]["fsGroup"].as_u64().unwrap();
+        assert!(user.contains(&format!("USER {group}:{group}\n")), "{group}");
+    }
+    assert_eq!((&jobs[0]["spec"]["suspend"], &jobs[1]["spec"]["suspend"]), (&Value::Null, &true.into()));
+    let named = |job: &Value| job["metadata"]["name"].as_str().unwrap().to_owned();
+    assert!(text.contains(&format!("kubectl wait --for=condition=complete --timeout=24h job/{}\n", named(&jobs[0]))));
+    assert!(
+        text.contains(&format!("kubectl patch job {} --patch '{{\"spec\":{{\"suspend\":false}}}}'\n", named(&jobs[1])))
+    );
     let spec = &jobs[0]["spec"];
     assert_eq!((&jobs[0]["kind"], &spec["completionMode"]), (&"Job".into(), &"Indexed".into()));
     let count = spec["completions"].as_u64().unwrap();
