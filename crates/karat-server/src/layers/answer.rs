@@ -47,8 +47,8 @@ pub(crate) async fn finish(Extracted(state): Extracted<State>, request: Request,
     let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let id = uuid::Uuid::now_v7().simple().to_string();
     let wants_page = wants_page(request.uri().path(), request.headers());
-    let response = next.run(request).await;
-    let access = response.extensions().get::<Access>().cloned();
+    let mut response = next.run(request).await;
+    let access = response.extensions_mut().remove::<Access>();
     let mut response = match problem_of(response).await {
         Ok(response) => response,
         Err((problem, kept)) => write_problem(&problem, kept, &id, wants_page),

@@ -19,8 +19,9 @@ fn bench(place: &Place, provider: &FakeProvider, cells: usize) {
     place.write("bench/karat.yaml", &suite(&provider.base_url(), "data.jsonl"));
 }
 
-/// More trials than the API allows.
+/// More trials, and more calls at once, than the API allows.
 const MANY_TRIALS: &str = r#"{"suite": "faq", "trials": 1001}"#;
+const MANY_CALLS: &str = r#"{"suite": "faq", "max_concurrency": 65536}"#;
 
 /// SV-02: a run that is asked for starts with the flags of the body, and is found where the answer says.
 #[test]
@@ -61,7 +62,7 @@ fn wrong_bodies_and_suites_are_problems() {
     };
     let (status, kind, json) = problem(r#"{"sute": "faq"}"#);
     assert_eq!((status, kind.as_str(), &json["hint"]), (400, "bad-request", &"did you mean `suite`?".into()));
-    for body in ["{", "[]", "{}", r#"{"suite": 1}"#, r#"{"suite": "faq", "trials": 0}"#, MANY_TRIALS] {
+    for body in ["{", "[]", "{}", r#"{"suite": 1}"#, r#"{"suite": "faq", "trials": 0}"#, MANY_TRIALS, MANY_CALLS] {
         assert_eq!(problem(body).0, 400, "{body}");
     }
     assert_eq!(problem(r#"{"suite": "nope"}"#).1, "suite-invalid");
