@@ -17,10 +17,10 @@ use crate::sql::{Connection, params};
 const MAX_BYTES: usize = 32 << 20;
 
 /// Number of cached sections. A linear search through so many is faster than reading one from the file.
-const MAX_SECTIONS: usize = 64;
+const MAX_SECTIONS: usize = 256;
 
 /// Blocks that are read with one that is missing, when blocks of a server are read in order: a question costs more than they do.
-const READ_AHEAD: i64 = 32;
+const READ_AHEAD: i64 = 128;
 
 /// Largest section that is read ahead, in bytes.
 const AHEAD_BYTES: i64 = 64 << 10;
@@ -197,7 +197,7 @@ mod tests {
         assert!(kept.find(1, SectionKind::Traces).is_some());
         assert!(kept.find(1, SectionKind::Outputs).is_none());
         let small = section(1);
-        for block in 10..200 {
+        for block in 10..500 {
             kept.keep(block, SectionKind::Outputs, &small);
         }
         assert_eq!(kept.sections.len(), MAX_SECTIONS);

@@ -46,8 +46,8 @@ const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
 pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
     (select max(seq) from blocks where run = ?1) from runs where id = ?1";
 
-/// Cells that one snapshot of a server reads.
-const CELLS_OF_PART: i64 = 8_192;
+/// Cells that one snapshot of a server reads. So few in tests that their runs have several parts.
+const CELLS_OF_PART: u64 = if cfg!(test) { 3 } else { 16_384 };
 
 const END_OF_PART: &str =
     "select ordinal from cells where run = ?1 and ordinal >= ?2 order by ordinal limit 1 offset ?3";
@@ -238,13 +238,14 @@ impl StoredRun {
     /// Returns the end of the part that one snapshot reads. A file is read at once. On a server a long snapshot keeps what
     /// others replace, so each part has its own.
     fn end_of_part(&self, first: u64, end: u64) -> Result<u64, StoreError> {
-        if !self.store.is_on_server() {
+        let is_short = end.min(self.header.plan.cells()).saturating_sub(first) <= CELLS_OF_PART;
+        if is_short || !self.store.is_on_server() {
             return Ok(end);
         }
         self.store.read("the rows of a run", |connection| {
             let next = connection
                 .prepare_cached(END_OF_PART)?
-                .query_row(params![self.id, sql_ordinal(first), CELLS_OF_PART], |row| row.get::<i64>(0));
+                .query_row(params![self.id, sql_ordinal(first), sql_ordinal(CELLS_OF_PART)], |row| row.get::<i64>(0));
             // A cell may have more rows than a part.
             Ok(next.optional()?.map_or(end, |next| end.min(next.unsigned_abs().max(first + 1))))
         })

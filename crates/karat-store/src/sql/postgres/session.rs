@@ -179,6 +179,16 @@ impl Session {
         format!("karat_{}", self.cursors.get())
     }
 
+    /// Opens a cursor, in one round trip: it is used once, so its statement is not prepared before.
+    pub(super) fn declare(&self, cursor: &str, query: &str, values: &[&dyn ToValue]) -> SqlResult<()> {
+        let text = format!("declare {cursor} no scroll cursor for {}", query.replace('?', "$"));
+        let values: Vec<Parameter<'_>> = values.iter().map(|value| Parameter(value.to_value())).collect();
+        let values: Vec<(&(dyn ToSql + Sync), Type)> =
+            values.iter().map(|value| (value as &(dyn ToSql + Sync), value.kind())).collect();
+        wait_for(self.client().execute_typed(&text, &values))?;
+        Ok(())
+    }
+
     /// Asks for the next rows of a cursor. They are read whether or not someone waits for them: an answer that nobody reads
     /// would hold up those behind it.
     pub(super) fn begin_fetch(&self, cursor: &str, rows: usize) -> SqlResult<Fetch> {
@@ -248,10 +258,7 @@ impl Session {
         if live.statements.len() >= KEPT_STATEMENTS {
             live.statements.clear();
         }
-        // A cursor has another name each time.
-        if !text.starts_with("declare ") {
-            live.statements.insert(text.to_owned(), statement.clone());
-        }
+        live.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
 

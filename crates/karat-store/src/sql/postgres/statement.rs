@@ -38,7 +38,7 @@ impl<'c> ServerStatement<'c> {
     pub fn query(&self, values: &[&dyn ToValue]) -> SqlResult<ServerRows<'c>> {
         if self.is_long && self.session.is_in_transaction() {
             let cursor = self.session.next_cursor();
-            self.session.execute(&format!("declare {cursor} no scroll cursor for {}", self.text), values)?;
+            self.session.declare(&cursor, &self.text, values)?;
             let pages = Pages::begin(self.session, cursor)?;
             return Ok(ServerRows { page: Vec::new().into_iter(), current: None, more: Some(pages) });
         }

@@ -12,6 +12,18 @@ use super::super::{SqlError, SqlResult, Value};
 #[derive(Debug)]
 pub(super) struct Parameter<'a>(pub Value<'a>);
 
+impl Parameter<'_> {
+    /// The type of the value on a server, where no statement names one.
+    pub fn kind(&self) -> Type {
+        match self.0 {
+            Value::Null => Type::UNKNOWN,
+            Value::Integer(_) => Type::INT8,
+            Value::Text(_) => Type::TEXT,
+            Value::Blob(_) => Type::BYTEA,
+        }
+    }
+}
+
 impl ToSql for Parameter<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match (self.0, kind) {
