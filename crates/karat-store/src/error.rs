@@ -209,7 +209,7 @@ pub enum StoreError {
     OutOfRange(String),
     /// The server of the store does not answer.
     #[error(
-        "the store {path} failed while {doing}: the server does not answer ({why}). Check that it runs and can be reached, then run the suite again: finished cells are reused"
+        "the store {path} failed while {doing}: the server does not answer ({why}). Check that it runs and can be reached, then run the command again: finished cells are reused"
     )]
     Away {
         /// The address.
@@ -224,6 +224,9 @@ pub enum StoreError {
         "cannot write the run {0:?}: another process has taken it, because this one did not reach the store for a while. Wait for that process; paid calls that are not stored are lost"
     )]
     RunLost(String),
+    /// A copy of the store cannot be written or read.
+    #[error("{0}")]
+    Copy(String),
     /// The store cannot do something where it is.
     #[error("{0}")]
     Unsupported(String),

@@ -30,7 +30,13 @@ impl Store {
                 self.url()
             ))
         })?;
-        refuse_existing(to)?;
+        if to.exists() {
+            let advice = "a copy replaces nothing: choose another name, or remove the file first";
+            return Err(StoreError::Copy(format!(
+                "cannot write the copy {}: the file exists, and {advice}",
+                to.display()
+            )));
+        }
         let part = part_of(to);
         let outcome = copy(file, &part).and_then(|()| publish(&part, to));
         if outcome.is_err() {
@@ -51,8 +57,17 @@ impl Store {
         state_folder::prepare_folder(to).map_err(not_opened)?;
         // No other process makes the store meanwhile.
         let _guard = run_lock::guard(to).map_err(not_opened)?;
-        refuse_existing(to)?;
+        if to.exists() {
+            let advice =
+                "a copy replaces no store: move it away first, or choose another place with --store sqlite:PATH";
+            return Err(StoreError::Copy(format!(
+                "cannot restore into {}: there is a store, and {advice}",
+                to.display()
+            )));
+        }
         url.check_orphans()?;
+        let unread = |why| StoreError::Copy(format!("cannot read the copy {}: {why}", from.display()));
+        File::open(from).map_err(|error| unread(error.to_string()))?;
         let check = schema::open_reader(from, schema::Access::Read)?;
         schema::readable(&check, from)?;
         let attempt = Attempt { path: from, doing: "checking it" };
@@ -72,11 +87,6 @@ impl Store {
     }
 }
 
-fn refuse_existing(to: &Path) -> Result<(), StoreError> {
-    let why = || "the file exists".to_owned();
-    if to.exists() { Err(StoreError::Open { path: to.to_owned(), why: why() }) } else { Ok(()) }
-}
-
 fn part_of(to: &Path) -> PathBuf {
     let mut name = to.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
@@ -85,7 +95,7 @@ fn part_of(to: &Path) -> PathBuf {
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let attempt = Attempt { path: from, doing: "copying it" };
-    let create = |why: std::io::Error| StoreError::Open { path: to.to_owned(), why: why.to_string() };
+    let create = |why| copy_error(to, &why);
     // Private from the beginning: it holds what the store holds.
     state_folder::private_file(fs::OpenOptions::new().write(true).create_new(true), to).map_err(create)?;
     let source = schema::open_reader(from, schema::Access::Read)?;
@@ -95,6 +105,11 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
         // The copy is one file, without a log beside it.
         .and_then(|()| target.pragma_update(None, "journal_mode", "delete"))
         .map_err(|error| attempt.file_error(error))
+}
+
+fn copy_error(to: &Path, why: &std::io::Error) -> StoreError {
+    let advice = "Check that its folder exists and that you may write in it";
+    StoreError::Copy(format!("cannot write the copy {}: {why}. {advice}", to.display()))
 }
 
 /// Gives a copy its name once it is on disk.
@@ -107,7 +122,7 @@ fn publish(part: &Path, to: &Path) -> Result<(), StoreError> {
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()
     };
-    write().map_err(|why| StoreError::Open { path: to.to_owned(), why: why.to_string() })
+    write().map_err(|why| copy_error(to, &why))
 }
 
 #[cfg(test)]
@@ -133,9 +148,13 @@ mod tests {
             scope.spawn(|| (20..60).for_each(add));
             store.back_up(&copy).unwrap();
         });
-        assert!(store.back_up(&copy).is_err(), "it would replace a copy");
-        assert!(Store::restore(&url, &copy).is_err(), "it would replace a store");
+        let said = |outcome: Result<(), StoreError>| outcome.unwrap_err().to_string();
+        assert!(said(store.back_up(&copy)).contains("copy.db: the file exists, and a copy replaces nothing"));
+        assert!(said(Store::restore(&url, &copy)).contains("karat.db: there is a store, and a copy replaces no store"));
+        let nowhere = folder.path().join("no/copy.db");
+        assert!(said(store.back_up(&nowhere)).contains("Check that its folder exists"));
         let other = StoreUrl::in_folder(folder.path().join("two"));
+        assert!(said(Store::restore(&other, &nowhere)).starts_with("cannot read the copy "));
         Store::restore(&other, &copy).unwrap();
         let restored = Store::open(&other).unwrap();
         assert!((20..=60).contains(&restored.queue_depth().unwrap().0));

@@ -69,7 +69,16 @@ fn is_alive(owner: &str, asking: &str) -> bool {
     let number = |owner: &str| owner.split('-').next().unwrap_or_default().to_owned();
     let process = number(owner);
     let is_known = cfg!(target_os = "linux") && !process.is_empty();
-    process != number(asking) && (!is_known || std::path::Path::new("/proc").join(process).exists())
+    process != number(asking) && (!is_known || is_running(&process))
+}
+
+/// Returns whether a process of Linux runs. One that has ended stays listed until its parent asks how, which a container
+/// without an init never does.
+fn is_running(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name before the state is in parentheses, and may have some itself.
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 #[cfg(test)]
@@ -95,6 +104,23 @@ pub(crate) mod tests {
         }
         let queued = store.queued_run("a").unwrap().unwrap();
         assert_eq!((queued.state, queued.status.as_deref()), (QueueState::Ended, Some("interrupted")));
+    }
+
+    /// SV-07: a server that has ended is not alive, whether or not its parent has asked how it ended.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_nobody_waits_for_is_not_alive() {
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let owner = format!("{}-x", child.id());
+        assert!(is_alive(&owner, "1-y"));
+        child.kill().unwrap();
+        let since = std::time::Instant::now();
+        while is_alive(&owner, "1-y") && since.elapsed().as_secs() < 30 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(std::path::Path::new(&format!("/proc/{}", child.id())).exists());
+        assert!(!is_alive(&owner, "1-y"));
+        child.wait().unwrap();
     }
 
     /// SV-07: a run of a server that is alive is left to it for a minute.
