@@ -132,10 +132,16 @@ fn beside(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
             figure(group, *at).map_or(figures::NONE.to_owned(), |it| figures::value_with_interval(metric, it))
         };
         let figures = metrics.iter().map(|it| right(of(it)));
-        let n = metrics.iter().filter_map(|(at, _)| Some(figure(group, *at)?.n())).max().unwrap_or(0);
-        table.add_row([name(&group.id)].into_iter().chain(figures).chain([right(count(n))]).chain(tail.cells(group)));
+        let n = n_of_all(metrics.iter().filter_map(|(at, _)| Some(figure(group, *at)?.n())));
+        table.add_row([name(&group.id)].into_iter().chain(figures).chain([right(n)]).chain(tail.cells(group)));
     }
     table
+}
+
+/// The one n of figures that stand beside each other, or the range where they differ.
+fn n_of_all(each: impl Iterator<Item = u64> + Clone) -> String {
+    let (least, most) = (each.clone().min().unwrap_or(0), each.max().unwrap_or(0));
+    if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) }
 }
 
 fn below(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
@@ -154,4 +160,16 @@ fn below(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::n_of_all;
+
+    /// Figures with different n beside each other show the range of n, not the largest.
+    #[test]
+    fn different_n_are_a_range() {
+        let said = |each: &[u64]| n_of_all(each.iter().copied());
+        assert_eq!([said(&[40, 40]), said(&[40, 1_200, 38]), said(&[])], ["40", "38 to 1,200", "0"]);
+    }
 }
