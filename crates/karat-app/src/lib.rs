@@ -144,7 +144,7 @@ pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, 
 pub use karat_providers::{HostAnswer, HostFunctions, end_processes, raise_open_files};
 pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
-pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
+pub use karat_report::{Outputs, ShownOutputs, count, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{
     CachedResults, InvalidatedResults, KeptAnswer, ListPlace, NetworkFiles, QueuedRun, Queueing, ReusableResult,
     StoreUrl,
@@ -316,6 +316,14 @@ impl App {
     /// Opens the store; makes it if it does not exist.
     fn open_store(&self) -> Result<Store, AppError> {
         self.open_with(Store::open)
+    }
+
+    /// Opens the store, and makes it if it does not exist: what cannot be used is known before anyone asks for it.
+    ///
+    /// # Errors
+    /// It cannot be opened, or made.
+    pub fn prepare_store(&self) -> Result<(), AppError> {
+        self.store_to_read().map(drop)
     }
 
     /// Opens the store for reading; makes it if it does not exist. A read-only store is read as it is.

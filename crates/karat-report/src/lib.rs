@@ -24,7 +24,7 @@ pub mod terminal;
 pub mod tsv;
 mod wording;
 
-pub use karat_page::number::{count_noun, usd};
+pub use karat_page::number::{count, count_noun, usd};
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::reliability_curve;
 pub use shared::report::{Cells, Context, Estimate, Outputs, RenderError, Report, ShownOutputs};

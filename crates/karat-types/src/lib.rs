@@ -36,13 +36,14 @@ pub use plan::{
     CELL_LINE_FIELDS, CachePolicy, Cap, Capture, CascadeSpec, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
     ConsensusMethod, Correction, CountedShare, DatasetHeader, DiagnosticSpec, Dimension, EarlyRule, FieldType,
     FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction,
-    InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch,
-    Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders,
-    ParseAs, ParseShardError, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart,
-    PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt,
-    RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk,
-    ShowItem, SourceDigest, StatisticsSpec, StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier,
-    ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus, first_metric,
+    InvalidReplyRule, JsonMode, Layout, Limits, MOST_CONCURRENCY, MOST_TRIALS, MergeHow, MergeSpec, MeterSpec,
+    MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod,
+    PASS, PairDesign, PairOrders, ParseAs, ParseShardError, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent,
+    PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires,
+    Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, Shard,
+    ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, StopEarlySpec, Subject, System,
+    TakeSpec, Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec,
+    Versus, first_metric,
 };
 pub use reads::{Reads, read_label, scored_part};
 pub use run::{

@@ -9,6 +9,7 @@ use karat_app::{
     App, ErrorKind, GateFlags, Invocation, KeptAnswer, LoadedSuite, OrderAction, Overrides, QueueOrder, Queueing,
     RunState, estimate_document,
 };
+use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -38,10 +39,6 @@ const FIELDS: [&str; 15] = [
     "gate",
     "run_id",
 ];
-
-/// The most trials, and the most calls at once, of a run that is asked for. The description of the API says so.
-const MOST_TRIALS: u32 = 1_000;
-const MOST_CONCURRENCY: u32 = 65_535;
 
 /// A run that is asked for: the flags of `karat run`.
 #[derive(Debug, Deserialize)]

@@ -20,7 +20,7 @@ fn bench(place: &Place, provider: &FakeProvider, cells: usize) {
 }
 
 /// More trials, and more calls at once, than the API allows.
-const MANY_TRIALS: &str = r#"{"suite": "faq", "trials": 1001}"#;
+const MANY_TRIALS: &str = r#"{"suite": "faq", "trials": 10001}"#;
 const MANY_CALLS: &str = r#"{"suite": "faq", "max_concurrency": 65536}"#;
 
 /// SV-02: a run that is asked for starts with the flags of the body, and is found where the answer says.

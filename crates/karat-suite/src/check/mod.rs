@@ -82,7 +82,8 @@ impl Checker<'_> {
             Shape::Boolean => self.wants(node, node.boolean().is_some(), key, "true or false"),
             Shape::BooleanOr(_) if node.boolean().is_some() => {}
             Shape::BooleanOr(other) => self.node(node, *other, key, owner),
-            Shape::Integer(least) => self.integer(node, least, key),
+            Shape::Integer(least) => self.integer(node, least, i64::MAX, key),
+            Shape::IntegerIn(least, most) => self.integer(node, least, most, key),
             Shape::Number(lo, hi) => self.number(node, lo, hi, key),
             Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
             Shape::Fraction(lo, hi) => self.fraction(node, lo, hi, key),
@@ -228,9 +229,12 @@ impl Checker<'_> {
         }
     }
 
-    fn integer(&mut self, node: &Node, least: i64, key: &str) {
+    fn integer(&mut self, node: &Node, least: i64, most: i64, key: &str) {
         match node.integer() {
-            Some(number) if number >= least => {}
+            Some(number) if (least..=most).contains(&number) => {}
+            Some(number) if number > most => {
+                self.problems.error(&node.place, format!("`{key}` must be at most {most}, not {number}"));
+            }
             Some(number) => {
                 self.problems.error(&node.place, format!("`{key}` must be at least {least}, not {number}"));
             }

@@ -53,6 +53,8 @@ pub(crate) enum Shape {
     BooleanOr(&'static Shape),
     /// A whole number of at least this.
     Integer(i64),
+    /// A whole number within these bounds.
+    IntegerIn(i64, i64),
     /// A number within these bounds.
     Number(f64, f64),
     /// A number, or a percentage such as `5%`.

@@ -65,6 +65,7 @@ impl Writer<'_> {
             Shape::Boolean => json!({ "type": "boolean" }),
             Shape::BooleanOr(other) => json!({ "anyOf": [{ "type": "boolean" }, self.shape(*other)] }),
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
+            Shape::IntegerIn(lo, hi) => json!({ "type": "integer", "minimum": lo, "maximum": hi }),
             Shape::Number(lo, hi) => number(lo, hi),
             Shape::Placeholders(names) => {
                 let examples = names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>();

@@ -1,5 +1,7 @@
 //! The suite's own keys, its gates and its settings.
 
+use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
+
 use super::dataset::DATASET;
 use super::registry::MODEL;
 use super::scorer::SCORER;
@@ -156,8 +158,13 @@ static POLICY: Object = Object::new(
 static RUN: Object = Object::new(
     "run",
     &[
-        may("trials", Shape::Integer(1), "How often each cell is run.", "3"),
-        may("max_concurrency", Shape::Integer(1), "Largest number of calls in flight, over all models.", "16"),
+        may("trials", Shape::IntegerIn(1, MOST_TRIALS as i64), "How often each cell is run.", "3"),
+        may(
+            "max_concurrency",
+            Shape::IntegerIn(1, MOST_CONCURRENCY as i64),
+            "Largest number of calls in flight, over all models.",
+            "16",
+        ),
         may("timeout", Shape::Duration, "Time limit for one attempt of a call.", "120s"),
         may("cell_timeout", Shape::Duration, "Time limit for all calls of one cell until it has its output.", "20m"),
         may("retries", Shape::Integer(0), "Number of attempts after the first that fails.", "5"),

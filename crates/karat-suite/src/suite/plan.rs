@@ -199,6 +199,10 @@ impl Suite {
         let mut systems = Vec::new();
         for (index, variant) in self.variants.iter().enumerate() {
             let trials = if variant.has_one_trial() { 1 } else { self.trials };
+            if trials < self.trials {
+                notes
+                    .push(format!("{} has one trial instead of {}: its outputs are recorded", variant.id, self.trials));
+            }
             let axis: Vec<Option<usize>> =
                 if variant.calls_matrix_model() { (0..matrix).map(Some).collect() } else { vec![None] };
             for model in axis {

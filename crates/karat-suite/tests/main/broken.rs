@@ -57,6 +57,14 @@ fn a_price_needs_both_sides() {
     assert!(said.contains("own.yaml:2:") && said.contains("a price needs `output`"), "{said}");
 }
 
+/// Trials and calls in flight have an upper bound: a plan of three billion cells would be counted for hours.
+#[test]
+fn large_numbers_of_trials_and_calls_are_refused() {
+    let said = with_more("run: { trials: 3000000000, max_concurrency: 65536 }\n");
+    assert!(said.contains("`trials` must be at most 10000, not 3000000000"), "{said}");
+    assert!(said.contains("`max_concurrency` must be at most 65535, not 65536"), "{said}");
+}
+
 /// Rule 6 of the language: a parameter brings `${NAME}` only where it is filled.
 #[test]
 fn a_parameter_brings_the_environment_only_where_it_is_read() {

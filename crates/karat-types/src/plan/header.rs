@@ -364,6 +364,12 @@ pub struct AnalysisSpec {
 pub const CELL_LINE_FIELDS: &[&str] =
     &["done", "total", "sample", "model", "variant", "trial", "status", "duration_ms"];
 
+/// The most trials of a cell. More are a slip of the keyboard, and a plan of them would be counted for hours.
+pub const MOST_TRIALS: u32 = 10_000;
+
+/// The most calls in flight: each may have a connection of its own, and a machine has no more ports.
+pub const MOST_CONCURRENCY: u32 = 65_535;
+
 /// Execution settings, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {

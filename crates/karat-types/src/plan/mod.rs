@@ -24,9 +24,9 @@ pub use agent::{AgentLimits, AgentSpec, UserSpec};
 pub use cap::Cap;
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{
-    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, EarlyRule, Layout, MetricSpec, Mismatch,
-    Mismatches, PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, StopEarlySpec, System,
-    first_metric,
+    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, EarlyRule, Layout, MOST_CONCURRENCY,
+    MOST_TRIALS, MetricSpec, Mismatch, Mismatches, PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest,
+    StatisticsSpec, StopEarlySpec, System, first_metric,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use pairs::PairDesign;

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
+
 /// Parses a whole number of 0 or more.
 pub fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
@@ -10,6 +12,23 @@ pub fn whole<T: FromStr>(text: &str) -> Result<T, String> {
 /// Parses a whole number of 1 or more.
 pub fn positive(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "must be a whole number of 1 or more".to_owned())
+}
+
+/// Parses a number of trials.
+pub fn trials(text: &str) -> Result<u32, String> {
+    up_to(MOST_TRIALS, text)
+}
+
+/// Parses a number of calls in flight.
+pub fn concurrency(text: &str) -> Result<u32, String> {
+    up_to(MOST_CONCURRENCY, text)
+}
+
+fn up_to(most: u32, text: &str) -> Result<u32, String> {
+    positive(text)
+        .ok()
+        .filter(|number| *number <= most)
+        .ok_or_else(|| format!("must be a whole number from 1 to {most}"))
 }
 
 /// Parses an amount in dollars of 0 or more.

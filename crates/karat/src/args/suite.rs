@@ -56,7 +56,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "DATE", env = "KARAT_AS_OF", help_heading = heading::SELECTION)]
     pub as_of: Option<String>,
     /// Repetitions of each cell
-    #[arg(long, value_name = "N", value_parser = parse::positive, help_heading = heading::SELECTION)]
+    #[arg(long, value_name = "N", value_parser = parse::trials, help_heading = heading::SELECTION)]
     pub trials: Option<u32>,
     /// Short for `-p corpus=FILE`
     #[arg(long, value_name = "FILE", help_heading = heading::SELECTION)]
@@ -91,7 +91,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "N", env = "KARAT_MAX_CALLS", help_heading = heading::LIMITS, value_parser = parse::whole::<u64>)]
     pub max_calls: Option<u64>,
     /// Maximum number of calls in flight
-    #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = parse::positive, help_heading = heading::LIMITS)]
+    #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = parse::concurrency, help_heading = heading::LIMITS)]
     pub max_concurrency: Option<u32>,
     /// Timeout of one attempt, such as `120s`
     #[arg(long, value_name = "DURATION", env = "KARAT_TIMEOUT", help_heading = heading::LIMITS)]

@@ -1,5 +1,6 @@
 //! The objects of the API.
 
+use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
 use serde_json::{Value, json};
 
 use crate::api::openapi::{people, service};
@@ -86,11 +87,11 @@ fn run_request() -> Value {
             "variants": ids(),
             "samples": ids(),
             "limit": { "type": ["integer", "null"], "minimum": 0, "maximum": 4_294_967_295_u32, "description": "Samples" },
-            "trials": { "type": ["integer", "null"], "minimum": 1, "maximum": 1_000 },
+            "trials": { "type": ["integer", "null"], "minimum": 1, "maximum": MOST_TRIALS },
             "as_of": { "type": ["string", "null"], "format": "date" },
             "budget_usd": { "type": ["number", "null"], "minimum": 0, "maximum": 1e9 },
             "max_calls": { "type": ["integer", "null"], "minimum": 0, "maximum": 4_294_967_295_u32 },
-            "max_concurrency": { "type": ["integer", "null"], "minimum": 1, "maximum": 65_535 },
+            "max_concurrency": { "type": ["integer", "null"], "minimum": 1, "maximum": MOST_CONCURRENCY },
             "baseline": { "type": ["string", "null"], "minLength": 1, "description": "A pinned run or a report.json below the root" },
             "gate": { "type": ["boolean", "null"], "description": "Whether gates bind" },
             "run_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$" },

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count_noun, estimate_document};
+use karat_app::{
+    Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count, count_noun, estimate_document,
+};
 use karat_types::{Exit, PlanHeader, Shard};
 use serde_json::json;
 
@@ -56,13 +58,11 @@ pub fn plan(
 }
 
 fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, reasons: &ReuseReasons) -> String {
-    let mut text = format!("{}\n{}{}", dimensions(&plan.header), shard_line(plan), work(estimate, reasons));
+    let mut text =
+        format!("{}\n{}{}", dimensions(&plan.header), shard_line(plan), work(plan.cells(), estimate, reasons));
     // Writing to a String cannot fail.
     if let Some(oldest) = reasons.oldest_reused {
         let _ = writeln!(text, "oldest cached result: {}", karat_app::rfc3339(oldest));
-    }
-    if reasons.cells < plan.cells() {
-        let _ = writeln!(text, "(reasons of the first {} cells)", reasons.cells);
     }
     let (least, most) = estimate.calls();
     let _ = writeln!(text, "calls: {}", range(least, most));
@@ -113,7 +113,7 @@ fn options_text(context: &CommandContext<'_>, options: &PlanOptions) -> String {
 fn dimensions(plan: &PlanHeader) -> String {
     let models: BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let trials = plan.systems.iter().map(|system| system.trials).max().unwrap_or(1);
-    let trials = if trials > 1 { format!(" × {trials} trials") } else { String::new() };
+    let trials = if trials > 1 { format!(" × {}", count_noun(trials.into(), "trial")) } else { String::new() };
     format!(
         "{}: {} × {} ({}, {}){trials} = {}, {}",
         plan.suite,
@@ -139,19 +139,24 @@ fn shard_line(plan: &Plan) -> String {
 }
 
 /// Returns the lines of cells and judgments.
-fn work(estimate: &Estimate, reasons: &ReuseReasons) -> String {
-    let some = |count: u64, what: &str| if count == 0 { String::new() } else { format!(", {count} {what}") };
+fn work(cells: u64, estimate: &Estimate, reasons: &ReuseReasons) -> String {
+    let some =
+        |number: u64, what: &str| if number == 0 { String::new() } else { format!(", {} {what}", count(number)) };
+    // Of a large plan the reasons of its first cells are known.
+    let of =
+        if reasons.cells < cells { format!("of the first {} cells: ", count(reasons.cells)) } else { String::new() };
+    let why = |reasons| reason_list(&of, reasons);
     let left_out = some(estimate.left_out, "left out by `only`");
     let failing = some(estimate.failing, "fail before any call");
     format!(
         "cells: {} to run{}, {} cached or recorded, {} skipped by conditions{left_out}{failing}\njudgments: {} to make{}, {} cached\n",
-        estimate.fresh,
-        reason_list(&reasons.outputs),
-        estimate.reused,
-        estimate.skipped,
-        estimate.judgments_fresh,
-        reason_list(&reasons.judgments),
-        estimate.judgments_reused
+        count(estimate.fresh),
+        why(&reasons.outputs),
+        count(estimate.reused),
+        count(estimate.skipped),
+        count(estimate.judgments_fresh),
+        why(&reasons.judgments),
+        count(estimate.judgments_reused)
     )
 }
 
@@ -179,13 +184,13 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
 }
 
 /// Returns the reasons for which results are not reused, the most frequent first.
-fn reason_list(reasons: &BTreeMap<String, u64>) -> String {
+fn reason_list(of: &str, reasons: &BTreeMap<String, u64>) -> String {
     let mut reasons: Vec<(&String, &u64)> = reasons.iter().collect();
-    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
+    reasons.sort_by_key(|(_, cells)| std::cmp::Reverse(**cells));
+    let reasons: Vec<String> = reasons.iter().map(|(reason, cells)| format!("{} {reason}", count(**cells))).collect();
+    if reasons.is_empty() { String::new() } else { format!(" ({of}{})", reasons.join(", ")) }
 }
 
 fn range(low: u64, high: u64) -> String {
-    if low == high { low.to_string() } else { format!("{low} – {high}") }
+    if low == high { count(low) } else { format!("{} – {}", count(low), count(high)) }
 }

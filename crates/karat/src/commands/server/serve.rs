@@ -26,6 +26,7 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     let root = |error| Failure::Message(format!("serving the folder {}: {error}", args.root.display()));
     app.opened = Session::below(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;
+    app.prepare_store()?;
     let settings = Settings {
         listen: args.listen,
         hosts: args.host,

@@ -43,6 +43,16 @@ fn a_token_is_shown_once_and_revoked_at_once() {
     assert_eq!(served.end(), Some(0));
 }
 
+/// A server that cannot have a store says so when it is started, not at the first request.
+#[test]
+fn a_server_without_a_place_for_its_store_does_not_start() {
+    let place = Place::new();
+    place.write("file", "");
+    let refused = place.karat(&["serve", "--listen", "127.0.0.1:0", "--store", "sqlite:file/karat.db"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{}", refused.all());
+    assert!(refused.stderr.contains("cannot open the store"), "{}", refused.all());
+}
+
 /// SV-09: without a token, only this machine is served.
 #[test]
 fn other_machines_need_a_token_first() {
