@@ -69,7 +69,9 @@ impl EstimateContext<'_> {
     pub fn all_calls(&self, place: &PlannedCell<'_>, start: KnownOutput) -> Vec<NeededCalls> {
         let Ok((mut needed, known)) = self.step_calls(place, 0, start) else { return Vec::new() };
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.row.sample.row, place.at));
-        let asked = judges.filter(|judge| is_expected(place, judge) != Some(false));
+        let seed = self.plan.header.run.seed;
+        let asked = judges.filter(|judge| judge.machine.may_ask(&place.row.shown, seed));
+        let asked = asked.filter(|judge| is_expected(place, judge) != Some(false));
         needed.extend(asked.map(|judge| self.judgment_calls(place, &known, judge, None)));
         needed.extend(self.needed_texts(place.row, &known, |_| false));
         needed

@@ -212,7 +212,8 @@ impl<'a> EstimateWalk<'a> {
                 all_are_made = false;
                 continue;
             }
-            if is_expected(place, judge) == Some(false) {
+            let seed = self.context.plan.header.run.seed;
+            if is_expected(place, judge) == Some(false) || !judge.machine.may_ask(&row.shown, seed) {
                 continue;
             }
             let resolver = &self.context.resolver;

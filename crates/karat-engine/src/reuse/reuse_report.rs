@@ -262,7 +262,9 @@ impl ReuseReporter<'_> {
         let last = self.history.latest(name)?;
         let output = self.output_status(row, reads, at, trial, last.as_ref())?;
         let judges = if output.status.is_judged() { &self.systems.judges[..] } else { &[] };
-        let judgments = judges.iter().filter(|judge| judge.is_asked(row.sample.row, at)).map(|judge| {
+        let seed = self.plan.header.run.seed;
+        let asked = judges.iter().filter(|judge| judge.is_asked(row.sample.row, at));
+        let judgments = asked.filter(|judge| judge.machine.may_ask(&row.shown, seed)).map(|judge| {
             let others = self.resolver.existing_others(row, judge, (at, trial))?;
             // Half a pair is not judged: the judgment follows when both outputs exist.
             let judged = output.value.as_deref().filter(|_| others.iter().all(Option::is_some));

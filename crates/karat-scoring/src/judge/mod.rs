@@ -136,6 +136,11 @@ impl RubricJudge {
         JudgeMachine::new(Arc::clone(&self.0), input, others)
     }
 
+    /// Returns false if the judge asks nothing about a sample, whatever its output is: its judgment is *not applicable*.
+    pub fn may_ask(&self, sample: &Sample, seed: u64) -> bool {
+        prepare::may_ask(&self.0, sample, seed)
+    }
+
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be
     /// cut. An output with a very long list may take more.
     pub fn expected_calls(&self, sample: &Sample, seed: u64) -> u64 {

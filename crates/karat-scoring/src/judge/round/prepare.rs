@@ -17,7 +17,7 @@ use crate::judge::prompt::request;
 use crate::judge::prompt::request::{CallContent, CallPart};
 use crate::judge::prompt::round_prompt::RoundInput;
 use crate::judge::rubric::compiled::{Aspect, CompiledRubric, RubricView};
-use crate::judge::rubric::item::{Item, Side};
+use crate::judge::rubric::item::{Item, Side, is_of_output};
 use crate::judge::rubric::{caps, section_labels};
 use crate::judge::verdict::{Mode, Verdict};
 
@@ -150,6 +150,24 @@ impl PreparedRound {
         let part = |index, cut| fixed.piece(cut, Some(CallPart::Piece { index, count: 2 })).ok();
         Some([part(0, first)?, part(1, second)?])
     }
+}
+
+/// Returns false if the judge asks nothing about a sample, whatever its output is: what a judgment must show is missing, or
+/// its condition, which does not look at the output, does not hold.
+pub(crate) fn may_ask(setup: &CompiledRubric, sample: &Sample, seed: u64) -> bool {
+    if setup.rubric.reference == ReferenceUse::Required && sample.reference.is_none() {
+        return false;
+    }
+    let mut required = setup.items.iter().filter(|item| item.spec.required && !item.is_of_output()).peekable();
+    let condition =
+        setup.only_where.as_ref().filter(|condition| !condition.reads().iter().any(|name| is_of_output(name)));
+    if required.peek().is_none() && condition.is_none() {
+        return true;
+    }
+    let context = context(&setup.reads, JudgeInput { sample, output: &Value::Null, seed });
+    // What cannot be evaluated is an error of the judgment.
+    condition.and_then(|condition| condition.eval(&context).ok()).is_none_or(|holds| holds == Value::Bool(true))
+        && !required.any(|item| prompt_values::content(item, &context, seed).is_ok_and(|content| content.is_blank()))
 }
 
 /// The number of calls of a round for a sample whose output is not known: those for an output with an empty list.
@@ -312,7 +330,7 @@ fn text_of(request: &ChatRequest) -> String {
 
 /// True if the judge sees any part of the output.
 fn reads_output(setup: &CompiledRubric) -> bool {
-    setup.reads.iter().any(|name| name == "output" || name.starts_with("output."))
+    setup.reads.iter().any(|name| is_of_output(name))
 }
 
 /// The order of lists depends on the run's seed and on what is judged, not on names.

@@ -34,5 +34,10 @@ impl Item {
 
 /// True if a value comes from the output.
 pub(crate) fn of_output(value: &Template) -> bool {
-    value.reads().iter().any(|name| name == "output" || name.starts_with("output."))
+    value.reads().iter().any(|name| is_of_output(name))
+}
+
+/// True if a name that is read is the output or a part of it.
+pub(crate) fn is_of_output(name: &str) -> bool {
+    name == "output" || name.starts_with("output.")
 }

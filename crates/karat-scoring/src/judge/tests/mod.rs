@@ -165,6 +165,36 @@ fn missing_required_values_make_no_call() {
     }
 }
 
+/// A plan counts a judge only where its sample lets it ask: what the output decides is not known before.
+#[test]
+fn a_sample_alone_may_say_that_nobody_is_asked() {
+    let may_ask = |show: Value, reference: &str, condition: Option<&str>, columns: Value| {
+        let mut rubric = rubrics::summary();
+        (rubric["show"], rubric["reference"]) = (show, json!(reference));
+        let scorer = RubricScorer { only_where: condition.map(str::to_owned), ..scorer(rubric, json!([])) };
+        let judge = RubricJudge::new(&scorer, &model(json!({}))).unwrap();
+        let sample = sample("s", columns, None);
+        let driven = |output: &Value| {
+            let mut machine = judge.machine(JudgeInput { sample: &sample, output, seed: 1 });
+            matches!(machine.poll(Vec::new()), Turn::Ask(_))
+        };
+        let outputs = [json!({"answer": "It rose.", "sources": ["A"]}), json!({"answer": "It rose."})];
+        let said = judge.may_ask(&sample, 1);
+        assert!(said || !outputs.iter().any(driven), "it would be asked");
+        said
+    };
+    let value = |text: &str| json!([{"name": "need", "value": text, "required": true}]);
+    let of_sample = value("{{ sample.need | default('') }}");
+    assert!(may_ask(of_sample.clone(), "hidden", None, json!({"need": "loud"})));
+    assert!(!may_ask(of_sample, "hidden", None, json!({})));
+    assert!(may_ask(value("{{ output.sources }}"), "hidden", None, json!({})));
+    assert!(!may_ask(value("{{ output.sources }}"), "required", None, json!({})));
+    let of_both = value("{{ output.sources }} {{ sample.n }}");
+    assert!(!may_ask(of_both.clone(), "hidden", Some("sample.n > 1"), json!({"n": 1})));
+    assert!(may_ask(of_both, "hidden", Some("sample.n > 1"), json!({"n": 2})));
+    assert!(may_ask(value("{{ output.sources }}"), "hidden", Some("output.sources | length > 1"), json!({})));
+}
+
 /// SU-06: paired where the row has a reference, absolute where not; the mode is part of the verdict.
 #[test]
 fn an_optional_reference_is_shown_where_there_is_one() {
