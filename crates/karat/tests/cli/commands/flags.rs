@@ -100,7 +100,9 @@ fn the_command_line_wins_over_variables() {
 #[test]
 fn a_negative_number_is_refused_with_its_range() {
     let (place, _provider) = place();
-    for (flag, range) in [("--budget-usd", "0 or more"), ("--max-concurrency", "from 1 to 65535"), ("--trials", "from 1 to 10000")] {
+    for (flag, range) in
+        [("--budget-usd", "0 or more"), ("--max-concurrency", "from 1 to 65535"), ("--trials", "from 1 to 10000")]
+    {
         let said = place.karat(&["run", flag, "-1"]);
         assert!(said.code == 1 && said.stderr.contains(range), "{}", said.all());
     }
