@@ -207,7 +207,8 @@ fn calls_under_way_are_counted() {
     let provider = FakeProvider::start(Behaviour::status(401, "no")).unwrap();
     let said = place(&suite(&provider.base_url())).karat(&["run", "-j", "16"]);
     let calls = provider.requests();
-    assert!((4..=16).contains(&calls), "{calls}");
+    // The fourth refusal stops the model. Each of the three before it may have made room for one more call.
+    assert!((4..=16 + 3).contains(&calls), "{calls}");
     assert!(said.stderr.contains(&format!("{calls} calls made")), "{}", said.all());
     let told =
         format!("mock refused its first {calls} calls and is not called any more: 16 cells are left unfinished.");

@@ -66,7 +66,7 @@ fn installed_files(members: &[Member], commit: &Commit) -> Result<Vec<Member>, S
     Ok(files.into_values().collect())
 }
 
-/// What lintian would object to. SQLite is compiled in on purpose: the store depends on its version and its settings. The
+/// Objections of lintian that do not hold. SQLite is compiled in on purpose: the store depends on its version and its settings. The
 /// names of functions, a tenth of the program, are kept: the trace of a crash needs them.
 const OVERRIDES: &str = "karat: embedded-library *sqlite*\nkarat: unstripped-binary-or-object *usr/bin/karat*\n";
 
