@@ -204,14 +204,15 @@ impl ImportReport {
     pub(crate) fn to_markdown(&self) -> String {
         let counts = &self.counts;
         let version = self.tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let of = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
         let mut text = format!(
-            "# Import of {}\n\nFrom {}{version}: {} samples, {} systems, {} outputs, {} checks.\n",
+            "# Import of {}\n\nFrom {}{version}: {}, {}, {}, {}.\n",
             code(&self.source.name),
             self.tool.name,
-            counts.samples,
-            counts.systems,
-            counts.outputs,
-            counts.checks
+            of(counts.samples, "sample"),
+            of(counts.systems, "system"),
+            of(counts.outputs, "output"),
+            of(counts.checks, "check")
         );
         let dropped = self.dropped.iter().map(|it| {
             let instead = it.instead.as_ref().map(|instead| format!(" Instead: {instead}.")).unwrap_or_default();

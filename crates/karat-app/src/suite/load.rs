@@ -155,8 +155,9 @@ fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
         let mut candidates: Vec<String> = entries.into_iter().filter(is_yaml).collect();
         candidates.sort();
         candidates.truncate(3);
-        let folder = suite.trim_end_matches('/').to_owned();
+        let folder = suite.trim_end_matches('/');
         let paths: Vec<String> = candidates.iter().map(|name| format!("`{folder}/{name}`")).collect();
+        let folder = if folder.is_empty() { suite } else { folder }.to_owned();
         let also = if paths.is_empty() { String::new() } else { format!(", but {}", paths.join(", ")) };
         return SuiteError::NoSuiteInFolder { folder, also };
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use karat_analysis::{CellCounts, Findings};
 use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
 
-use crate::shared::figures::{count, percent};
+use crate::shared::figures::{count, count_noun, percent};
 use crate::shared::moment::age;
 use crate::shared::report::Report;
 
@@ -29,13 +29,13 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
         match tally {
             CellCounts { reused: 0, oldest_reused: None, .. } => "nothing".to_owned(),
             CellCounts { reused: 0, .. } => format!("judgments{oldest}"),
-            CellCounts { reused, .. } => format!("{} cells{oldest}", count(reused)),
+            CellCounts { reused, .. } => format!("{}{oldest}", count_noun(reused, "cell")),
         }
     };
     let mut parts = vec![
         ("suite", plan.suite.clone()),
         ("plan", plan.plan_hash.to_string()),
-        ("dataset", format!("{} ({} samples)", short(&plan.dataset.hash), count(findings.samples() as u64))),
+        ("dataset", format!("{} ({})", short(&plan.dataset.hash), count_noun(findings.samples() as u64, "sample"))),
     ];
     parts.extend(figure.map(|figure| ("n", count(figure.n()))));
     parts.extend(interval.map(|interval| ("interval", interval)));

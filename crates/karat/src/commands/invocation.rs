@@ -96,6 +96,8 @@ pub fn parse_duration(flag: &str, text: Option<&str>) -> Result<Option<u64>, Fai
     let Some(text) = text else { return Ok(None) };
     match karat_app::duration_ms(text) {
         Some(duration) => Ok(Some(duration)),
-        None => Err(Failure::Message(format!("`{flag} {text}` is not a duration. Write `90s`, `20m` or `1500ms`"))),
+        None => {
+            Err(Failure::Message(format!("`{flag} {text}` is not a duration. Write `1500ms`, `90s`, `20m` or `90d`")))
+        }
     }
 }

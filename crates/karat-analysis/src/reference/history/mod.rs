@@ -373,7 +373,7 @@ impl History {
         let samples: BTreeSet<&str> = is_golden_check.map(|grade| grade.sample.as_str()).collect();
         let first = samples.first()?;
         Some(format!(
-            "{} samples, such as {first}, have grades from golden checks only; grade them with `karat run`",
+            "samples graded by golden checks only: {}, such as {first}; grade them with `karat run`",
             samples.len()
         ))
     }

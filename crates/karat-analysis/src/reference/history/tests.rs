@@ -83,7 +83,7 @@ fn golden_checks_do_not_enter_the_history() {
     let mut alone = History::default();
     alone.add(check(checked()));
     assert_eq!((alone.len(), alone.series()["published"][0].value()), (1, 1.0));
-    assert!(alone.warnings()[0].starts_with("1 samples, such as 2026-03-01, have grades from golden checks only"));
+    assert!(alone.warnings()[0].starts_with("samples graded by golden checks only: 1, such as 2026-03-01; "));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, missing_note};
 use crate::chart::draw::mark::percent;
 use crate::chart::grid::{cell, step};
-use crate::number::{Estimate, Scale};
+use crate::number::{Estimate, Scale, count_noun};
 use crate::text::visible::{Name, line, short_name};
 
 /// Most samples with a cell each.
@@ -162,7 +162,8 @@ fn sentence(matrix: &Matrix, scale: &Scale) -> String {
     let told =
         |(row, name): (usize, &String)| Some(format!("{} mean {}", short_name(name), scale.text(mean(matrix, row)?)));
     let systems: Vec<String> = matrix.rows.iter().enumerate().filter_map(told).take(5).collect();
-    format!("{} systems on {} samples: {}", matrix.rows.len(), matrix.columns.len(), systems.join(", "))
+    let of = |names: &[String], noun| count_noun(names.len() as u64, noun);
+    format!("{} on {}: {}", of(&matrix.rows, "system"), of(&matrix.columns, "sample"), systems.join(", "))
 }
 
 /// Samples as rows and systems as columns; of many samples those that are drawn.

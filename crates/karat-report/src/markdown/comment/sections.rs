@@ -3,7 +3,7 @@
 use super::document::{BaselineChange, CommentDocument, Gate, Point, WORST, WorstCell};
 use super::examples::Outputs;
 use crate::markdown::page::{Column, Inline, Page};
-use crate::shared::figures::{self, NONE, Unscaled, count, percent, usd};
+use crate::shared::figures::{self, NONE, Unscaled, count, count_noun, percent, usd};
 use crate::shared::visible::excerpt;
 
 /// Characters shown of an output.
@@ -64,7 +64,7 @@ fn head(page: &mut Page, document: &CommentDocument) {
     let verdicts = |word: &str| document.gates.iter().filter(|gate| gate.verdict == word).count() as u64;
     let checks = document.gates.len() as u64 + document.gates_left_out;
     if checks > 0 {
-        facts += &format!(". {} checks", count(checks));
+        facts += &format!(". {}", count_noun(checks, "check"));
         for word in ["fail", "undecided", "review"] {
             let n = verdicts(word);
             if n > 0 {

@@ -35,7 +35,7 @@ fn a_run_and_its_report_give_the_same_comment() {
     assert_eq!(comment.matches("<!--").count(), 1, "{comment}");
     for part in [
         "## `replies`: fail",
-        "1 checks, 1 fail",
+        "1 check, 1 fail",
         "0.667",
         "| 30 |",
         "min 0.900",
