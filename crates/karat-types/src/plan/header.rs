@@ -364,7 +364,7 @@ pub struct AnalysisSpec {
 pub const CELL_LINE_FIELDS: &[&str] =
     &["done", "total", "sample", "model", "variant", "trial", "status", "duration_ms"];
 
-/// The most trials of a cell. More are a slip of the keyboard, and a plan of them would be counted for hours.
+/// The most trials of a cell. More is a typo, and planning them would take hours.
 pub const MOST_TRIALS: u32 = 10_000;
 
 /// The most calls in flight: each may have a connection of its own, and a machine has no more ports.

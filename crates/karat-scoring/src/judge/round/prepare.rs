@@ -165,7 +165,7 @@ pub(crate) fn may_ask(setup: &CompiledRubric, sample: &Sample, seed: u64) -> boo
         return true;
     }
     let context = context(&setup.reads, JudgeInput { sample, output: &Value::Null, seed });
-    // What cannot be evaluated is an error of the judgment.
+    // A condition or template that fails is an error of the judgment.
     condition.and_then(|condition| condition.eval(&context).ok()).is_none_or(|holds| holds == Value::Bool(true))
         && !required.any(|item| prompt_values::content(item, &context, seed).is_ok_and(|content| content.is_blank()))
 }

@@ -66,8 +66,8 @@ fn installed_files(members: &[Member], commit: &Commit) -> Result<Vec<Member>, S
     Ok(files.into_values().collect())
 }
 
-/// Objections of lintian that do not hold. SQLite is compiled in on purpose: the store depends on its version and its settings. The
-/// names of functions, a tenth of the program, are kept: the trace of a crash needs them.
+/// Tags of lintian that do not apply. SQLite is compiled in because the store depends on its version and settings; symbols
+/// are kept for the backtrace of a crash.
 const OVERRIDES: &str = "karat: embedded-library *sqlite*\nkarat: unstripped-binary-or-object *usr/bin/karat*\n";
 
 /// The unit for `karat serve`. The package does not enable it: a server needs suites first.
