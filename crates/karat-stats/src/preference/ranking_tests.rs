@@ -71,16 +71,6 @@ fn intervals_cover_the_truth() {
     }
 }
 
-/// PW-02: the same with more tournaments and resamples.
-#[test]
-#[ignore = "takes a minute"]
-fn intervals_cover_the_truth_in_depth() {
-    for (samples, tie) in [(20, 0.0), (50, 0.0), (50, 0.5), (200, 0.5)] {
-        let share = coverage(300, 200, samples, tie);
-        assert!((0.93..=0.97).contains(&share), "{samples} samples, tie {tie}: {share}");
-    }
-}
-
 /// PW-02: of equal models none is called better in at least 95 % of tournaments.
 #[test]
 fn equal_models_are_not_ranked() {
@@ -135,4 +125,19 @@ fn games_without_a_maximum_are_explained() {
     assert_eq!((few.pairs[0].p, few.models[1].best_rank), (Some(0.25), 1));
     assert_eq!(rank_models(1, &[vec![]], Level::P95, &resampling(5, 1)), Ok(None));
     assert_eq!(rank_models(3, &[vec![]], Level::P95, &resampling(5, 1)), Ok(None));
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// PW-02: the same with more tournaments and resamples.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn intervals_cover_the_truth_in_depth() {
+        for (samples, tie) in [(20, 0.0), (50, 0.0), (50, 0.5), (200, 0.5)] {
+            let share = coverage(300, 200, samples, tie);
+            assert!((0.93..=0.97).contains(&share), "{samples} samples, tie {tie}: {share}");
+        }
+    }
 }

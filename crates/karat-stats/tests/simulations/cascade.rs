@@ -125,35 +125,40 @@ fn a_cascade_is_as_much_wider_as_the_judges_disagree() {
     }
 }
 
-/// Section 4 of the specification.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_cascades() {
-    let runs = 2_000;
-    let (mut lowest, mut highest) = (1.0_f64, 0.0_f64);
-    for (name, scores) in [("pass/fail", Scores::Binary), ("scores", Scores::Numbers)] {
-        for cells in [200, 1_000] {
-            for rho in [0.3, 0.6, 0.9] {
-                let found = [0.1, 0.2, 0.4].map(|share| simulate(runs, design(scores, cells, rho, share)));
-                let shown = found
-                    .each_ref()
-                    .map(|it| format!("{:.3} {:.3} × {:.2}", it.population, it.dataset, it.width_ratio));
-                println!("| {name} {cells} ρ {rho} | {} |", shown.join(" | "));
-                for it in &found {
-                    lowest = lowest.min(it.population).min(it.dataset);
-                    highest = highest.max(it.population).max(it.dataset);
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// Section 4 of the specification.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_cascades() {
+        let runs = 2_000;
+        let (mut lowest, mut highest) = (1.0_f64, 0.0_f64);
+        for (name, scores) in [("pass/fail", Scores::Binary), ("scores", Scores::Numbers)] {
+            for cells in [200, 1_000] {
+                for rho in [0.3, 0.6, 0.9] {
+                    let found = [0.1, 0.2, 0.4].map(|share| simulate(runs, design(scores, cells, rho, share)));
+                    let shown = found
+                        .each_ref()
+                        .map(|it| format!("{:.3} {:.3} × {:.2}", it.population, it.dataset, it.width_ratio));
+                    println!("| {name} {cells} ρ {rho} | {} |", shown.join(" | "));
+                    for it in &found {
+                        lowest = lowest.min(it.population).min(it.dataset);
+                        highest = highest.max(it.population).max(it.dataset);
+                    }
                 }
             }
         }
+        println!("coverage {lowest:.3} to {highest:.3}");
+        assert!(lowest >= 0.93 && highest <= 0.97);
+        let clustered = |scores, cells| simulate(runs, Design { cluster: 5, ..design(scores, cells, 0.6, 0.2) }).population;
+        println!(
+            "| clusters of 5, 200 and 1,000 | {:.3} {:.3} |",
+            clustered(Scores::Numbers, 200),
+            clustered(Scores::Numbers, 1_000)
+        );
+        let without = simulate(runs, Design { floor: false, ..design(Scores::Binary, 200, 0.9, 0.1) });
+        println!("| without the floor, 20 of 200 | {:.3} {:.3} |", without.population, without.dataset);
     }
-    println!("coverage {lowest:.3} to {highest:.3}");
-    assert!(lowest >= 0.93 && highest <= 0.97);
-    let clustered = |scores, cells| simulate(runs, Design { cluster: 5, ..design(scores, cells, 0.6, 0.2) }).population;
-    println!(
-        "| clusters of 5, 200 and 1,000 | {:.3} {:.3} |",
-        clustered(Scores::Numbers, 200),
-        clustered(Scores::Numbers, 1_000)
-    );
-    let without = simulate(runs, Design { floor: false, ..design(Scores::Binary, 200, 0.9, 0.1) });
-    println!("| without the floor, 20 of 200 | {:.3} {:.3} |", without.population, without.dataset);
 }

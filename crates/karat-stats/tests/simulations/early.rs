@@ -230,95 +230,6 @@ fn a_single_bet_keeps_its_error() {
     assert!(found.worst() <= 0.05 + 0.02, "{found:?}");
 }
 
-/// SL-03: 10,000 null runs of the rule `e_value` in each cell.
-#[test]
-#[ignore = "a minute in release; prints a row of docs/explanations/statistics.md"]
-fn errors_of_a_single_bet() {
-    for (name, rate) in [(".5", 0.5), (".8", 0.8), (".95", 0.95)] {
-        let worst = [200, 1_000, 5_000]
-            .map(|units| errors_of_rule(EarlyRule::SingleBet, 10_000, MIN_UNITS, binary_at(units, rate)).worst());
-        println!("e_value, pass/fail at {name}: {worst:.3?}");
-        assert!(worst.iter().all(|share| *share <= 0.05), "{worst:?}");
-    }
-}
-
-#[test]
-#[ignore = "minutes in release; prints the tables of docs/explanations/statistics.md"]
-fn full_tables_of_error_and_savings() {
-    let runs = 10_000;
-    let mut worst = 0.0_f64;
-    let mut row = |name: &str, errors: &[Errors]| {
-        let shown: Vec<String> = errors
-            .iter()
-            .map(|errors| format!("{:.3} (fail {:.3}, pass {:.3})", errors.worst(), errors.fails, errors.passes))
-            .collect();
-        worst = errors.iter().fold(worst, |worst, errors| worst.max(errors.worst()));
-        println!("| {name} | {} |", shown.join(" | "));
-    };
-    let sizes = [200, 1_000, 5_000];
-    println!("wrong verdicts, {runs} runs | 200 | 1,000 | 5,000");
-    for rate in [0.5, 0.8, 0.95] {
-        row(&format!("binary {rate}"), &sizes.map(|n| dataset_errors(runs, MIN_UNITS, binary_at(n, rate))));
-    }
-    row("beta", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.scores(n, 0.7, 4.0))));
-    row("paired, 20 % differ", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.discordant(n, 0.0))));
-    row("paired, sd .25", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| clipped_normal(draw, n, 0.0, 0.25))));
-    row(
-        "clusters 1..9 (34 197 1,020)",
-        &[34, 197, 1_020].map(|n| dataset_errors(runs, MIN_CLUSTERS, |draw| draw.clusters(n, 0.7, None))),
-    );
-    row("5 strata (1,000)", &[dataset_errors(runs, MIN_UNITS, |draw| blocks(draw, 200))]);
-    let nine = [200, 1_000].map(|n| nine_errors(runs, n));
-    println!("| 3 × 3 | {nine:.3?} |");
-    assert!(nine.iter().all(|found| *found <= 0.05));
-    let binary = |draw: &mut Draw| (0..200).map(|_| (draw.passes(0.7), 1)).collect::<Vec<_>>();
-    let scores = |draw: &mut Draw| draw.scores(200, 0.7, 4.0);
-    let (_, one) = population_errors(runs, 0.7, MIN_UNITS, binary, wilson_ends);
-    let (_, other) = population_errors(runs, 0.7, MIN_UNITS, scores, t_ends);
-    row("interval and end: binary, beta", &[one, other]);
-    let mut highest = Errors { fails: 0.0, passes: 0.0 };
-    for rate in [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] {
-        let make = |draw: &mut Draw| (0..200).map(|_| (draw.passes(rate), 1)).collect::<Vec<_>>();
-        let (_, all) = population_errors(runs, rate, MIN_UNITS, make, wilson_ends);
-        highest = if all.worst() > highest.worst() { all } else { highest };
-    }
-    row("interval and end: worst of .6 to .9", &[highest]);
-    assert!(worst <= 0.05, "{worst}");
-    for n in [40, 60, 100] {
-        let make = |draw: &mut Draw| draw.clusters(n, 0.7, None);
-        let (early, all) = population_errors(runs, 0.7, MIN_CLUSTERS, make, cluster_ends);
-        println!(
-            "| interval, {n} clusters | {:.3} (early passes {:.4}, early fails {:.4}) |",
-            all.worst(),
-            early.passes,
-            early.fails
-        );
-    }
-    asymptotic_row("binary .95", |draw| draw.passes(0.95), 0.95);
-    asymptotic_row("lognormal", |draw| draw.normal().exp(), 0.5_f64.exp());
-
-    println!("saved, median | gap .03 .05 .1 .2 at 200 | 1,000 | 5,000");
-    let gaps = [0.03, 0.05, 0.1, 0.2];
-    let table = |name: &str, share: &dyn Fn(usize, f64) -> f64| {
-        let shown = sizes.map(|n| gaps.map(|gap| format!("{:.2}", share(n, gap))).join(" "));
-        println!("| {name} | {} |", shown.join(" | "));
-    };
-    let few = 1_000;
-    table("binary", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.7, binary_at(n, 0.7 + gap)));
-    table("paired 20 %", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.5, |draw| draw.discordant(n, gap)));
-    table("beta", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.7, |draw| draw.scores(n, 0.7 + gap, 4.0)));
-    table("clusters of 5", &|n, gap| {
-        saved(few, Basis::Dataset, MIN_CLUSTERS, 0.7, |draw| draw.clusters(n / 5, 0.7 + gap, Some(5)))
-    });
-    table("interval binary", &|n, gap| {
-        saved(few, Basis::Population, MIN_UNITS, 0.7, |draw| (0..n).map(|_| (draw.passes(0.7 + gap), 1)).collect())
-    });
-    table("3 × 3", &|n, gap| {
-        let ones = [((0.7 + gap) * n as f64).round() as usize; 9];
-        median(&mut (0..few).map(|run| 1.0 - nine_units(run, n, &ones) as f64 / n as f64).collect::<Vec<_>>())
-    });
-}
-
 fn nine_units(run: u64, units: usize, ones: &[usize; 9]) -> u64 {
     nine(run, units, ones, 0.7).1
 }
@@ -333,4 +244,98 @@ fn asymptotic_row(name: &str, value: impl Fn(&mut Draw) -> f64, truth: f64) {
         points.iter().skip(99).any(|point| (point.mean - truth).abs() > point.half_width)
     });
     println!("| asymptotic, {name}, from 100 on | {:.3} |", missed.count() as f64 / 2_000.0);
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// SL-03: 10,000 null runs of the rule `e_value` in each cell.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn errors_of_a_single_bet() {
+        for (name, rate) in [(".5", 0.5), (".8", 0.8), (".95", 0.95)] {
+            let worst = [200, 1_000, 5_000]
+                .map(|units| errors_of_rule(EarlyRule::SingleBet, 10_000, MIN_UNITS, binary_at(units, rate)).worst());
+            println!("e_value, pass/fail at {name}: {worst:.3?}");
+            assert!(worst.iter().all(|share| *share <= 0.05), "{worst:?}");
+        }
+    }
+
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_tables_of_error_and_savings() {
+        let runs = 10_000;
+        let mut worst = 0.0_f64;
+        let mut row = |name: &str, errors: &[Errors]| {
+            let shown: Vec<String> = errors
+                .iter()
+                .map(|errors| format!("{:.3} (fail {:.3}, pass {:.3})", errors.worst(), errors.fails, errors.passes))
+                .collect();
+            worst = errors.iter().fold(worst, |worst, errors| worst.max(errors.worst()));
+            println!("| {name} | {} |", shown.join(" | "));
+        };
+        let sizes = [200, 1_000, 5_000];
+        println!("wrong verdicts, {runs} runs | 200 | 1,000 | 5,000");
+        for rate in [0.5, 0.8, 0.95] {
+            row(&format!("binary {rate}"), &sizes.map(|n| dataset_errors(runs, MIN_UNITS, binary_at(n, rate))));
+        }
+        row("beta", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.scores(n, 0.7, 4.0))));
+        row("paired, 20 % differ", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.discordant(n, 0.0))));
+        row("paired, sd .25", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| clipped_normal(draw, n, 0.0, 0.25))));
+        row(
+            "clusters 1..9 (34 197 1,020)",
+            &[34, 197, 1_020].map(|n| dataset_errors(runs, MIN_CLUSTERS, |draw| draw.clusters(n, 0.7, None))),
+        );
+        row("5 strata (1,000)", &[dataset_errors(runs, MIN_UNITS, |draw| blocks(draw, 200))]);
+        let nine = [200, 1_000].map(|n| nine_errors(runs, n));
+        println!("| 3 × 3 | {nine:.3?} |");
+        assert!(nine.iter().all(|found| *found <= 0.05));
+        let binary = |draw: &mut Draw| (0..200).map(|_| (draw.passes(0.7), 1)).collect::<Vec<_>>();
+        let scores = |draw: &mut Draw| draw.scores(200, 0.7, 4.0);
+        let (_, one) = population_errors(runs, 0.7, MIN_UNITS, binary, wilson_ends);
+        let (_, other) = population_errors(runs, 0.7, MIN_UNITS, scores, t_ends);
+        row("interval and end: binary, beta", &[one, other]);
+        let mut highest = Errors { fails: 0.0, passes: 0.0 };
+        for rate in [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] {
+            let make = |draw: &mut Draw| (0..200).map(|_| (draw.passes(rate), 1)).collect::<Vec<_>>();
+            let (_, all) = population_errors(runs, rate, MIN_UNITS, make, wilson_ends);
+            highest = if all.worst() > highest.worst() { all } else { highest };
+        }
+        row("interval and end: worst of .6 to .9", &[highest]);
+        assert!(worst <= 0.05, "{worst}");
+        for n in [40, 60, 100] {
+            let make = |draw: &mut Draw| draw.clusters(n, 0.7, None);
+            let (early, all) = population_errors(runs, 0.7, MIN_CLUSTERS, make, cluster_ends);
+            println!(
+                "| interval, {n} clusters | {:.3} (early passes {:.4}, early fails {:.4}) |",
+                all.worst(),
+                early.passes,
+                early.fails
+            );
+        }
+        asymptotic_row("binary .95", |draw| draw.passes(0.95), 0.95);
+        asymptotic_row("lognormal", |draw| draw.normal().exp(), 0.5_f64.exp());
+
+        println!("saved, median | gap .03 .05 .1 .2 at 200 | 1,000 | 5,000");
+        let gaps = [0.03, 0.05, 0.1, 0.2];
+        let table = |name: &str, share: &dyn Fn(usize, f64) -> f64| {
+            let shown = sizes.map(|n| gaps.map(|gap| format!("{:.2}", share(n, gap))).join(" "));
+            println!("| {name} | {} |", shown.join(" | "));
+        };
+        let few = 1_000;
+        table("binary", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.7, binary_at(n, 0.7 + gap)));
+        table("paired 20 %", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.5, |draw| draw.discordant(n, gap)));
+        table("beta", &|n, gap| saved(few, Basis::Dataset, MIN_UNITS, 0.7, |draw| draw.scores(n, 0.7 + gap, 4.0)));
+        table("clusters of 5", &|n, gap| {
+            saved(few, Basis::Dataset, MIN_CLUSTERS, 0.7, |draw| draw.clusters(n / 5, 0.7 + gap, Some(5)))
+        });
+        table("interval binary", &|n, gap| {
+            saved(few, Basis::Population, MIN_UNITS, 0.7, |draw| (0..n).map(|_| (draw.passes(0.7 + gap), 1)).collect())
+        });
+        table("3 × 3", &|n, gap| {
+            let ones = [((0.7 + gap) * n as f64).round() as usize; 9];
+            median(&mut (0..few).map(|run| 1.0 - nine_units(run, n, &ones) as f64 / n as f64).collect::<Vec<_>>())
+        });
+    }
 }

@@ -73,13 +73,18 @@ fn a_race_saves_the_calls_of_losers() {
     assert!((found - 0.28).abs() <= 0.06, "{found}");
 }
 
-/// Section 4 of the specification.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_races() {
-    let errors = [200, 1_000].map(|units| dropped(10_000, units, &hair(units)));
-    println!("| race of 5, the best dropped (200, 1,000) | {errors:.3?} |");
-    assert!(errors.iter().all(|found| *found <= 0.05));
-    let saved = [200, 1_000, 5_000].map(|units| saved(1_000, units));
-    println!("| race of 5, saved (200, 1,000, 5,000) | {saved:.2?} |");
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// Section 4 of the specification.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_races() {
+        let errors = [200, 1_000].map(|units| dropped(10_000, units, &hair(units)));
+        println!("| race of 5, the best dropped (200, 1,000) | {errors:.3?} |");
+        assert!(errors.iter().all(|found| *found <= 0.05));
+        let saved = [200, 1_000, 5_000].map(|units| saved(1_000, units));
+        println!("| race of 5, saved (200, 1,000, 5,000) | {saved:.2?} |");
+    }
 }

@@ -67,14 +67,6 @@ pub(crate) fn kill_9_loses_nothing_that_was_acknowledged() {
     kill_after(&[1, 40, 7, 150]);
 }
 
-/// SC-07: after two hundred kills of Karat on a server, nothing that was acknowledged is lost.
-#[test]
-#[ignore = "slow: see kill_9_loses_nothing_that_was_acknowledged"]
-#[cfg(feature = "postgres")]
-fn two_hundred_kills_lose_nothing_on_a_server() {
-    on_server(|| kill_after(&(0..200).map(|n| 1 + n * 37 % 29).collect::<Vec<u64>>()));
-}
-
 /// Kills a writing process each time it has acknowledged so many appends.
 fn kill_after(acknowledgments: &[u64]) {
     let folder = folder();
@@ -140,4 +132,17 @@ fn a_torn_log_gives_a_prefix_of_whole_appends() {
         seen.push(cells);
     }
     assert!(seen.is_sorted() && seen.first() == Some(&0) && seen.last() == Some(&8), "{seen:?}");
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// SC-07: after two hundred kills of Karat on a server, nothing that was acknowledged is lost.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    #[cfg(feature = "postgres")]
+    fn two_hundred_kills_lose_nothing_on_a_server() {
+        on_server(|| kill_after(&(0..200).map(|n| 1 + n * 37 % 29).collect::<Vec<u64>>()));
+    }
 }

@@ -127,3 +127,27 @@ fn libraries_have_no_network_stack() {
         assert!(found.is_empty(), "{library} pulls in {found:?}");
     }
 }
+
+/// The packages of a selection with their features, as `cargo tree` prints them.
+fn features(selection: &[&str]) -> std::collections::BTreeSet<String> {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let form = ["--offline", "--prefix", "none", "--no-dedupe", "--format", "{p} {f}"];
+    let tree = stdout_of(cargo, &[&["tree"], selection, &form].concat());
+    tree.lines().map(str::trim_end).filter(|line| !line.starts_with("karat-python ")).map(str::to_owned).collect()
+}
+
+/// LI-41: the tests, `cargo xtask` and the wheel use one build of each dependency. What is missing goes into the `Cargo.toml`
+/// of `workspace-features`.
+#[test]
+fn the_check_builds_one_feature_set() {
+    let tests = features(&["--workspace", "--edges", "normal,build,dev"]);
+    for (name, selection) in [
+        ("xtask", &["-p", "xtask"][..]),
+        ("the wheel", &["-p", "karat-python", "--features", "workspace-features"]),
+        ("the binaries", &["--workspace", "--exclude", "karat-python"]),
+    ] {
+        let other = features(&[selection, &["--edges", "normal,build"]].concat());
+        let compiled_again: Vec<&String> = other.difference(&tests).collect();
+        assert!(other.len() > 100 && compiled_again.is_empty(), "{name} compiles again: {compiled_again:#?}");
+    }
+}

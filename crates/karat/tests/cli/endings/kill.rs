@@ -19,15 +19,6 @@ fn a_killed_run_on_a_server_resumes_to_the_same_report() {
     }
 }
 
-/// SC-07: the same with two hundred kills.
-#[test]
-#[ignore = "slow: see a_killed_run_on_a_server_resumes_to_the_same_report"]
-fn two_hundred_kills_on_a_server_lose_nothing() {
-    if let Some(place) = Place::on_server() {
-        kill_and_resume(&place, 200, 10 * CELLS);
-    }
-}
-
 /// PE-08, PE-18, PE-20, BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a
 /// kill.
 #[test]
@@ -149,5 +140,19 @@ fn a_service_may_have_billed_more_than_was_reserved() {
         let said = place.fine(&run);
         let told = format!("Up to 1 call was under way when the run was cut off{told}");
         assert_eq!(said.all().matches(&told).count(), 1, "{}", said.all());
+    }
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// SC-07: the same with two hundred kills.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn two_hundred_kills_on_a_server_lose_nothing() {
+        if let Some(place) = Place::on_server() {
+            kill_and_resume(&place, 200, 10 * CELLS);
+        }
     }
 }

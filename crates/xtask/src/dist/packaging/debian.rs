@@ -66,9 +66,8 @@ fn installed_files(members: &[Member], commit: &Commit) -> Result<Vec<Member>, S
     Ok(files.into_values().collect())
 }
 
-/// Tags of lintian that do not apply. SQLite is compiled in because the store depends on its version and settings; symbols
-/// are kept for the backtrace of a crash.
-const OVERRIDES: &str = "karat: embedded-library *sqlite*\nkarat: unstripped-binary-or-object *usr/bin/karat*\n";
+/// Tags of lintian that do not apply. SQLite is compiled in because the store depends on its version and settings.
+const OVERRIDES: &str = "karat: embedded-library *sqlite*\n";
 
 /// The unit for `karat serve`. The package does not enable it: a server needs suites first.
 const UNIT: &str = include_str!("../../../../../deploy/karat.service");

@@ -156,13 +156,6 @@ fn a_lost_commit_is_found_or_repeated() {
     cut_commits(8);
 }
 
-/// SC-07: the same with fifty connections.
-#[test]
-#[ignore = "slow: see a_lost_commit_is_found_or_repeated"]
-fn fifty_lost_commits_are_found_or_repeated() {
-    cut_commits(50);
-}
-
 fn crash_server(crashes: u32) {
     let Some(cluster) = testkit::postgres() else { return };
     let url: StoreUrl = cluster.database().unwrap().parse().unwrap();
@@ -205,16 +198,9 @@ fn a_crash_of_the_server_loses_nothing() {
 }
 
 #[test]
-#[ignore = "a process with a server of its own: see twenty_crashes_of_the_server_lose_nothing"]
+#[ignore = "a process with a server of its own: see long::twenty_crashes_of_the_server_lose_nothing"]
 fn writes_while_its_server_crashes_twenty_times() {
     crash_server(20);
-}
-
-/// SC-07: the same with twenty crashes.
-#[test]
-#[ignore = "slow: see a_crash_of_the_server_loses_nothing"]
-fn twenty_crashes_of_the_server_lose_nothing() {
-    start_alone("sql::postgres::tests::losses::writes_while_its_server_crashes_twenty_times");
 }
 
 /// SC-07: a server that does not wait for its disk is refused, unless the user insists.
@@ -350,4 +336,23 @@ fn a_server_has_the_tables_of_a_file() {
     }
     one.writing().execute("update meta set value = 99 where key = 'schema'", params![]).unwrap();
     assert!(matches!(Store::open(&urls[0]), Err(StoreError::Newer { found: 99, .. })));
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// SC-07: the same with fifty connections.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn fifty_lost_commits_are_found_or_repeated() {
+        cut_commits(50);
+    }
+
+    /// SC-07: the same with twenty crashes.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn twenty_crashes_of_the_server_lose_nothing() {
+        start_alone("sql::postgres::tests::losses::writes_while_its_server_crashes_twenty_times");
+    }
 }
