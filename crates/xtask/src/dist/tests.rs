@@ -175,3 +175,15 @@ fn collect_embedded(krate: &Path, folder: &Path, embedded: &mut Vec<String>) {
         }
     }
 }
+
+/// LI-44: the program of releases and of the README's build carries no symbol table. Cargo strips a program by the profile
+/// of its package, and forgets to where a line of the profile names the package.
+#[test]
+fn no_profile_names_the_package_of_the_program() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let profiles = manifest.split("\n[profile.").skip(1).collect::<Vec<_>>();
+    let stripped = profiles.iter().filter(|profile| profile.contains("\nstrip = \"symbols\""));
+    assert_eq!(stripped.count(), 1, "`dist` inherits it");
+    let named: Vec<&str> = profiles.iter().flat_map(|it| it.lines()).filter(|line| line.starts_with("karat.")).collect();
+    assert!(named.is_empty(), "{named:?}");
+}
