@@ -53,6 +53,8 @@ pub struct Quantity {
     pub(crate) declared: Decimal,
     /// True if a scale word or exponent stands beside it.
     pub scaled: bool,
+    /// True if a scale word does, or is declared elsewhere.
+    pub(crate) names_scale: bool,
 }
 
 impl Quantity {

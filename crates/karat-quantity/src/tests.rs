@@ -58,6 +58,63 @@ fn phrases_hold_the_numbers_of_the_table() {
     assert!(checked >= 300, "{checked} phrases");
 }
 
+/// F9: a unit that the expected number states itself counts once, so that an equal answer matches.
+#[test]
+fn a_stated_unit_counts_once() {
+    for (expected, unit) in [
+        ("3.2 million USD", "million USD"),
+        ("$3.2m", "million USD"),
+        ("USD 3.2bn", "million USD"),
+        ("€1.5bn", "EUR bn"),
+        ("10–12 million USD", "million USD"),
+        ("25 bps", "bps"),
+        ("0.25%", "bps"),
+        ("12 %", "fraction"),
+        ("5 cents", "cents"),
+        ("300 K", "K"),
+        ("7 bn", "bn"),
+        ("2 million barrels", "million barrels"),
+        ("1.5e3", "million USD"),
+        ("3.2", "million USD"),
+    ] {
+        let target = Target::parse(expected).unwrap().unit(unit).unwrap();
+        assert!(target.exact(expected).passed(), "{expected} in {unit}: {}", target.exact(expected));
+    }
+    for (expected, unit, value) in [
+        ("3.2 million", "USD", "3200000"),
+        ("$3.2", "million USD", "3200000"),
+        ("3200 thousand", "million USD", "3200000"),
+        ("$5", "cents", "5"),
+        ("5", "cents", "0.05"),
+        ("0.12", "fraction", "12"),
+        ("1.5e3", "million USD", "1500000000"),
+    ] {
+        let target = Target::parse(expected).unwrap().unit(unit).unwrap();
+        assert_eq!(target.value().unwrap().to_string(), value, "{expected} in {unit}");
+    }
+    // A bare number of the answer may still stand in the unit.
+    assert!(Target::parse("3.2 million USD").unwrap().unit("million USD").unwrap().exact("3.2").passed());
+    let error = Target::parse("5 %").unwrap().unit("million USD").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading the unit of the expected number: the number says %, the unit USD; correct one of them"
+    );
+}
+
+/// F6: integers beyond 64 bits keep their digits.
+#[test]
+fn large_numbers_are_exact() {
+    let target = |text: &str| Target::json(&serde_json::from_str(text).unwrap(), Context::General);
+    assert!(target("-9223372036854775809").unwrap().exact("-9223372036854775809").passed());
+    assert!(!target("-9223372036854775809").unwrap().exact("-9223372036854775808").passed());
+    assert!(target("123456789012345678901").unwrap().exact("it is 123456789012345678901").passed());
+    assert!(!target("123456789012345678901").unwrap().exact("it is 123456789012345678999").passed());
+    assert!(target("[18446744073709551616, 18446744073709551617]").is_ok());
+    assert!(target("0.30000000000000004").unwrap().exact("0.3").passed());
+    let error = target("1267650600228229401496703205376").unwrap_err().to_string();
+    assert!(error.contains("1267650600228229401496703205376 is not a number of at most 28 digits"), "{error}");
+}
+
 fn target(spec: &Value, context: Context) -> Target {
     let text = |name: &str| spec[name].as_str().unwrap_or_default();
     let pick = match text("pick") {

@@ -256,4 +256,5 @@ fn rescale(quantity: &mut Quantity, scale: Decimal) {
     quantity.factor = factor;
     quantity.declared = scale;
     quantity.scaled = scale > Decimal::ONE;
+    quantity.names_scale = quantity.scaled;
 }

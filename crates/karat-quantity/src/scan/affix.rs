@@ -135,6 +135,8 @@ pub(crate) struct Tail {
     pub(crate) factor: Decimal,
     /// True if there was an exponent or scale word.
     pub(crate) scaled: bool,
+    /// True if there was a scale word.
+    pub(crate) names_scale: bool,
     /// True if half of the scale is added: "trois milliards et demi".
     pub(crate) half: bool,
     pub(crate) unit: Option<UnitMark>,
@@ -143,7 +145,7 @@ pub(crate) struct Tail {
 impl Tail {
     /// Reads rightwards from `end`; `money` tells that a currency stood before the numeral.
     pub(crate) fn read(text: &str, end: usize, money: bool) -> Self {
-        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, half: false, unit: None };
+        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, names_scale: false, half: false, unit: None };
         if let Some((power, length)) = exponent(&text[end..]) {
             tail.multiply(power, length);
         }
@@ -190,6 +192,7 @@ impl Tail {
             end: outside.end,
             factor: if self.scaled { self.factor } else { outside.factor },
             scaled: self.scaled || outside.scaled,
+            names_scale: self.names_scale || outside.names_scale,
             half: self.half || outside.half,
             unit: self.unit.or(outside.unit),
         }
@@ -203,6 +206,7 @@ impl Tail {
                 return;
             };
             self.multiply(i32::try_from(power).unwrap_or(0), length);
+            self.names_scale = true;
             let half = [" et demi", " y medio", " e mezzo"].iter().find(|half| text[self.end..].starts_with(**half));
             if let Some(half) = half {
                 (self.half, self.end) = (true, self.end + half.len());

@@ -146,6 +146,7 @@ fn quantity(
         factor,
         declared: Decimal::ONE,
         scaled: tail.scaled || worth > Decimal::ONE,
+        names_scale: tail.names_scale || worth > Decimal::ONE,
     };
     if let Some(finance) = finance {
         finance.describe(&mut found, numeral, previous, parentheses.filter(|_| !lead.signed));

@@ -201,6 +201,7 @@ fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
     first.step = step;
     first.factor = second.factor;
     first.scaled = second.scaled;
+    first.names_scale = second.names_scale;
     true
 }
 

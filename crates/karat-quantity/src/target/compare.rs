@@ -252,7 +252,7 @@ impl Target {
     /// 1,200 for an expected 1,200 million; and a scale that is declared elsewhere may not be about
     /// a number of which no money is expected.
     fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {
-        let bare = quantity.unit == Unit::Plain && !quantity.scaled;
+        let bare = quantity.unit == Unit::Plain && !quantity.names_scale;
         let own = (bare && self.worth != Decimal::ONE).then_some(self.worth);
         let of_unit = matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent));
         let written = Decimal::ONE.checked_div(quantity.declared).filter(|_| !of_unit);

@@ -7,7 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod tolerance;
 
 use rust_decimal::Decimal;
-use serde_json::Value;
+use serde_json::{Number, Value};
 use thiserror::Error;
 
 use crate::numeral::digits::DecimalMark;
@@ -38,12 +38,23 @@ pub struct Target {
     given: Decimal,
     /// The upper end, where a range is expected.
     given_high: Option<Decimal>,
+    /// What the expected number says of itself, which a unit given beside it does not say again.
+    stated: Stated,
     /// The value of one of the given unit in base units: 1,000,000 for "million USD".
     pub(crate) worth: Decimal,
     pub(crate) wanted: Wanted,
     pub(crate) pick: Pick,
     pub(crate) mark: DecimalMark,
     pub(crate) context: Context,
+}
+
+/// The parts of a unit that the text of an expected number states: they are in its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Stated {
+    /// A currency or a percentage.
+    unit: bool,
+    /// A scale, such as "million".
+    scale: bool,
 }
 
 /// The unit that a number must have.
@@ -83,6 +94,14 @@ pub enum TargetError {
         /// The currency given beside it.
         currency: &'static str,
     },
+    /// The number's own unit and the one given beside it contradict each other.
+    #[error("reading the unit of the expected number: the number says {stated}, the unit {given}; correct one of them")]
+    OtherUnit {
+        /// The unit in the number's text.
+        stated: &'static str,
+        /// The unit given beside it.
+        given: &'static str,
+    },
     /// A negative tolerance.
     #[error("reading the tolerance: {0} is negative; give 0.01 for 1 %")]
     Tolerance(Decimal),
@@ -103,6 +122,7 @@ impl Target {
         Self {
             given: value,
             given_high: None,
+            stated: Stated::default(),
             worth: Decimal::ONE,
             wanted: Wanted::Any,
             pick: Pick::Any,
@@ -160,6 +180,7 @@ impl Target {
             (Unit::Plain, Some(noun)) => Wanted::Noun(noun.clone()),
             (unit, _) => Wanted::Unit(unit),
         };
+        target.stated = Stated { unit: only.unit != Unit::Plain, scale: only.names_scale };
         Ok(target.context(context))
     }
 
@@ -180,10 +201,7 @@ impl Target {
     /// When it is something else.
     pub fn json(value: &Value, context: Context) -> Result<Self, TargetError> {
         match value {
-            Value::Number(number) => match number.as_i64() {
-                Some(integer) => Ok(Self::decimal(Decimal::from(integer)).context(context)),
-                None => Ok(Self::number(number.as_f64().unwrap_or(f64::NAN))?.context(context)),
-            },
+            Value::Number(number) => Ok(Self::decimal(decimal_of(number)?).context(context)),
             Value::String(text) => Self::parse_in(text, context),
             Value::Array(ends)
                 if let [one, other] = ends.as_slice()
@@ -198,13 +216,16 @@ impl Target {
     }
 
     /// The unit: a currency, "percent", "bps", "million USD", "USD per share", "count", or any word
-    /// that follows the number. An empty unit changes nothing.
+    /// that follows the number. An empty unit changes nothing. A currency, percentage or scale that the number's text states
+    /// itself is not applied again.
     ///
     /// ```
     /// use karat_quantity::Target;
     ///
     /// let target = Target::number(1250.0)?.unit("bps")?;
     /// assert!(target.exact("a margin of 12.5%").passed());
+    /// let stated = Target::parse("3.2 million USD")?.unit("million USD")?;
+    /// assert_eq!(stated.value().unwrap().to_string(), "3200000");
     /// # Ok::<(), karat_quantity::TargetError>(())
     /// ```
     ///
@@ -214,11 +235,24 @@ impl Target {
         if unit.trim().is_empty() {
             return Ok(self);
         }
-        let (wanted, worth) = read_unit(unit)?;
-        self.worth = worth;
+        let ReadUnit { wanted, factor, scale } = read_unit(unit)?;
+        let beyond = TargetError::Range(self.given.to_string());
+        let stated = if self.stated.unit { factor } else { Decimal::ONE };
+        let stated = stated.checked_mul(if self.stated.scale { scale } else { Decimal::ONE });
+        // "3.2 million USD" of a column in million USD is 3.2 of its unit.
+        let in_unit = |value: Decimal| value.checked_div(stated?);
+        let (worth, given) = (factor.checked_mul(scale), in_unit(self.given));
+        let (Some(worth), Some(given)) = (worth, given) else { return Err(beyond) };
+        (self.worth, self.given, self.given_high) = (worth, given, self.given_high.and_then(in_unit));
         match (&self.wanted, wanted) {
             (Wanted::Unit(Unit::Money(before)), Wanted::Unit(Unit::Money(after))) => {
                 agree(&after, before)?;
+            }
+            (Wanted::Unit(Unit::Percent), Wanted::Unit(Unit::Money(after))) => {
+                return Err(TargetError::OtherUnit { stated: "%", given: after.code() });
+            }
+            (Wanted::Unit(Unit::Money(before)), Wanted::Unit(Unit::Percent)) => {
+                return Err(TargetError::OtherUnit { stated: before.code(), given: "%" });
             }
             (Wanted::Unit(Unit::Money(_)), Wanted::Noun(_) | Wanted::Any) => {}
             (_, wanted) => self.wanted = wanted,
@@ -353,33 +387,47 @@ fn agree(unit: &Currency, currency: &Currency) -> Result<(), TargetError> {
     Err(TargetError::Conflict { unit: unit.code(), currency: currency.code() })
 }
 
-/// The unit that a data set names, and what one of it is worth in base units.
-fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
+/// The unit that a data set names.
+struct ReadUnit {
+    wanted: Wanted,
+    /// The worth of one in base units, without the scale: 0.01 of cents and of basis points.
+    factor: Decimal,
+    /// The scale: a million.
+    scale: Decimal,
+}
+
+impl ReadUnit {
+    fn unscaled(unit: Unit, factor: Decimal) -> Self {
+        Self { wanted: Wanted::Unit(unit), factor, scale: Decimal::ONE }
+    }
+}
+
+fn read_unit(unit: &str) -> Result<ReadUnit, TargetError> {
     let unit = unit.trim();
     let lower = unit.to_lowercase();
     match lower.as_str() {
         "number" | "count" | "integer" | "plain" | "none" | "ratio" => {
-            return Ok((Wanted::Unit(Unit::Plain), Decimal::ONE));
+            return Ok(ReadUnit::unscaled(Unit::Plain, Decimal::ONE));
         }
-        "fraction" => return Ok((Wanted::Unit(Unit::Percent), Decimal::ONE_HUNDRED)),
+        "fraction" => return Ok(ReadUnit::unscaled(Unit::Percent, Decimal::ONE_HUNDRED)),
         _ => {}
     }
     if let Some((mark, _)) = unit::after(&lower).filter(|(mark, _)| mark.unit == Unit::Percent) {
-        return Ok((Wanted::Unit(Unit::Percent), mark.factor));
+        return Ok(ReadUnit::unscaled(Unit::Percent, mark.factor));
     }
     let counted = unit.split(" per ").next().unwrap_or(unit);
     let counted = counted.split(" of ").next().unwrap_or(counted);
     let counted = counted.split('/').next().unwrap_or(counted);
-    let (mut money, mut noun, mut worth) = (None, None, Decimal::ONE);
+    let (mut money, mut noun, mut factor, mut scale) = (None, None, Decimal::ONE, Decimal::ONE);
     for word in counted.split([' ', '_', '(', ')']).filter(|w| !w.is_empty() && *w != "in") {
         if let Some(mark) = money_mark(word) {
             money = Some(mark.unit);
-            worth = worth.checked_mul(mark.factor).unwrap_or(worth);
-        } else if let Some(factor) = scale_of(word) {
-            worth = worth.checked_mul(factor).unwrap_or(worth);
-        } else if let Some((unit, factor)) = currency_with_scale(word) {
+            factor = factor.checked_mul(mark.factor).unwrap_or(factor);
+        } else if let Some(power) = scale_of(word) {
+            scale = scale.checked_mul(power).unwrap_or(scale);
+        } else if let Some((unit, power)) = currency_with_scale(word) {
             money = Some(unit);
-            worth = worth.checked_mul(factor).unwrap_or(worth);
+            scale = scale.checked_mul(power).unwrap_or(scale);
         } else if is_like_a_scale(&word.to_lowercase()) {
             return Err(TargetError::Scale(word.to_owned()));
         } else {
@@ -391,7 +439,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
         (None, Some(noun)) => Wanted::Noun(noun),
         (None, None) => Wanted::Any,
     };
-    Ok((wanted, worth))
+    Ok(ReadUnit { wanted, factor, scale })
 }
 
 /// True if an unknown word is meant for a scale: "gazillion", "milion", "bilions".
@@ -421,6 +469,20 @@ fn currency_with_scale(word: &str) -> Option<(Unit, Decimal)> {
         let currency = Currency::from_name(&word[..at])?;
         Some((Unit::Money(currency), scale_of(&word[at..])?))
     })
+}
+
+/// The decimal of a JSON number: with all its digits where it is no float.
+fn decimal_of(number: &Number) -> Result<Decimal, TargetError> {
+    let text = number.as_str();
+    let short = number
+        .as_f64()
+        .filter(|float| text.contains(['.', 'e', 'E']) && Number::from_f64(*float).as_ref() == Some(number));
+    match short {
+        Some(float) => decimal(float),
+        None => {
+            text.parse().or_else(|_| Decimal::from_scientific(text)).map_err(|_| TargetError::Range(text.to_owned()))
+        }
+    }
 }
 
 /// The decimal that a float stands for: its shortest form, of at most 15 digits.
