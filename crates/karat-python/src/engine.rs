@@ -328,7 +328,7 @@ fn notes(loaded: &karat_app::LoadedSuite) -> Vec<String> {
 }
 
 fn read_invocation(json: &str) -> PyResult<Invocation> {
-    serde_json::from_str(json).map_err(bad_value)
+    karat_types::json::decode(json).map_err(bad_value)
 }
 
 /// A threshold as a suite writes it: `0.8`, `5%`.

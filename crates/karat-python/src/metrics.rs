@@ -157,7 +157,7 @@ fn numeric(
     let pick = word("pick", pick, &[("any", Pick::Any), ("first", Pick::First), ("last", Pick::Last)])?;
     let marks = [("auto", DecimalMark::Auto), ("point", DecimalMark::Point), ("comma", DecimalMark::Comma)];
     let mark = word("decimal", decimal, &marks)?;
-    let expected: serde_json::Value = serde_json::from_str(expected).map_err(bad_value)?;
+    let expected = karat_types::json::parse(expected).map_err(bad_value)?;
     let target = Target::json(&expected, context)
         .and_then(|target| target.unit(unit))
         .and_then(|target| target.currency(currency))

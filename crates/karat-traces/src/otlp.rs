@@ -317,14 +317,14 @@ impl IntegerOrText {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum NumberOrText {
-    Number(f64),
+    Number(serde_json::Number),
     Text(String),
 }
 
 impl NumberOrText {
     fn number(self) -> Option<f64> {
         match self {
-            Self::Number(value) => Some(value),
+            Self::Number(value) => value.as_f64(),
             Self::Text(text) => text.parse().ok(),
         }
     }

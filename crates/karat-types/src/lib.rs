@@ -6,11 +6,12 @@
 //! - `plan/` holds the specs that fix a run; `call/` requests, replies and the contract of steps and judges ([`Machine`]);
 //!   `run/` ledger records and the contract of stored runs ([`RunRows`]).
 //! - `sample.rs`, `reads.rs`, `label.rs` and `score.rs` are about rows and scores; `key.rs` is content identity, `money.rs`
-//!   prices and amounts, `exit.rs` the exit codes.
+//!   prices and amounts, `exit.rs` the exit codes, `json.rs` reads JSON without losing digits.
 
 mod call;
 mod clock;
 mod exit;
+pub mod json;
 mod key;
 mod label;
 mod money;

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness, and that it is a
 /// `verdict`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(untagged, try_from = "ScoreForm")]
 pub enum Score {
     /// A finite number in the metric's own unit.
     Value {
@@ -32,6 +32,37 @@ pub enum Score {
         /// The reason.
         unscored: String,
     },
+}
+
+/// A score as it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScoreForm {
+    value: Option<f64>,
+    reason: Option<String>,
+    #[serde(default)]
+    verdict: bool,
+    na: Option<Cow<'static, str>>,
+    unscored: Option<String>,
+}
+
+impl TryFrom<ScoreForm> for Score {
+    type Error = &'static str;
+
+    fn try_from(form: ScoreForm) -> Result<Self, Self::Error> {
+        match form {
+            ScoreForm { value: Some(value), reason, verdict, na: None, unscored: None } => {
+                Ok(Self::Value { value, reason, verdict })
+            }
+            ScoreForm { value: None, reason: None, verdict: false, na: Some(na), unscored: None } => {
+                Ok(Self::NotApplicable { na })
+            }
+            ScoreForm { value: None, reason: None, verdict: false, na: None, unscored: Some(unscored) } => {
+                Ok(Self::Unscored { unscored })
+            }
+            _ => Err("a score has one of `value`, `na` and `unscored`"),
+        }
+    }
 }
 
 /// The beginning of the reason for a score whose output has nothing at the scorer's path.
@@ -138,5 +169,9 @@ mod tests {
             assert_eq!(serde_json::from_str::<Score>(&json).unwrap(), score);
         }
         assert_eq!(serde_json::to_string(&Score::value(0.5)).unwrap(), r#"{"value":0.5}"#);
+        for wrong in ["{}", r#"{"value": 1, "na": "x"}"#, r#"{"na": "x", "verdict": true}"#, r#"{"value": 1, "x": 2}"#]
+        {
+            assert!(serde_json::from_str::<Score>(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -46,7 +46,7 @@ pub struct QueueOrder {
 
 impl QueueOrder {
     pub(crate) fn read(text: &str) -> Result<Self, AppError> {
-        serde_json::from_str(text).map_err(|source| Bug::Order { source }.into())
+        karat_types::json::decode(text).map_err(|source| Bug::Order { source }.into())
     }
 
     pub(crate) fn text(&self) -> Result<String, AppError> {

@@ -70,8 +70,8 @@ impl Source for RowNames {
         let role = |name| self.role(name).filter(|_| is_read(name, &self.reads)).unwrap_or(&Value::Null);
         Context::new()
             .with_read("sample", &columns_with_id(&self.sample), &self.reads)
-            .with("input", role("input"))
-            .with("reference", role("reference"))
+            .with_json("input", role("input"))
+            .with_json("reference", role("reference"))
     }
 }
 
@@ -93,7 +93,7 @@ fn is_read(name: &str, reads: &[String]) -> bool {
 /// The input of a system's steps from a row.
 pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
     let context = row.context.over(&system.context);
-    let context = output.into_iter().fold(context, |context, output| context.with("output", output));
+    let context = output.into_iter().fold(context, |context, output| context.with_json("output", output));
     StepInput { context, sample: row.sample.clone(), model: system.model.clone(), conversation: "".into(), trial: 0 }
 }
 

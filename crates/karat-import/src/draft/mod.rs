@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use karat_text::redact::{Kind, Redactor};
+use karat_types::json::Native;
 use serde_json::Value;
 
 use crate::draft::suite::Suite;
@@ -66,7 +67,7 @@ impl<'a> Draft<'a> {
         self.report.counts.approximate = self.report.approximate.len() as u64;
         let unwritable =
             |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
-        let yaml = serde_saphyr::to_string(&suite).map_err(|error| unwritable(&error))?;
+        let yaml = serde_saphyr::to_string(&Native(&suite)).map_err(|error| unwritable(&error))?;
         let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
         self.write("karat.yaml", &yaml)?;
         self.write("import.json", &format!("{json}\n"))?;

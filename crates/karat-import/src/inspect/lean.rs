@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io::Read;
 
+use karat_types::json::{NanAsNull, Parsed};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
-use crate::recorded::NanAsNull;
 
 /// An object whose members of these names become `true` if they hold something, else null.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ impl<'de> Visitor<'de> for Lean {
             let value = if self.0.contains(&key.as_str()) {
                 if members.next_value_seed(Presence)? { Value::Bool(true) } else { Value::Null }
             } else {
-                members.next_value()?
+                members.next_value::<Parsed>()?.value
             };
             object.insert(key, value);
         }

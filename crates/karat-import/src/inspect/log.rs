@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use karat_types::json::NanAsNull;
 use serde_json::{Map, Value};
 
 use super::archive::Archive;
 use super::is_blank;
 use super::lean::{Lean, SampleProblem, for_each_sample, read_object};
 use crate::error::ImportError;
-use crate::recorded::NanAsNull;
 use crate::source::{Source, invalid_json};
 
 /// Parts of a log that are read sample by sample, or not at all.

@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 
+use karat_types::json::NanAsNull;
 use serde_json::{Map, Value, json};
 
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::lm_eval::line::Line;
 use crate::lm_eval::results::{ResultsFile, Task};
-use crate::recorded::{Known, NanAsNull, Output, Recording, Sample};
+use crate::recorded::{Known, Output, Recording, Sample};
 use crate::report::{Approximate, Dropped, Figure};
 use crate::source::Source;
 use crate::text::names::valid_id;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use karat_types::json::NanAsNull;
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
-use crate::recorded::NanAsNull;
 use crate::source::Source;
 
 /// Beginning of the name of a results file; its date follows.

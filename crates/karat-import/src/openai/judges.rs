@@ -1,5 +1,6 @@
 //! Testing criteria that ask a model, as rubrics.
 
+use karat_types::json::Native;
 use serde_json::{Map, Value, json};
 
 use super::calls::{messages, model_id, parameters};
@@ -37,7 +38,7 @@ pub(super) fn scorer(
         "dimensions": dimensions,
         "prompt": {"system": format!("{id}-system.md"), "user": format!("{id}-user.md")},
     });
-    let yaml = serde_saphyr::to_string(&rubric)
+    let yaml = serde_saphyr::to_string(&Native(&rubric))
         .map_err(|error| ImportError::new(format!("rubrics/{id}.yaml"), format!("cannot be made: {error}")))?;
     draft.write(&format!("rubrics/{id}.yaml"), &yaml)?;
     draft.write(&format!("rubrics/{id}-system.md"), "{{ ask }}\n\n{{ dimensions }}\n{{ format }}\n")?;

@@ -1,10 +1,11 @@
 //! Token counts as providers report them, read without trusting them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use karat_types::Usage;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use karat_types::json::Parsed;
+use serde::de::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::codec::protocol::without_bom;
@@ -73,52 +74,10 @@ impl std::ops::Add for Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
-    }
-}
-
-struct CountVisitor;
-
-impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of tokens")
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(Some(number.min(IMPOSSIBLE))))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
-        let is_count = number.fract() == 0.0 && number >= 0.0;
-        Ok(Count(is_count.then_some(number.min(IMPOSSIBLE as f64) as u64)))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Count, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Count(None))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Count, A::Error> {
-        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Count(None))
+        let Value::Number(number) = Parsed::deserialize(deserializer)?.value else { return Ok(Self(None)) };
+        let whole = |float: &f64| float.fract() == 0.0 && *float >= 0.0;
+        let count = number.as_u64().or_else(|| number.as_f64().filter(whole).map(|float| float as u64));
+        Ok(Self(count.map(|count| count.min(IMPOSSIBLE))))
     }
 }
 

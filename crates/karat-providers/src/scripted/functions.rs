@@ -1,8 +1,8 @@
 //! Text functions of scripts beyond minijinja's own filters.
 
-use karat_text::{fence, similar};
+use karat_text::{fence, similar, template};
 use karat_types::Key;
-use minijinja::value::{Rest, Serde};
+use minijinja::value::Rest;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -66,7 +66,7 @@ fn merge(items: &[Value]) -> Result<Value, Error> {
         Some(first) if first.as_str().is_none() && items.len() > 1 => {
             let mut object = to_json(first)?;
             object["text"] = joined.into();
-            Ok(Value::from(Serde(&object)))
+            Ok(template::from_json(&object))
         }
         Some(only) if items.len() == 1 => Ok(only.clone()),
         _ => Ok(Value::from(joined)),
@@ -146,14 +146,14 @@ pub(super) fn json(value: &Value) -> Result<String, Error> {
 }
 
 fn to_json(value: &Value) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(value).map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+    template::to_json(value).map_err(|problem| Error::new(ErrorKind::BadSerialization, problem))
 }
 
 /// `text | fromjson`: the value of a JSON text.
 fn from_json(text: &str) -> Result<Value, Error> {
-    let json: serde_json::Value = serde_json::from_str(text)
+    let json = karat_types::json::parse(text)
         .map_err(|error| Error::new(ErrorKind::InvalidOperation, format!("fromjson: {error}")))?;
-    Ok(Value::from(Serde(&json)))
+    Ok(template::from_json(&json))
 }
 
 #[cfg(test)]

@@ -15,9 +15,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use karat_text::chunking::tokens::Tokenizer;
-use karat_text::fence;
+use karat_text::{fence, template};
 use karat_types::{ChatRequest, FinishReason, ReplyFormat, Role, Usage};
-use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::{Map, Value};
 
@@ -76,7 +75,7 @@ impl Script {
                 environment
                     .add_template_owned(NAME, source)
                     .map_err(|error| format!("`reply` does not compile: {}", describe(&error)))?;
-                let vars = minijinja::Value::from(Serde(&options.vars));
+                let vars = template::from_json(&Value::Object(options.vars));
                 Ok(Self::Template { environment: Box::new(environment), vars })
             }
             (None, Some(replies)) => match options.by {
@@ -189,15 +188,14 @@ pub(crate) fn arguments_text(call: &WrittenCall) -> String {
 
 fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &ChatRequest) -> Result<String, String> {
     let prompt = join_contents(request, |_| true);
-    let sections: Vec<Value> = fence::sections(&prompt)
-        .into_iter()
-        .map(|(label, content)| serde_json::json!({ "label": label, "content": content }))
-        .collect();
+    let sections: minijinja::Value =
+        fence::sections(&prompt).into_iter().map(|(label, content)| context! { label, content }).collect();
+    let messages = serde_json::to_value(&request.messages).unwrap_or_default();
     let seen = context! {
         system => join_contents(request, |role| role == Role::System),
         user => join_contents(request, |role| role == Role::User),
-        messages => Serde(&request.messages),
-        sections => Serde(&sections),
+        messages => template::from_json(&messages),
+        sections,
         code => fence::code(&prompt).unwrap_or_default(),
         turn => turn(request),
         prompt,

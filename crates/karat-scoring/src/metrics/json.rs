@@ -1,5 +1,6 @@
 //! JSON values: schema validation and equality.
 
+use karat_types::json::{Parsed, same_number};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -100,23 +101,13 @@ fn shorten(message: &str) -> String {
 #[must_use]
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => equal_numbers(a, b),
+        (Value::Number(a), Value::Number(b)) => same_number(a, b),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             let same = |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| equal(a, b));
             a.len() == b.len() && a.iter().all(same)
         }
         _ => a == b,
-    }
-}
-
-fn equal_numbers(a: &serde_json::Number, b: &serde_json::Number) -> bool {
-    match (a.as_i128(), b.as_i128()) {
-        (Some(a), Some(b)) => a == b,
-        _ => match (a.as_f64(), b.as_f64()) {
-            (Some(a), Some(b)) => a.total_cmp(&b).is_eq() || (a.abs() + b.abs()).abs() <= 0.0,
-            _ => false,
-        },
     }
 }
 
@@ -183,11 +174,11 @@ pub fn values_within(text: &str) -> impl Iterator<Item = Value> + '_ {
     std::iter::from_fn(move || {
         while let Some(rest) = text.get(at..) {
             at += rest.find(['{', '['])?;
-            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Parsed>();
             match values.next() {
-                Some(Ok(value)) => {
+                Some(Ok(parsed)) => {
                     at += values.byte_offset();
-                    return Some(value);
+                    return Some(parsed.value);
                 }
                 _ => at += 1,
             }

@@ -34,7 +34,7 @@ pub struct StoredRecord<T> {
 
 /// Parses an output.
 pub(crate) fn parse_output(entry: &[u8]) -> Result<Value, Damage> {
-    serde_json::from_slice(entry).map_err(|error| Damage(format!("an output is not JSON: {error}")))
+    karat_types::json::parse_slice(entry).map_err(|error| Damage(format!("an output is not JSON: {error}")))
 }
 
 impl Store {

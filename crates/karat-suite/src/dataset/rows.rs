@@ -267,7 +267,7 @@ impl Dataset {
 
     fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
         let Some(condition) = &self.condition else { return Ok(true) };
-        condition.is_true(&Context::new().with("sample", row)).map_err(|error| {
+        condition.is_true(&Context::new().with_json("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("`where` failed for this row: {}", error.message), error.hint)
         })
     }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::sniff;
-use super::strict::{self, Parsed};
+use karat_types::json::Parsed;
+
+use super::{sniff, strict};
 
 /// A stretch of a reply that begins like JSON.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use karat_types::json::{self, DuplicateKey, Parsed};
 use serde_json::{Map, Value};
 
-use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
 use super::{LadderError, keys, quotes, sniff, words};
 use quotes::Place;
@@ -79,7 +79,7 @@ struct LenientParser<'a> {
     /// The closing brackets that are waited for.
     open: Vec<char>,
     repairs: BTreeMap<&'static str, u32>,
-    duplicates: Vec<Duplicate>,
+    duplicates: Vec<DuplicateKey>,
 }
 
 impl<'a> LenientParser<'a> {
@@ -114,7 +114,7 @@ impl<'a> LenientParser<'a> {
         while !self.ends('}', members.is_empty())? {
             let key = self.key()?;
             let value = self.value(Place::Member)?;
-            strict::insert(&mut members, key, value, &mut self.duplicates);
+            json::insert(&mut members, key, value, &mut self.duplicates);
             self.separator(sniff::with_key)?;
         }
         Ok(Value::Object(members))

@@ -48,10 +48,9 @@ mod words;
 
 use std::fmt;
 
+use karat_types::json::Parsed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use strict::Parsed;
 
 pub use survey::{BrokenJson, Candidate, Survey};
 

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use karat_types::json::Parsed;
 use serde_json::Value;
 
 use super::candidates::{CodeFence, Region, RegionKind};
-use super::strict::Parsed;
 use super::{Expectation, Found, Ladder, LadderError, Rung};
 use super::{candidates, lenient, markup, reasoning_blocks, sniff, strict};
 
@@ -177,7 +177,7 @@ impl Ladder {
     }
 
     fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
-        let notes = parsed.notes();
+        let notes = strict::notes(&parsed);
         let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
         let contradictions = differing.map(|duplicate| duplicate.key.clone()).collect();
         let found = |value| Found { value, rung, notes, contradictions, is_unfinished: false };

@@ -1,6 +1,7 @@
 //! Lexing outside of quotes: white space, comments, numbers and bare words.
 
-use serde_json::{Number, Value};
+use karat_types::json;
+use serde_json::Value;
 
 /// The text without leading white space, invisible characters and comments.
 pub(super) fn skip_space(text: &str) -> &str {
@@ -91,7 +92,7 @@ fn is_not_finite(word: &str) -> bool {
 
 /// Reads what begins like a number.
 fn number(word: &str) -> Word {
-    if let Ok(number) = word.parse::<Number>() {
+    if let Some(number) = json::number(word) {
         return Word::Strict(Value::Number(number));
     }
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -104,7 +105,7 @@ fn number(word: &str) -> Word {
         _ => None,
     };
     let sign = if word.starts_with('-') { "-" } else { "" };
-    let parsed = canonical.and_then(|text| format!("{sign}{text}").parse::<Number>().ok());
+    let parsed = canonical.and_then(|text| json::number(&format!("{sign}{text}")));
     match parsed {
         Some(number) => Word::Lenient(Value::Number(number), "a number in another notation"),
         // `8/10`, `85%` and digits of other scripts are left to whoever knows what they are worth.

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use minijinja::Value;
-use minijinja::value::{Enumerator, Object, Serde};
+use minijinja::value::{Enumerator, Object};
 use serde::Serialize;
 use serde_json::Map;
 
 use super::fences::Fences;
+use super::json::{from_json, from_members};
 
 /// Names and their values. Values are converted once, when they are added; extending and cloning are cheap, and a
 /// context that was extended does not change the one it came from.
@@ -56,10 +57,17 @@ impl Context {
         Self::default()
     }
 
-    /// This context and one more name. A name that stands already is hidden.
+    /// This context and one more name. A name that stands already is hidden. A value that JSON cannot hold is undefined.
     #[must_use]
     pub fn with<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Self {
-        self.bind(name, Value::from(Serde(value)))
+        let value = serde_json::to_value(value).map_or(Value::UNDEFINED, |value| from_json(&value));
+        self.bind(name, value)
+    }
+
+    /// As [`with`](Self::with), for a value that is JSON already: it is converted without a copy.
+    #[must_use]
+    pub fn with_json(self, name: &str, value: &serde_json::Value) -> Self {
+        self.bind(name, from_json(value))
     }
 
     /// As [`with`](Self::with), but converts only what `reads` names of the members ([`Template::reads`]), which saves time
@@ -179,14 +187,14 @@ impl fmt::Debug for Context {
 /// The members of an object that the paths lead to; all others are known by name only.
 fn part(members: &Map<String, serde_json::Value>, paths: &[&[&str]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
-        return Value::from(Serde(members));
+        return from_members(members);
     }
     Value::from_pairs(members.iter().map(|(key, value)| {
         let led: Vec<&[&str]> = paths.iter().filter(|path| path[0] == key).map(|path| &path[1..]).collect();
         let value = match value {
             _ if led.is_empty() => Value::UNDEFINED,
             serde_json::Value::Object(inner) => part(inner, &led),
-            other => Value::from(Serde(other)),
+            other => from_json(other),
         };
         (key.as_str(), value)
     }))

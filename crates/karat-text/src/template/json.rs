@@ -1,6 +1,11 @@
-//! From minijinja's values to JSON.
+//! Between JSON and minijinja's values.
 
-use minijinja::value::{Value, ValueKind};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use karat_types::json;
+use minijinja::value::{DynObject, Object, ObjectRepr, Value, ValueKind};
 use serde_json::{Map, Number};
 
 use super::growth::{MEMBERS, SIZE};
@@ -30,8 +35,76 @@ impl Budget {
     }
 }
 
-/// The value as JSON, or what is wrong with it, worded to follow the expression's name.
-pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
+/// A number that neither an integer of 128 bits nor a float holds: it is inserted with all its digits.
+#[derive(Debug)]
+pub(super) struct Digits(Number);
+
+impl Digits {
+    /// The nearest float.
+    pub fn float(&self) -> Option<f64> {
+        self.0.as_f64()
+    }
+
+    /// The number in a value, where it is one of this kind.
+    pub fn of(value: &Value) -> Option<&Self> {
+        value.downcast_object_ref()
+    }
+}
+
+impl Object for Digits {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<Ordering> {
+        let other = &other.downcast_ref::<Self>()?.0;
+        if json::same_number(&self.0, other) {
+            return Some(Ordering::Equal);
+        }
+        Some(self.0.as_f64()?.total_cmp(&other.as_f64()?).then_with(|| self.0.as_str().cmp(other.as_str())))
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// The value that templates see for a JSON value.
+pub fn from_json(value: &serde_json::Value) -> Value {
+    match value {
+        serde_json::Value::Null => Value::from(()),
+        serde_json::Value::Bool(value) => Value::from(*value),
+        serde_json::Value::Number(value) => from_number(value),
+        serde_json::Value::String(text) => Value::from(text.as_str()),
+        serde_json::Value::Array(items) => items.iter().map(from_json).collect(),
+        serde_json::Value::Object(members) => from_members(members),
+    }
+}
+
+/// The same for the members of an object.
+pub(super) fn from_members(members: &Map<String, serde_json::Value>) -> Value {
+    Value::from_pairs(members.iter().map(|(key, value)| (key.as_str(), from_json(value))))
+}
+
+fn from_number(number: &Number) -> Value {
+    let integer = number.as_u64().map(Value::from).or_else(|| number.as_i64().map(Value::from));
+    let integer = integer.or_else(|| number.as_i128().map(Value::from)).or_else(|| number.as_u128().map(Value::from));
+    if let Some(integer) = integer {
+        return integer;
+    }
+    match number.as_f64() {
+        Some(float) if Number::from_f64(float).is_some_and(|short| json::same_number(&short, number)) => {
+            Value::from(float)
+        }
+        _ => Value::from_object(Digits(number.clone())),
+    }
+}
+
+/// The value as JSON.
+///
+/// # Errors
+/// What is wrong with it, worded to follow the expression's name.
+pub fn value(value: &Value) -> Result<serde_json::Value, String> {
     convert(value, DEPTH, &mut Budget::new())
 }
 
@@ -75,7 +148,10 @@ fn convert(value: &Value, depth: usize, budget: &mut Budget) -> Result<serde_jso
         }
         ValueKind::Map => map(value, deeper, budget),
         ValueKind::String => Ok(serde_json::Value::String(value.as_str().unwrap_or_default().to_owned())),
-        kind => Err(format!("is a {kind}, which is no JSON value")),
+        kind => match Digits::of(value) {
+            Some(Digits(number)) => Ok(serde_json::Value::Number(number.clone())),
+            None => Err(format!("is a {kind}, which is no JSON value")),
+        },
     }
 }
 
@@ -100,6 +176,6 @@ fn number(value: &Value) -> Result<serde_json::Value, String> {
 }
 
 fn integer(value: &Value) -> Option<Number> {
-    let signed = i64::try_from(value.clone()).ok().map(Number::from);
-    signed.or_else(|| u64::try_from(value.clone()).ok().map(Number::from))
+    let signed = i128::try_from(value.clone()).ok().and_then(Number::from_i128);
+    signed.or_else(|| u128::try_from(value.clone()).ok().and_then(Number::from_u128))
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::FilePath;
+use crate::{FilePath, json};
 
 /// The role of the speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -251,7 +251,10 @@ impl ToolCall {
     pub fn from_text(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> Self {
         let parsed = match arguments.trim() {
             "" => Some(Map::new()),
-            text => serde_json::from_str(text).ok(),
+            text => match json::parse(text) {
+                Ok(Value::Object(object)) => Some(object),
+                _ => None,
+            },
         };
         let (arguments, raw) = match parsed {
             Some(object) => (Value::Object(object), None),

@@ -32,8 +32,12 @@ pub struct Threshold {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ThresholdForm {
-    Number(f64),
-    Whole { value: f64, percent: bool },
+    Number(#[serde(deserialize_with = "crate::json::float")] f64),
+    Whole {
+        #[serde(deserialize_with = "crate::json::float")]
+        value: f64,
+        percent: bool,
+    },
 }
 
 impl From<ThresholdForm> for Threshold {

@@ -340,7 +340,7 @@ impl AgentMachine {
             let message = format!("step `{}`: reading the state failed: {}", self.step.id, result.text);
             return Err(StepEnd::Failed(CellError::new(CellError::TOOL, message)));
         }
-        let state = serde_json::from_str(&result.text).unwrap_or_else(|_| Value::from(result.text.as_str()));
+        let state = karat_types::json::parse(&result.text).unwrap_or_else(|_| Value::from(result.text.as_str()));
         Err(self.output(stop, Some(state)))
     }
 

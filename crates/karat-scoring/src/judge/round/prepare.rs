@@ -101,8 +101,8 @@ impl PreparedRound {
         let context = context(&setup.reads, input);
         let sides = showing.sides();
         let seen = |item: &Item| match (item.side, sides) {
-            (Some(Side::First), Some((first, _))) => context.child().with("output", first),
-            (Some(Side::Second), Some((_, second))) => context.child().with("output", second),
+            (Some(Side::First), Some((first, _))) => context.child().with_json("output", first),
+            (Some(Side::Second), Some((_, second))) => context.child().with_json("output", second),
             _ => context.child(),
         };
         let template = |place: String| move |error: TemplateError| failed_template(&place, &error);
@@ -341,7 +341,8 @@ fn shuffle_seed(input: JudgeInput<'_>) -> u64 {
 
 /// The context of the rubric's templates: the sample and the output, and nothing about who made it.
 fn context(reads: &[String], input: JudgeInput<'_>) -> Context {
-    let mut context = Context::new().with_read("sample", &input.sample.columns, reads).with("output", input.output);
+    let mut context =
+        Context::new().with_read("sample", &input.sample.columns, reads).with_json("output", input.output);
     for (name, value) in [("input", &input.sample.input), ("reference", &input.sample.reference)] {
         if let Some(value) = value {
             context = context.with(name, value);

@@ -45,7 +45,7 @@ fn one() -> f64 {
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Threshold {
-    Number(f64),
+    Number(#[serde(deserialize_with = "karat_types::json::float")] f64),
     Share(String),
 }
 

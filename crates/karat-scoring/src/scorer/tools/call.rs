@@ -34,7 +34,7 @@ impl ToolCall {
                 Some(list) => Self::list(list),
                 None => Err("an object without `tool_calls`".to_owned()),
             },
-            Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Value::String(text) => match karat_types::json::parse(text) {
                 Ok(list @ (Value::Array(_) | Value::Object(_))) => Self::list(&list),
                 _ => Ok(Vec::new()),
             },
@@ -51,7 +51,10 @@ impl ToolCall {
         let arguments = match arguments {
             Some(Value::Object(members)) => Some(members.clone()),
             Some(Value::String(text)) if text.trim().is_empty() => Some(Map::new()),
-            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(Value::String(text)) => match karat_types::json::parse(text) {
+                Ok(Value::Object(members)) => Some(members),
+                _ => None,
+            },
             None | Some(Value::Null) => inner.get("raw").is_none_or(Value::is_null).then(Map::new),
             Some(_) => None,
         };

@@ -82,7 +82,7 @@ impl Check {
     /// Counts one row.
     pub fn add_row(&mut self, id: &str, row: &Value) {
         if let Some(condition) = &self.condition {
-            match condition.is_true(&Context::new().with("sample", row)) {
+            match condition.is_true(&Context::new().with_json("sample", row)) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {

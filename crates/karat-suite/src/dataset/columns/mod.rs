@@ -82,7 +82,7 @@ impl Column {
                 let hint = "`prior` with `days` needs a date in every row".to_owned();
                 at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
             }),
-            ColumnKind::Value(template) => template.value(&Context::new().with("sample", row)).map_err(|error| {
+            ColumnKind::Value(template) => template.value(&Context::new().with_json("sample", row)).map_err(|error| {
                 at.problem_with_hint("", format!("the column `{}`: {}", self.name, error.message), error.hint)
             }),
             ColumnKind::File(template) => self.file(template, row, files, at, seen),
@@ -95,7 +95,7 @@ impl Column {
         let text = |path: &FilePath| String::from_utf8(files.read_path(path).ok()?).ok();
         let (file, span, text) = match &self.kind {
             ColumnKind::File(template) => {
-                let path = template.render(&Context::new().with("sample", row)).ok()?;
+                let path = template.render(&Context::new().with_json("sample", row)).ok()?;
                 let text = text(&path)?;
                 (path.to_string(), 0..text.len(), text)
             }
@@ -118,7 +118,7 @@ impl Column {
         at: &RowPlace,
         seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
-        let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
+        let path = template.render(&Context::new().with_json("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
         })?;
         let bytes = match files.read_path(&path) {

@@ -2,7 +2,7 @@
 
 mod transcript;
 
-use minijinja::value::{Rest, Serde, ValueKind};
+use minijinja::value::{Rest, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
 use super::fences::Fences;
@@ -41,17 +41,17 @@ fn only(value: &Value, names: Rest<String>) -> Result<Value, Error> {
             for name in names.iter() {
                 let field = value.get_attr(name)?;
                 if !field.is_undefined() {
-                    let field = serde_json::to_value(&field);
-                    kept.insert(
-                        name.clone(),
-                        field.map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?,
-                    );
+                    kept.insert(name.clone(), json_of(&field)?);
                 }
             }
-            Ok(Value::from(Serde(&kept)))
+            Ok(json::from_members(&kept))
         }
         _ => Ok(value.clone()),
     }
+}
+
+fn json_of(value: &Value) -> Result<serde_json::Value, Error> {
+    json::value(value).map_err(|problem| Error::new(ErrorKind::BadSerialization, problem))
 }
 
 /// Characters of a text that an error shows.
@@ -60,8 +60,8 @@ const EXCERPT: usize = 60;
 /// `{{ sample.turns | fromjson }}`: the value that a JSON text holds. What is no text is a value already.
 fn parse_json(value: &Value) -> Result<Value, Error> {
     let Some(text) = value.as_str() else { return Ok(value.clone()) };
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Ok(parsed) => Ok(Value::from(Serde(&parsed))),
+    match karat_types::json::parse(text) {
+        Ok(parsed) => Ok(json::from_json(&parsed)),
         Err(error) => {
             let excerpt: String = text.chars().take(EXCERPT).collect();
             let dots = if text.chars().nth(EXCERPT).is_some() { "…" } else { "" };
@@ -88,8 +88,7 @@ pub fn conversation_text(output: &serde_json::Value) -> Option<String> {
 
 /// `{{ output | transcript }}`: the messages, calls and results of a conversation, one a line.
 fn write_transcript(value: &Value) -> Result<String, Error> {
-    let value = json::value(value).map_err(|problem| Error::new(ErrorKind::BadSerialization, problem))?;
-    Ok(transcript::write(&value))
+    Ok(transcript::write(&json_of(value)?))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub enum DeltaAxis {
 #[serde(untagged)]
 pub enum NotableLimit {
     /// For every metric.
-    Any(f64),
+    Any(#[serde(deserialize_with = "karat_types::json::float")] f64),
     /// By metric.
     By(BTreeMap<String, f64>),
 }
