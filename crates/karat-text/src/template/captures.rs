@@ -11,6 +11,19 @@ pub(super) struct Edit {
     pub start: usize,
     pub end: usize,
     pub text: String,
+    /// The order of edits that start at one place.
+    pub order: u8,
+}
+
+impl Edit {
+    /// The end of what is written around an operation.
+    pub const CLOSES: u8 = 0;
+    /// The end of what is written around a whole value, which may be an operation.
+    pub const CLOSES_VALUE: u8 = 1;
+    /// The beginning of what is written around a whole value.
+    pub const OPENS_VALUE: u8 = 2;
+    /// The beginning of what is written around an operation.
+    pub const OPENS: u8 = 3;
 }
 
 /// A part of a source outside of code.
@@ -87,5 +100,10 @@ fn edit(source: &str, Literal { range, text }: Literal) -> Option<Edit> {
     let quoted = serde_json::Value::from(text).to_string();
     let lines = "\n".repeat(written.matches('\n').count());
     let spaces = " ".repeat(written.len().saturating_sub(quoted.len() + lines.len() + 4));
-    Some(Edit { start: range.start, end: range.end, text: format!("{{{{{quoted}{lines}{spaces}}}}}") })
+    Some(Edit {
+        start: range.start,
+        end: range.end,
+        text: format!("{{{{{quoted}{lines}{spaces}}}}}"),
+        order: Edit::OPENS,
+    })
 }

@@ -6,7 +6,7 @@ use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
 
 use super::instrument::{Insertions, instrument};
-use super::{TemplateError, code, filters, growth, json, limits};
+use super::{TemplateError, code, filters, growth, json, limits, types};
 
 /// Instructions that one rendering may run: far above any prompt, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -25,6 +25,7 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.remove_global("debug");
     filters::add(&mut environment);
     growth::add(&mut environment);
+    types::add(&mut environment);
     environment
 });
 
@@ -77,19 +78,32 @@ pub(super) fn template(name: &'static str, source: &str) -> Result<TextTemplate,
     Ok(TextTemplate { environment, reads, insertions })
 }
 
-/// An expression, and the names that it reads.
-pub(super) fn expression(
-    source: &str,
-) -> Result<(minijinja::Expression<'static, 'static>, Vec<String>), TemplateError> {
+/// An expression that compiled.
+pub(super) struct CodeExpression {
+    pub expression: minijinja::Expression<'static, 'static>,
+    /// The names that it reads.
+    pub reads: Vec<String>,
+    /// The difference between the compiled source and the author's.
+    pub insertions: Insertions,
+}
+
+/// Compiles an expression.
+pub(super) fn expression(source: &str) -> Result<CodeExpression, TemplateError> {
     limits::check_length(source)?;
     let blocks = [code::expression(source)];
     limits::check_chains(source, &blocks)?;
-    let expression = BASE
-        .compile_expression_owned(source.to_owned())
-        .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+    let compile = |written: String| {
+        BASE.compile_expression_owned(written).map_err(|error| TemplateError::at_compile_time(&error, source))
+    };
+    let mut expression = compile(source.to_owned())?;
     limits::check_names(source, &blocks, &BASE)?;
     let reads = reads(expression.undeclared_variables(true));
-    Ok((expression, reads))
+    let mut insertions = Insertions::default();
+    if let Some((written, inserted)) = instrument(source, &blocks) {
+        expression = compile(written)?;
+        insertions = inserted;
+    }
+    Ok(CodeExpression { expression, reads, insertions })
 }
 
 fn reads(names: impl IntoIterator<Item = String>) -> Vec<String> {

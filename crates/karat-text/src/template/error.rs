@@ -8,6 +8,7 @@ use minijinja::value::ValueKind;
 use super::Context;
 use super::growth::{TOO_DEEP, TOO_LARGE};
 use super::instrument::Insertions;
+use super::types::TypeMismatch;
 use crate::similar::nearest;
 
 /// A template or expression that does not compile, or cannot be computed for a context.
@@ -43,6 +44,9 @@ impl TemplateError {
         context: &Context,
     ) -> Self {
         let mut this = Self::with_location(error, source, insertions);
+        if let Some(TypeMismatch { message, hint }) = TypeMismatch::of(error).cloned() {
+            return Self { message, hint: Some(hint), ..this };
+        }
         let undefined = error.detail().and_then(undefined_name);
         match (error.kind(), undefined) {
             (ErrorKind::OutOfFuel, _) => {
@@ -67,6 +71,10 @@ impl TemplateError {
     fn set_too_large(&mut self) {
         self.message = format!("the template makes a value {TOO_LARGE}");
         self.hint = Some("look for a text that is repeated, indented or appended to itself".to_owned());
+    }
+
+    pub(super) fn of_mismatch(TypeMismatch { message, hint }: TypeMismatch) -> Self {
+        Self { message, line: None, span: None, hint: Some(hint) }
     }
 
     pub(super) fn undefined_value(name: &str, context: &Context) -> Self {

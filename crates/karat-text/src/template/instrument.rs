@@ -1,10 +1,12 @@
-//! Rewrites a source so that what it keeps and collects is checked while it is rendered; see `growth`.
+//! Rewrites a source so that what it keeps and collects is checked while it is rendered, see `growth`, and what it compares
+//! and calculates with, see `types`.
 
 use std::ops::Range;
 
 use super::captures::{self, Edit};
 use super::code::{Block, Kind, Token};
 use super::growth::{KEEP, KEEP_MEMBER};
+use super::types::operands;
 
 /// Texts that were written into a source, so that places in it can be told apart from the author's.
 #[derive(Debug, Default)]
@@ -25,25 +27,28 @@ impl Insertions {
     }
 }
 
-/// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], and text that
-/// blocks collect again and again is inserted by expressions. `None` if nothing has to be rewritten.
+/// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], text that blocks
+/// collect again and again is inserted by expressions, and operations check their operands. `None` if nothing has to be
+/// rewritten.
 pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
     const KEEPING: &[&str] = &["set", "with", "for", "macro", "call"];
     let keeps = blocks.iter().any(|block| block.keyword().is_some_and(|keyword| KEEPING.contains(&keyword)));
     let mut edits: Vec<Edit> = captures::edits(source, blocks);
     for Slot { range, filter } in blocks.iter().filter(|_| keeps).flat_map(growing_slots) {
-        edits.push(Edit { start: range.start, end: range.start, text: "(".to_owned() });
-        edits.push(Edit { start: range.end, end: range.end, text: format!(")|{filter}") });
+        let edit = |at, text, order| Edit { start: at, end: at, text, order };
+        edits.push(edit(range.start, "(".to_owned(), Edit::OPENS_VALUE));
+        edits.push(edit(range.end, format!(")|{filter}"), Edit::CLOSES_VALUE));
     }
+    edits.extend(operands::edits(source, blocks));
     if edits.is_empty() {
         return None;
     }
-    // At one place the closing ones come first.
-    edits.sort_by_key(|edit| (edit.start, edit.text == "("));
+    // At one place the closing ones come first, and the others from the outermost.
+    edits.sort_by_key(|edit| (edit.start, edit.order));
     let mut written = String::with_capacity(source.len() + edits.len() * 8);
     let mut insertions = Insertions::default();
     let mut done = 0;
-    for Edit { start, end, text } in edits {
+    for Edit { start, end, text, .. } in edits {
         written.push_str(&source[done..start]);
         written.push_str(&text);
         insertions.0.push((start, text.len() - (end - start)));

@@ -6,8 +6,8 @@
 //!
 //! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
 //! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages;
-//! `limits` bounds what is compiled and `growth` what is made, with the checks that `instrument` and `captures` write into the
-//! source; all on the tokens of `code`.
+//! `limits` bounds what is compiled and `growth` what is made, `types` refuses texts beside numbers, with the checks that
+//! `instrument`, `captures` and `types/operands` write into the source; all on the tokens of `code`.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};
@@ -38,6 +38,7 @@ mod json;
 mod limits;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,13 +46,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use context::{Context, Source};
-use engine::TextTemplate;
+use engine::{CodeExpression, TextTemplate};
 pub use error::TemplateError;
 use fences::Fences;
 pub use filters::conversation_text;
 use inserting::PlainInsertion;
-use instrument::Insertions;
-pub use json::text;
+pub use json::{from_json, text, value as to_json};
 
 /// The name under which each environment knows its one template.
 const NAME: &str = "template";
@@ -218,8 +218,7 @@ pub struct Expression(Arc<CompiledExpression>);
 
 struct CompiledExpression {
     source: String,
-    reads: Vec<String>,
-    expression: minijinja::Expression<'static, 'static>,
+    code: CodeExpression,
 }
 
 impl Expression {
@@ -228,8 +227,7 @@ impl Expression {
     /// # Errors
     /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
-        let (expression, reads) = engine::expression(source)?;
-        Ok(Self(Arc::new(CompiledExpression { source: source.to_owned(), reads, expression })))
+        Ok(Self(Arc::new(CompiledExpression { source: source.to_owned(), code: engine::expression(source)? })))
     }
 
     /// The text it was compiled from.
@@ -239,7 +237,7 @@ impl Expression {
 
     /// The names it may read, sorted.
     pub fn reads(&self) -> &[String] {
-        &self.0.reads
+        &self.0.code.reads
     }
 
     /// Its value for one context.
@@ -258,19 +256,21 @@ impl Expression {
     /// True if it holds: false, 0, null, and empty texts, lists and objects do not.
     ///
     /// # Errors
-    /// As [`Expression::eval`].
+    /// As [`Expression::eval`]; also a text that says whether something holds, or a number: `"false"` is no false.
     pub fn is_true(&self, context: &Context) -> Result<bool, TemplateError> {
-        let holds = |fences: &Arc<Fences>| self.raw(context, fences).map(|value| value.is_true());
+        let holds = |fences: &Arc<Fences>| {
+            let value = self.raw(context, fences)?;
+            types::truth(&value, self.0.source.trim()).map_err(TemplateError::of_mismatch)
+        };
         fences::render_with_code(holds, |_| Vec::new())
     }
 
     fn raw(&self, context: &Context, fences: &Arc<Fences>) -> Result<minijinja::Value, TemplateError> {
         growth::start();
-        let result = self
-            .0
-            .expression
+        let CodeExpression { expression, insertions, .. } = &self.0.code;
+        let result = expression
             .eval(context.root(fences))
-            .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, &Insertions::default(), context))?;
+            .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, insertions, context))?;
         if result.is_undefined() {
             Err(TemplateError::undefined_value(self.0.source.trim(), context))
         } else {

@@ -1,4 +1,5 @@
 mod bounds;
+mod types;
 
 use proptest::prelude::*;
 use serde_json::json;
