@@ -99,7 +99,7 @@ impl Parser {
 /// Parses a text that is JSON as a whole; the error describes what it is instead.
 pub(super) fn exact_json(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}');
-    serde_json::from_str(text).map_err(|error| match text.trim() {
+    karat_types::json::parse(text).map_err(|error| match text.trim() {
         "" => "it is empty".to_owned(),
         text => {
             let begin: String = text.chars().take(80).collect();
@@ -118,7 +118,7 @@ fn bullets(text: &str) -> Value {
 
 fn yaml(text: &str) -> Result<Value, ParseFailure> {
     let body = text.trim().trim_start_matches("```yaml").trim_start_matches("```").trim_end_matches("```");
-    serde_saphyr::from_str(body).map_err(|error| ParseFailure(format!("not YAML: {error}")))
+    karat_suite::parse_yaml(body).map_err(|error| ParseFailure(format!("not YAML: {error}")))
 }
 
 fn csv(text: &str) -> Result<Value, ParseFailure> {

@@ -1,11 +1,16 @@
 //! Reading YAML 1.2 into the spanned tree. The only module that knows the YAML library.
+//!
+//! A scalar without quotes is read by the core schema, whatever the library makes of it: `true`, `false` and `null` are the
+//! only words, and `no`, `on`, `1_000` and `0b11` are texts. So is a number with a needless zero, `012`: it is a name more
+//! often than a number, and would be lost in one. Numbers keep their digits.
 
 use std::fmt;
 use std::ops::Range;
 
+use karat_types::json;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Location, Options, Spanned};
 
@@ -41,8 +46,12 @@ pub(crate) fn read_tree(source: &str, file: FileId, problems: &mut Problems) -> 
 }
 
 /// Reads one document into a plain value.
-pub(crate) fn value(source: &str) -> Result<Value, String> {
-    serde_saphyr::from_str_with_options::<Value>(source, options(DuplicateKeyPolicy::Error))
+///
+/// # Errors
+/// A syntax error, or the second of two equal keys.
+pub fn value(source: &str) -> Result<Value, String> {
+    serde_saphyr::from_str_with_options::<Raw>(source, options(DuplicateKeyPolicy::Error))
+        .map(|raw| raw.place(source, 0).json())
         .map_err(|error| error.without_snippet().to_string())
 }
 
@@ -148,23 +157,51 @@ impl Raw {
     }
 }
 
-/// A number keeps its text beside its value; digits behind a needless zero (`007`, a postal code) are no number but a
-/// name, which would be lost in one.
+/// A scalar by the core schema; beside its value it keeps its text.
 fn scalar(value: Value, source: &str, span: &Range<usize>) -> Tree {
-    let written = spelling(&value, source, span);
-    let is_padded = written.len() > 1 && written.starts_with('0') && written.bytes().all(|it| it.is_ascii_digit());
-    let value = if is_padded { Value::String(written.clone()) } else { value };
-    Tree::Scalar { value, written }
+    let written = source.get(span.clone()).map(str::trim).filter(|text| !text.is_empty() && !text.contains('\n'));
+    match (value, written) {
+        // Without quotes a text is written as it is read.
+        (Value::String(text), Some(written)) if text == written => Tree::Scalar { value: core(written), written: text },
+        (Value::String(text), _) => Tree::Scalar { value: Value::String(text.clone()), written: text },
+        (_, Some(written)) if !written.starts_with(['"', '\'', '!']) => {
+            Tree::Scalar { value: core(written), written: written.to_owned() }
+        }
+        (value, _) => Tree::Scalar { written: value.to_string(), value },
+    }
 }
 
-fn spelling(value: &Value, source: &str, span: &Range<usize>) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => match source.get(span.clone()).map(str::trim) {
-            Some(text) if !text.is_empty() && !text.contains('\n') => text.to_owned(),
-            _ => other.to_string(),
-        },
+/// The value of a scalar without quotes.
+fn core(text: &str) -> Value {
+    match text {
+        "null" | "Null" | "NULL" | "~" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ => core_number(text).map_or_else(|| Value::from(text), Value::Number),
     }
+}
+
+fn core_number(text: &str) -> Option<Number> {
+    if let Some((digits, radix)) =
+        text.strip_prefix("0o").map(|digits| (digits, 8)).or_else(|| Some((text.strip_prefix("0x")?, 16)))
+    {
+        let value = Some(digits).filter(|digits| digits.chars().all(|digit| digit.is_digit(radix)));
+        return value.and_then(|digits| u128::from_str_radix(digits, radix).ok()).and_then(Number::from_u128);
+    }
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(unsigned) => ("-", unsigned),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = unsigned.find(['e', 'E']).unwrap_or(unsigned.len());
+    let (mantissa, exponent) = unsigned.split_at(end);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_padded = whole.len() > 1 && whole.starts_with('0');
+    if is_padded || !mantissa.contains(|it: char| it.is_ascii_digit()) {
+        return None;
+    }
+    let (whole, point) = (if whole.is_empty() { "0" } else { whole }, if mantissa.contains('.') { "." } else { "" });
+    let fraction = if fraction.is_empty() && !point.is_empty() { "0" } else { fraction };
+    json::number(&format!("{sign}{whole}{point}{fraction}{exponent}"))
 }
 
 /// The bytes of a location. Those of a syntax error are counted in characters only.
@@ -264,6 +301,97 @@ mod tests {
         let mut problems = Problems::default();
         let file = problems.source("test.yaml", source);
         (read_tree(source, file, &mut problems), problems)
+    }
+
+    /// F4: only the words and numbers of YAML 1.2's core schema are more than text, and numbers keep their digits.
+    #[test]
+    fn scalars_are_read_by_the_core_schema() {
+        let read = |text: &str| value(&format!("a: {text}\nb: [{text}]\n")).unwrap();
+        for text in [
+            "NO",
+            "no",
+            "No",
+            "yes",
+            "YES",
+            "y",
+            "Y",
+            "n",
+            "on",
+            "ON",
+            "off",
+            "Off",
+            "tRUE",
+            "nULL",
+            "none",
+            "None",
+            "nil",
+            "012",
+            "00",
+            "+012",
+            "-07",
+            "007.5",
+            "1_000",
+            "1,000",
+            "0b11",
+            "0o9",
+            "0xg",
+            "-0x1F",
+            "12:30",
+            "1:30:45",
+            "2026-01-02",
+            ".",
+            "-",
+            "+",
+            "e5",
+            "1e",
+            "1.2.3",
+            ".inf",
+            "-.INF",
+            ".nan",
+            "NaN",
+            "inf",
+            "1e999",
+            "١٢",
+            "=",
+        ] {
+            // A comma ends a member of a list.
+            let list = if text.contains(',') { vec!["1", "0"] } else { vec![text] };
+            let list: Vec<Value> =
+                list.into_iter().map(|it| if text.contains(',') { it.len().into() } else { it.into() }).collect();
+            assert_eq!(read(text)["a"], text, "{text}");
+            assert!(text.contains(',') || read(text)["b"] == Value::Array(list), "{text}");
+        }
+        for (text, json) in [
+            ("true", "true"),
+            ("True", "true"),
+            ("FALSE", "false"),
+            ("null", "null"),
+            ("NULL", "null"),
+            ("~", "null"),
+            ("0", "0"),
+            ("12", "12"),
+            ("+12", "12"),
+            ("-12", "-12"),
+            ("0o17", "15"),
+            ("0x1F", "31"),
+            ("1.10", "1.1"),
+            ("1.", "1.0"),
+            (".5", "0.5"),
+            ("-.5", "-0.5"),
+            ("+.5e1", "5.0"),
+            ("1e3", "1000.0"),
+            ("0.0", "0.0"),
+            ("1267650600228229401496703205376", "1267650600228229401496703205376"),
+            ("-9223372036854775809", "-9223372036854775809"),
+            ("3.14159265358979323846", "3.14159265358979323846"),
+        ] {
+            assert_eq!(
+                (read(text)["a"].to_string(), read(text)["b"][0].to_string()),
+                (json.to_owned(), json.to_owned())
+            );
+        }
+        let quoted = value("- '12'\n- \"true\"\n- !!str 12\n- |\n  12\n- |-\n  12\n- >-\n  no\n- &x 012\n- *x\n- &y 12\n- *y\n- !!int \"7\"\n-\n").unwrap();
+        assert_eq!(quoted, serde_json::json!(["12", "true", "12", "12\n", "12", "no", "012", "012", 12, 12, 7, null]));
     }
 
     #[test]
