@@ -41,6 +41,7 @@ pub use decode::dataset::huggingface::huggingface_options;
 pub use decode::service::CanarySpec;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
+pub use files::jsonl::RowsById;
 pub use files::{
     DiskFiles, Files, LABELLED, MediaKind, ReadSeek, RowMedia, RowPath, folder, is_outside, is_rooted, join,
     join_beneath, place_beneath, read_media,
@@ -57,3 +58,4 @@ pub use suite::traces::{TraceRule, trace_rules};
 pub use suite::{Suite, has_service_keys, load_policy, name_of};
 pub use syntax::duration::parse as parse_duration;
 pub use syntax::environment::Environment;
+pub use syntax::yaml::value as parse_yaml;

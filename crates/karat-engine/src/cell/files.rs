@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_suite::{Files, MediaKind, is_outside};
+use karat_suite::{Files, MediaKind, RowsById, is_outside};
 use karat_text::path::Path;
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, ChatRequest, FilePath, FileRow, FileTrial, FinishReason, Key, Media,
@@ -29,7 +29,7 @@ enum FileEntry {
     File {
         text: String,
         /// The rows of the file by the path of their trial's number, if they have one; indexed at the first request.
-        rows: Mutex<HashMap<Option<String>, Arc<FileRows>>>,
+        rows: Mutex<HashMap<Option<String>, IndexedRows>>,
     },
     /// A folder with one file per row, by id.
     Folder(HashMap<String, FilePath>),
@@ -37,6 +37,8 @@ enum FileEntry {
 
 /// The id of a row, and the number of its trial where rows are found by trial.
 type RowName = (String, Option<u32>);
+
+type IndexedRows = Result<Arc<FileRows>, CallError>;
 
 /// The rows of a file.
 enum FileRows {
@@ -65,7 +67,7 @@ impl RecordedFiles {
         let text = match (whole, row) {
             (FileEntry::File { text, .. }, None) => text.clone(),
             (FileEntry::File { text, rows }, Some(row)) => {
-                let rows = indexed_rows(rows, text, row.trial.as_ref())?;
+                let rows = indexed_rows(rows, path, text, row.trial.as_ref())?;
                 if matches!(*rows, FileRows::Single) && self.samples > 1 && stem(&path.path) != row.id {
                     return Err(failure(format!(
                         "{path} is one document without an id, and would be the output of all {} samples: choose its \
@@ -179,21 +181,41 @@ impl RecordedFiles {
 }
 
 impl FileRows {
-    /// Recognises JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document. With a
-    /// path of trials, a row without a number there has no name.
-    fn of(text: &str, trial: Option<&Path>) -> Self {
-        match serde_json::from_str::<Value>(text) {
-            Ok(Value::Array(items)) => {
-                let members = items.iter().filter_map(|item| Some((row_name(id_of(item)?, item, trial)?, item)));
-                Self::Members(members.map(|(name, item)| (name, item.to_string())).collect())
+    /// Indexes JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document. With a
+    /// path of trials, a row without a number there has no name. Of several rows with one name, the first counts.
+    ///
+    /// # Errors
+    /// A row that cannot be read, with its place: it may be the one that is asked for.
+    fn of(path: &FilePath, text: &str, trial: Option<&Path>) -> Result<Self, String> {
+        let read = RowsById::read(&path.to_string(), text).map_err(|problems| {
+            let first = problems.first();
+            first.map_or_else(String::new, |it| format!("reading {path}:{}: {}", it.line, it.message))
+        })?;
+        Ok(match read {
+            RowsById::Members(rows) => {
+                let mut members = HashMap::new();
+                for (id, row) in rows {
+                    let name = id.or_else(|| id_of(&row)).map(|id| row_name(id, &row, trial));
+                    if let Some(name) =
+                        name.transpose().map_err(|problem| format!("reading {path}: {problem}"))?.flatten()
+                    {
+                        members.entry(name).or_insert_with(|| row.to_string());
+                    }
+                }
+                Self::Members(members)
             }
-            Ok(Value::Object(members)) if !members.is_empty() && members.values().all(Value::is_object) => {
-                let named = members.iter().filter_map(|(id, row)| Some((row_name(id.clone(), row, trial)?, row)));
-                Self::Members(named.map(|(name, row)| (name, row.to_string())).collect())
+            RowsById::Lines(rows) => {
+                let mut lines = HashMap::new();
+                for (range, line, row) in rows {
+                    let name = id_of(&row).map(|id| row_name(id, &row, trial)).transpose();
+                    if let Some(name) = name.map_err(|problem| format!("reading {path}:{line}: {problem}"))?.flatten() {
+                        lines.entry(name).or_insert(range);
+                    }
+                }
+                Self::Lines(lines)
             }
-            Ok(row) if id_of(&row).is_none() => Self::Single,
-            _ => Self::Lines(index_lines(text, trial)),
-        }
+            RowsById::Single => Self::Single,
+        })
     }
 
     fn get(&self, text: &str, row: &FileRow) -> Option<String> {
@@ -208,24 +230,28 @@ impl FileRows {
 
 /// The rows of a text by this path of trials, indexed once.
 fn indexed_rows(
-    indexes: &Mutex<HashMap<Option<String>, Arc<FileRows>>>,
+    indexes: &Mutex<HashMap<Option<String>, IndexedRows>>,
+    path: &FilePath,
     text: &str,
     trial: Option<&FileTrial>,
-) -> Result<Arc<FileRows>, CallError> {
-    let path = trial.map(|trial| Path::parse(&trial.path)).transpose().map_err(|error| failure(error.to_string()))?;
+) -> IndexedRows {
+    let at = trial.map(|trial| Path::parse(&trial.path)).transpose().map_err(|error| failure(error.to_string()))?;
     let mut indexes = indexes.lock().unwrap_or_else(PoisonError::into_inner);
     let rows = indexes.entry(trial.map(|trial| trial.path.clone()));
-    Ok(rows.or_insert_with(|| Arc::new(FileRows::of(text, path.as_ref()))).clone())
+    rows.or_insert_with(|| FileRows::of(path, text, at.as_ref()).map(Arc::new).map_err(failure)).clone()
 }
 
 /// The name of a row with this id; `None` where the number of its trial is missing.
-fn row_name(id: String, row: &Value, trial: Option<&Path>) -> Option<RowName> {
-    let Some(path) = trial else { return Some((id, None)) };
-    let number = path.first(row)?;
+fn row_name(id: String, row: &Value, trial: Option<&Path>) -> Result<Option<RowName>, String> {
+    let Some(path) = trial else { return Ok(Some((id, None))) };
+    let Some(written) = path.first(row).filter(|number| !number.is_null()) else { return Ok(None) };
     // Tables write numbers as text, and some programs write them with a fraction of 0.
-    let number = number.as_f64().or_else(|| number.as_str()?.trim().parse().ok())?;
-    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-    is_whole.then_some((id, Some(number as u32)))
+    let number = written.as_f64().or_else(|| written.as_str()?.trim().parse().ok());
+    let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(number);
+    match number.filter(is_whole) {
+        Some(number) => Ok(Some((id, Some(number as u32)))),
+        None => Err(format!("the number of the trial at `{path}` is {written}, which is no whole number")),
+    }
 }
 
 /// The file name without its extension.
@@ -235,7 +261,7 @@ fn stem(path: &str) -> &str {
 }
 
 fn id_of(row: &Value) -> Option<String> {
-    let id = ["id", "sample"].iter().find_map(|name| row.get(name))?;
+    let id = ["id", "sample"].iter().find_map(|name| row.get(name).filter(|id| !id.is_null()))?;
     Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
 }
 
@@ -247,18 +273,40 @@ fn failure(message: String) -> CallError {
     CallError { code: CallErrorCode::Process, message, status: None }
 }
 
-/// The byte ranges of the rows of a JSONL text, by `id` (or `sample`) and trial. Lines that are not JSON objects have no
-/// id. Of several rows with one name, the first counts.
-fn index_lines(text: &str, trial: Option<&Path>) -> HashMap<RowName, Range<usize>> {
-    let mut rows = HashMap::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let range = start..start + line.trim_end().len();
-        start += line.len();
-        let Ok(row) = serde_json::from_str::<Value>(line) else { continue };
-        if let Some(name) = id_of(&row).and_then(|id| row_name(id, &row, trial)) {
-            rows.entry(name).or_insert(range);
+#[cfg(test)]
+mod tests {
+    use karat_suite::DiskFiles;
+
+    use super::*;
+
+    /// F3: a row that cannot be read fails every request of its file, with its place; `NaN` is null.
+    #[test]
+    fn unreadable_rows_are_never_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl").display().to_string();
+        let read = |text: &str, id: &str, trial: Option<u32>| {
+            std::fs::write(&path, text).unwrap();
+            let files = RecordedFiles::new(Arc::new(DiskFiles), 2);
+            let trial = trial.map(|number| FileTrial { path: "t".to_owned(), number });
+            let row = FileRow { id: id.to_owned(), trial };
+            files.read(&FilePath::literal(path.as_str()), Some(&row)).map(|reply| reply.text)
+        };
+        let good = "{\"id\": \"a\", \"p\": NaN}\n{\"id\": 123456789012345678901, \"t\": \"2\"}\n";
+        assert_eq!(read(good, "a", None).unwrap(), "{\"id\": \"a\", \"p\": NaN}");
+        assert_eq!(read(good, "123456789012345678901", Some(2)).unwrap(), good.lines().nth(1).unwrap());
+        assert_eq!(read(good, "c", None).unwrap_err().code, CallErrorCode::NotFound);
+        for (broken, problem) in [
+            ("{\"id\": \"a\"}\n{\"id\": \"b\"\n", "rows.jsonl:2: invalid JSON: EOF"),
+            (
+                "{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": \"first\"}\n",
+                "rows.jsonl:2: the number of the trial at",
+            ),
+            ("{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": 1.5}\n", "which is no whole number"),
+        ] {
+            for id in ["a", "b"] {
+                let error = read(broken, id, Some(1)).unwrap_err();
+                assert!(error.code != CallErrorCode::NotFound && error.message.contains(problem), "{}", error.message);
+            }
         }
     }
-    rows
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use karat_scoring::scorer::{JoinedRows, RowJoin};
-use karat_types::{CallErrorCode, FileRow, FileTrial};
+use karat_types::{CallErrorCode, FileRow, FileTrial, json};
 use serde_json::Value;
 
 use crate::cell::files::RecordedFiles;
@@ -40,6 +40,7 @@ impl JoinedRows for CellRows<'_> {
             (CallErrorCode::NotFound, Some(row)) => format!("there is no {row} of {path}"),
             _ => error.message,
         })?;
-        serde_json::from_str(&reply.text).map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
+        json::parse(&json::nan_as_null(&reply.text))
+            .map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
     }
 }

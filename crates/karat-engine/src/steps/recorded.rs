@@ -7,7 +7,7 @@ use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
     Answer, Ask, AskId, CallErrorCode, CellError, FileRow, FileTrial, Machine, MissingOutput, Note, NoteKind,
-    RecordedSpec, Request, StepSpec, Turn, UnreadableOutput,
+    RecordedSpec, Request, StepSpec, Turn, UnreadableOutput, json,
 };
 use serde_json::Value;
 
@@ -204,10 +204,10 @@ impl RecordedMachine {
             _ => return self.missing_output(&format!("there is no {asked}")),
         };
         let RecordedSource::File { by: Some(_), column, .. } = &self.recorded.source else {
-            let document = serde_json::from_str(&reply.text).unwrap_or_default();
+            let document = json::parse(&json::nan_as_null(&reply.text)).unwrap_or_default();
             return self.output_from(&Value::from(reply.text.clone()), &document);
         };
-        let row: Value = match serde_json::from_str(&reply.text) {
+        let row = match json::parse(&json::nan_as_null(&reply.text)) {
             Ok(row) => row,
             Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };

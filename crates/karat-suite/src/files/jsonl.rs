@@ -1,94 +1,22 @@
 //! JSON and JSONL files of moderate size, with the line of whatever is wrong in them.
 
-use std::fmt;
+use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
+use karat_types::json;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::diagnostics::Diagnostic;
 
 /// Most problems of one file that are shown.
 const SHOWN: usize = 20;
 
-/// A JSON text in which no object has a key twice: which of the two counts would be a guess.
+/// A JSON text in which no object has a key twice. `NaN` and infinities are null.
 ///
 /// # Errors
 /// A syntax error, or the second of two equal keys.
 pub(crate) fn parse_strict(text: &str) -> serde_json::Result<Value> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = StrictJson.deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
-}
-
-struct StrictJson;
-
-impl<'de> DeserializeSeed<'de> for StrictJson {
-    type Value = Value;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for StrictJson {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(name) = members.next_key::<String>()? {
-            let value = members.next_value_seed(Self)?;
-            match map.entry(name) {
-                Entry::Vacant(place) => place.insert(value),
-                Entry::Occupied(taken) => {
-                    return Err(A::Error::custom(format!("duplicate key {:?}", taken.key())));
-                }
-            };
-        }
-        Ok(Value::Object(map))
-    }
+    json::parse_strict(&json::nan_as_null(text))
 }
 
 /// One JSON document.
@@ -120,8 +48,89 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     (rows, problems)
 }
 
+/// Rows that are joined with samples by their ids, in the forms in which they come.
+pub enum RowsById {
+    /// JSON lines: the byte range of each in the text, its line and the row.
+    Lines(Vec<(Range<usize>, usize, Value)>),
+    /// The members of a JSON list, or of an object of rows by id: the id where it stands there, and the row.
+    Members(Vec<(Option<String>, Value)>),
+    /// One document without an id: a row as a whole.
+    Single,
+}
+
+impl RowsById {
+    /// Reads a text. `NaN` and infinities are null; anything else that is no row is a problem, never an absent row.
+    ///
+    /// # Errors
+    /// The first problems of the text, with their lines and without its content.
+    pub fn read(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let problem = |line: usize, message: String| Diagnostic::of_line(path, line, "", 0..0, message);
+        let not_a_row = |line| problem(line, "a row must be an object with an `id`".to_owned());
+        match parse_strict(text) {
+            Ok(Value::Array(items)) => {
+                let wrong = items.iter().position(|item| !item.is_object());
+                let lines = || members(path, text).unwrap_or_default().into_iter().map(|(line, _)| line);
+                match wrong {
+                    Some(at) => Err(vec![not_a_row(lines().nth(at).unwrap_or(1))]),
+                    None => Ok(Self::Members(items.into_iter().map(|item| (None, item)).collect())),
+                }
+            }
+            Ok(Value::Object(rows)) if !rows.is_empty() && rows.values().all(Value::is_object) => {
+                Ok(Self::Members(rows.into_iter().map(|(id, row)| (Some(id), row)).collect()))
+            }
+            Ok(row) if !["id", "sample"].iter().any(|name| row.get(name).is_some()) => Ok(Self::Single),
+            Ok(row) => Ok(Self::Lines(vec![(0..text.trim_end().len(), 1, row)])),
+            Err(error) if is_document(text) => {
+                let Diagnostic { line, column, message, .. } = syntax(path, text, 1, &error);
+                Err(vec![problem(line, format!("{message}, in column {column}"))])
+            }
+            Err(_) => Self::read_lines(text, |line, error| match error {
+                None => not_a_row(line),
+                Some(error) => {
+                    let reason = error.to_string();
+                    let reason = reason.split(" at line ").next().unwrap_or(&reason);
+                    problem(line, format!("invalid JSON: {reason}, in column {}", error.column()))
+                }
+            }),
+        }
+    }
+
+    fn read_lines(
+        text: &str,
+        problem: impl Fn(usize, Option<serde_json::Error>) -> Diagnostic,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let (mut rows, mut problems, mut start) = (Vec::new(), Vec::new(), 0);
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            let range = start..start + line.trim_end().len();
+            start += line.len();
+            if line.trim().is_empty() {
+                continue;
+            }
+            match parse_strict(line) {
+                Ok(row) if row.is_object() => rows.push((range, at + 1, row)),
+                Ok(_) => problems.push(problem(at + 1, None)),
+                Err(error) => problems.push(problem(at + 1, Some(error))),
+            }
+            if problems.len() == SHOWN {
+                break;
+            }
+        }
+        if problems.is_empty() { Ok(Self::Lines(rows)) } else { Err(problems) }
+    }
+}
+
+/// Returns whether a text that cannot be read is one document over several lines, not JSON lines.
+fn is_document(text: &str) -> bool {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let is_open = first.starts_with('{') && parse_strict(first).is_err_and(|error| error.is_eof());
+    let is_row = |line: &str| line.starts_with('{') && parse_strict(line).is_ok();
+    first.starts_with('[') || is_open && lines.next().is_some_and(|next| !is_row(next)) && !lines.any(is_row)
+}
+
 /// Returns the byte range of each row of a text that [`rows`] could read.
-pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
+pub(crate) fn places(text: &str) -> Vec<Range<usize>> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {
         return members("", text.trim_start_matches('\u{feff}')).map_or_else(
             |_| Vec::new(),
@@ -141,12 +150,7 @@ pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// A problem of a stretch of a text, shown in the line in which it begins.
-pub(crate) fn problem_in_row(
-    path: &str,
-    text: &str,
-    span: std::ops::Range<usize>,
-    message: impl Into<String>,
-) -> Diagnostic {
+pub(crate) fn problem_in_row(path: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
     let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
     let shown = span.start - start..(span.end - start).min(line.len());
@@ -154,7 +158,7 @@ pub(crate) fn problem_in_row(
 }
 
 /// Line (from 1) and byte range of each member of a JSON list.
-pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, std::ops::Range<usize>)>, Box<Diagnostic>> {
+pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, Range<usize>)>, Box<Diagnostic>> {
     let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Box::new(syntax(path, text, 1, &error)))?;
     let mut line = 1;
     let mut done = 0;
@@ -190,16 +194,6 @@ mod tests {
         let found = members("x.json", text).unwrap();
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
-    }
-
-    /// A key that a JSON row has twice is an error.
-    #[test]
-    fn a_key_stands_once() {
-        let error = parse_strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
-        assert!(error.to_string().starts_with("duplicate key \"b\""), "{error}");
-        let text = r#"{"a": [1, -2, 0.1, 18446744073709551615, "x", null, true], "b": {}}"#;
-        assert_eq!(parse_strict(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
-        assert!(parse_strict("{} {}").is_err());
     }
 
     #[test]

@@ -101,3 +101,39 @@ fn recorded_files_of_no_sample_are_named() {
     let part = Overrides { samples: vec!["a".to_owned()], ..Overrides::default() };
     assert_eq!(world.load(&part).unwrap().warnings().to_string(), "");
 }
+
+/// F3: a row of recorded outputs that cannot be read is an error with its place, under every `missing`: it never counts as
+/// absent. `NaN` and infinities are null.
+#[test]
+fn recorded_rows_that_cannot_be_read_are_errors() {
+    let suite = |missing: &str| {
+        format!(
+            "name: x\ndataset: {{ rows: [{{ id: a }}, {{ id: b }}] }}\nvariants: {{ v: [ {{ recorded: {{ from: out.jsonl, column: o, \
+             missing: {missing} }} }} ] }}\n"
+        )
+    };
+    let good = "{\"id\": \"a\", \"o\": \"x\", \"p\": NaN}\n\n{\"id\": \"b\", \"o\": \"NaN\", \"p\": -Infinity}\n";
+    for missing in ["error", "skip", "empty"] {
+        let world = World::new(&[("karat.yaml", &suite(missing)), ("out.jsonl", good)]);
+        assert!(world.load(&Overrides::default()).is_ok());
+        for (broken, place, problem) in [
+            (
+                "{\"id\": \"a\", \"o\": 1}\n{\"id\": \"b\", \"o\": nan}\n",
+                "out.jsonl:2:",
+                "invalid JSON: expected ident",
+            ),
+            ("{\"id\": \"a\", \"o\": \n{\"id\": \"b\", \"o\": 1}\n", "out.jsonl:1:", "invalid JSON: EOF"),
+            ("{\"id\": \"a\", \"o\": 1}\n[1]\n", "out.jsonl:2:", "a row must be an object"),
+            ("[{\"id\": \"a\", \"o\": 1},\n 7]", "out.jsonl:2:", "a row must be an object"),
+            ("[{\"id\": \"a\", \"o\": 1},\n {]", "out.jsonl:2:", "invalid JSON"),
+            ("{\"a\": {\"o\": 1},\n \"b\": {\"o\": 1, \"o\": 2}}", "out.jsonl:2:", "duplicate key \"o\""),
+            ("id,o\na,1\nb,2\n", "out.jsonl:1:", "invalid JSON"),
+        ] {
+            let told = world.clone().with("out.jsonl", broken).problems(&Overrides::default());
+            assert!(told.contains(place) && told.contains(problem), "{broken}: {told}");
+        }
+        let told =
+            world.with_bytes("out.jsonl", b"{\"id\": \"a\"}\n{\"id\": \"\xff\"}\n").problems(&Overrides::default());
+        assert!(told.contains("out.jsonl:2: ") && told.contains("this line is not UTF-8 text"), "{told}");
+    }
+}

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{Position, column_name};
 use crate::decode::{Decoder, word_at};
+use crate::diagnostics::Diagnostic;
 use crate::diagnostics::nearest::suggestion;
+use crate::files::jsonl::{self, RowsById};
 use crate::files::{RowPath, join};
 use crate::syntax::names;
 use crate::syntax::node::Node;
@@ -81,7 +83,7 @@ impl Decoder<'_> {
             }
         };
         let (identity, fixed) = match compiled.reads().is_empty() {
-            true => (self.recording(from)?, self.path(from)),
+            true => (self.recording(from, by.is_some())?, self.path(from)),
             false => {
                 self.fixed_folder(from, compiled.folder())?;
                 (text.to_owned(), None)
@@ -106,12 +108,18 @@ impl Decoder<'_> {
         let Some((written, path)) = node.text().and_then(|text| Some((text, Path::parse(text).ok()?))) else { return };
         // A folder has a file for each row, which is read when its sample is.
         let Some(text) = self.files.read(fixed).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return };
-        let mut rows = rows_of(&text).peekable();
-        let keys: Vec<String> = match rows.peek() {
+        // What cannot be read is told already.
+        let rows: Vec<Value> = match RowsById::read(fixed, &text) {
+            Ok(RowsById::Lines(rows)) => rows.into_iter().map(|(_, _, row)| row).collect(),
+            Ok(RowsById::Members(rows)) => rows.into_iter().map(|(_, row)| row).collect(),
+            Ok(RowsById::Single) => jsonl::parse_strict(&text).into_iter().collect(),
+            Err(_) => return,
+        };
+        let keys: Vec<String> = match rows.first() {
             Some(Value::Object(first)) => first.keys().cloned().collect(),
             _ => return,
         };
-        if !rows.any(|row| path.first(&row).is_some()) {
+        if !rows.iter().any(|row| path.first(row).is_some()) {
             let message = format!("no row of {fixed} has a value at `{written}`");
             let name = written.trim_start_matches("$.");
             let hint = suggestion(name, keys.iter().map(String::as_str));
@@ -120,11 +128,28 @@ impl Decoder<'_> {
     }
 
     /// The identity of a recording in one file or folder: its content. `missing` is about single outputs: if the
-    /// whole recording is absent, the path is wrong.
-    fn recording(&mut self, from: &Node) -> Option<String> {
+    /// whole recording is absent, the path is wrong. A file of rows must be readable as a whole, or a row that is there would
+    /// count as absent.
+    fn recording(&mut self, from: &Node, has_rows: bool) -> Option<String> {
         let path = self.path(from)?;
         match self.files.read(&path) {
-            Ok(bytes) => Some(blake3::hash(&bytes).to_hex().to_string()),
+            Ok(bytes) => {
+                let digest = blake3::hash(&bytes).to_hex().to_string();
+                let problems = match String::from_utf8(bytes) {
+                    _ if !has_rows => Vec::new(),
+                    Ok(text) => RowsById::read(&path, &text).err().unwrap_or_default(),
+                    Err(broken) => {
+                        let text = &broken.as_bytes()[..broken.utf8_error().valid_up_to()];
+                        let line = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+                        vec![Diagnostic::of_line(&path, line, "", 0..0, "this line is not UTF-8 text")]
+                    }
+                };
+                for mut problem in problems {
+                    problem.hint("rows are JSON lines, a JSON list, or a JSON object of rows by id: correct the file");
+                    self.problems.push(problem);
+                }
+                Some(digest)
+            }
             Err(_) if self.files.list(&path).is_ok() => Some(self.folder_digest(&path)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.no_recording(from, &format!("there is no file or folder {path}"), &path);
@@ -184,17 +209,5 @@ impl Decoder<'_> {
         let mut names = self.files.list(path).unwrap_or_default();
         names.sort_unstable();
         names
-    }
-}
-
-/// The rows of a JSONL text, of a JSON list or of an object of rows by id; lines that are no JSON are left out.
-fn rows_of(text: &str) -> Box<dyn Iterator<Item = Value> + '_> {
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Array(rows)) => Box::new(rows.into_iter()),
-        Ok(Value::Object(rows)) if !rows.is_empty() && rows.values().all(Value::is_object) => {
-            Box::new(rows.into_iter().map(|(_, row)| row))
-        }
-        Ok(row) => Box::new(std::iter::once(row)),
-        Err(_) => Box::new(text.lines().filter_map(|line| serde_json::from_str(line).ok())),
     }
 }
