@@ -29,7 +29,7 @@ pub struct Exact {
     pub normalize: bool,
     /// Texts are brought to the normal form of SQuAD's exact match; see [`squad::normalize`].
     pub squad: bool,
-    /// It is enough that the output begins with the reference. The empty reference begins every text.
+    /// It is enough that the output begins with the reference. An empty reference begins no text but the empty one.
     pub prefix: bool,
 }
 
@@ -38,7 +38,7 @@ impl Exact {
     #[must_use]
     pub fn matches(&self, output: &str, reference: &str) -> bool {
         let (output, reference) = (self.fold(output), self.fold(reference));
-        if self.prefix { output.starts_with(&*reference) } else { output == reference }
+        output == reference || self.prefix && !reference.is_empty() && output.starts_with(&*reference)
     }
 
     /// The form of `text` that is compared.

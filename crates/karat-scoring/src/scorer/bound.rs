@@ -73,26 +73,35 @@ impl BoundMetric {
     fn apply<T>(&self, cell: &CellView<'_>, ask: impl Fn(&dyn Metric, &MetricInput<'_>) -> T) -> Result<T, Score> {
         let null = Value::Null;
         if self.registered.needs == Needs::Nothing {
-            return self.with_metric(&MetricInput { output: &null, reference: &null, cell }, ask);
+            let given = MetricInput { output: &null, reference: &null, cell };
+            return self.with_metric(cell, |metric| Ok(ask(metric, &given)));
         }
         let reference = self.reference(cell)?;
-        if self.registered.needs == Needs::Reference && reference.is_none() {
-            return Err(Score::not_applicable("no reference"));
-        }
-        let output =
-            self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
-        self.with_metric(&MetricInput { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
+        self.with_metric(cell, |metric| {
+            // What the suite itself says is meant, even if it is empty.
+            let is_literal = matches!(self.reference, Reference::Value(_));
+            let reference = match &reference {
+                Some(reference) if is_literal || !metric.reference_form().is_none(reference) => Some(&**reference),
+                _ => None,
+            };
+            if self.registered.needs == Needs::Reference && reference.is_none() {
+                return Err(Score::not_applicable("no reference"));
+            }
+            let output =
+                self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
+            Ok(ask(metric, &MetricInput { output: &output, reference: reference.unwrap_or(&null), cell }))
+        })
     }
 
     fn with_metric<T>(
         &self,
-        given: &MetricInput<'_>,
-        ask: impl Fn(&dyn Metric, &MetricInput<'_>) -> T,
+        cell: &CellView<'_>,
+        apply: impl FnOnce(&dyn Metric) -> Result<T, Score>,
     ) -> Result<T, Score> {
         match &self.metric {
-            MetricSource::Once(metric) => Ok(ask(&**metric, given)),
+            MetricSource::Once(metric) => apply(&**metric),
             MetricSource::PerRow(settings) => {
-                let context = context(given.cell);
+                let context = context(cell);
                 let with = settings.iter().map(|(name, setting)| match setting {
                     OptionValue::Fixed(value) => Ok((name.clone(), value.clone())),
                     OptionValue::Computed(template) => match template.value(&context) {
@@ -101,8 +110,7 @@ impl BoundMetric {
                     },
                 });
                 let with = with.collect::<Result<Map<String, Value>, Score>>()?;
-                let metric = (self.registered.make)(with, None).map_err(Score::unscored)?;
-                Ok(ask(&*metric, given))
+                apply(&*(self.registered.make)(with, None).map_err(Score::unscored)?)
             }
         }
     }
@@ -206,10 +214,10 @@ fn compile(name: &str, text: &str) -> Result<Template, String> {
 }
 
 fn context(cell: &CellView<'_>) -> Context {
-    let mut context = Context::new().with("sample", &cell.sample.columns).with("output", cell.output);
+    let mut context = Context::new().with("sample", &cell.sample.columns).with_json("output", cell.output);
     for (name, value) in [("input", &cell.sample.input), ("reference", &cell.sample.reference)] {
         if let Some(value) = value {
-            context = context.with(name, value);
+            context = context.with_json(name, value);
         }
     }
     context

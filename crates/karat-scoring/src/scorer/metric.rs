@@ -12,6 +12,11 @@ pub(super) trait Metric: Send + Sync {
     /// The score; of a metric with several figures the one that stands for all.
     fn score(&self, given: &MetricInput<'_>) -> Score;
 
+    /// The form of its reference, by which an empty one is none.
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Whole
+    }
+
     /// One score a figure, in the order of the registered dimensions.
     fn scores(&self, given: &MetricInput<'_>) -> Vec<Score> {
         vec![self.score(given)]
@@ -41,6 +46,34 @@ pub(super) struct MetricInput<'a> {
     /// The reference; null where there is none and none is needed.
     pub reference: &'a Value,
     pub cell: &'a CellView<'a>,
+}
+
+/// The form of a reference. Null and blank text are none in every form but [`ReferenceForm::AlsoEmpty`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReferenceForm {
+    /// One value; an empty list is one, too.
+    Whole,
+    /// A value or a list of which a member must match: blank members are left out, and where nothing is left there is none.
+    Alternatives,
+    /// As `Alternatives`, but nothing is an answer: that there is no answer.
+    AlsoEmpty,
+}
+
+impl ReferenceForm {
+    /// Returns whether a value is no reference.
+    pub fn is_none(self, reference: &Value) -> bool {
+        match (self, reference) {
+            (_, Value::Null) => true,
+            (Self::AlsoEmpty, _) => false,
+            (Self::Alternatives, Value::Array(members)) => members.iter().all(is_blank),
+            (_, value) => is_blank(value),
+        }
+    }
+}
+
+/// Returns whether a value is null or blank text.
+pub(super) fn is_blank(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// The part of a cell that a metric needs.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, is_blank};
 use crate::scorer::output::text::{test, text};
 
 /// Options shared by the ranking metrics.
@@ -114,7 +114,8 @@ impl RankingMetric {
                 grades.collect::<Option<_>>().ok_or_else(unreadable)?
             }
             Value::Array(documents) => {
-                let documents = documents.iter().map(|document| Some((self.id(document)?, grade(document)?)));
+                let documents = documents.iter().filter(|document| !is_blank(document));
+                let documents = documents.map(|document| Some((self.id(document)?, grade(document)?)));
                 documents.collect::<Option<_>>().ok_or_else(unreadable)?
             }
             Value::Null => Vec::new(),
@@ -163,6 +164,10 @@ impl Metric for RankingMetric {
             Some(figure) => Score::value(figure),
             None => Score::not_applicable("no document is relevant"),
         }
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -270,6 +275,10 @@ impl Metric for Quote {
         let likeness = passages.map(|passage| edit::indel_ratio(&passage.join(" "), &quote)).fold(0.0, f64::max);
         let value = if likeness >= self.threshold { 1.0 } else { 0.0 };
         Score::value_because(value, format!("the likest passage has similarity {likeness:.3}"))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::scorer::EmbeddingTexts;
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
-use crate::scorer::output::text::{text, texts};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm};
+use crate::scorer::output::text::{alternatives, text};
 
 /// Options of `similarity`. Of several references the closest one decides.
 #[derive(Deserialize, JsonSchema)]
@@ -35,17 +35,19 @@ impl Metric for Similarity {
     }
 
     fn embed(&self, given: &MetricInput<'_>) -> Option<Result<EmbeddingTexts, Score>> {
-        let is_empty = |text: &str| text.trim().is_empty();
         let output = text(given.output).into_owned();
-        if given.output.is_null() || is_empty(&output) {
+        if given.output.is_null() || output.trim().is_empty() {
             return Some(Err(Score::not_applicable("the output is empty")));
         }
-        let references: Vec<String> = texts(given.reference).into_iter().map(|text| text.into_owned()).collect();
-        let references: Vec<String> = references.into_iter().filter(|text| !is_empty(text)).collect();
+        let references: Vec<String> = alternatives(given.reference).into_iter().map(|text| text.into_owned()).collect();
         if references.is_empty() {
-            return Some(Err(Score::not_applicable("the reference is empty")));
+            return Some(Err(Score::not_applicable("no reference")));
         }
         Some(Ok(EmbeddingTexts { model: self.model.clone(), dimensions: self.dimensions, output, references }))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 

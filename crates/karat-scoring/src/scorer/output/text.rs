@@ -1,6 +1,5 @@
 //! Metrics of texts. A value that is no text counts as its JSON; several references count as alternatives, of which the
-//! best one decides. An empty text is a reference like any other; where it would be a phrase or a pattern, which every
-//! text holds, there is none.
+//! best one decides. A blank one is none.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm};
 
 /// A value as text. The output of a step with tools is its words.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
@@ -36,6 +35,11 @@ pub(crate) fn texts(value: &Value) -> Vec<Cow<'_, str>> {
     }
 }
 
+/// The references that a text is compared with: those that are not blank.
+pub(crate) fn alternatives(reference: &Value) -> Vec<Cow<'_, str>> {
+    texts(reference).into_iter().filter(|text| !text.trim().is_empty()).collect()
+}
+
 /// 1 where a test holds, else 0.
 pub(crate) fn test(holds: bool) -> Score {
     Score::value(if holds { 1.0 } else { 0.0 })
@@ -44,12 +48,12 @@ pub(crate) fn test(holds: bool) -> Score {
 /// The best score over the references; without any it does not apply.
 fn best(given: &MetricInput<'_>, score: impl Fn(&str, &str) -> f64) -> Score {
     let output = text(given.output);
-    let scores = texts(given.reference).into_iter().map(|reference| score(&output, &reference));
+    let scores = alternatives(given.reference).into_iter().map(|reference| score(&output, &reference));
     scores.max_by(f64::total_cmp).map_or_else(no_reference, Score::value)
 }
 
 fn no_reference() -> Score {
-    Score::not_applicable("the reference is an empty list")
+    Score::not_applicable("no reference")
 }
 
 /// Options of `exact`.
@@ -71,8 +75,11 @@ pub(crate) struct Exact {
 impl Options for Exact {
     const NEEDS: Needs = Needs::Reference;
 
-    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let Self { ignore_case, trim, normalize, squad, prefix } = self;
+        if prefix && literal.is_some_and(|literal| alternatives(literal).is_empty()) {
+            return Err("the reference is empty, and every text begins with that".to_owned());
+        }
         Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad, prefix }))
     }
 }
@@ -83,12 +90,24 @@ impl Metric for text::Exact {
         if !is_text && !self.prefix && (given.output.is_object() || given.output.is_array()) {
             return test(metrics::json::equal(given.output, given.reference));
         }
+        if self.squad && !self.prefix {
+            let output = text(given.output);
+            let mut references = texts(given.reference);
+            if references.is_empty() {
+                references.push(Cow::Borrowed(""));
+            }
+            return test(references.iter().any(|reference| self.matches(&output, reference)));
+        }
         best(given, |output, reference| if self.matches(output, reference) { 1.0 } else { 0.0 })
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        if self.squad && !self.prefix { ReferenceForm::AlsoEmpty } else { ReferenceForm::Alternatives }
     }
 }
 
 /// Options of `contains`. The phrases are `all` and `any`; without them the reference (a text or a list). The scorer's own
-/// `value` is looked for in either case. An empty reference is none; an empty phrase of a list is unscored.
+/// `value` is looked for in either case. An empty reference is none, and an empty phrase of a list is left out.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Contains {
@@ -142,11 +161,7 @@ impl Metric for Phrases {
         let Contains { ignore_case, all, any, need, either, squad } = &self.options;
         let output = text(given.output);
         let contains = |need| text::Contains { ignore_case: *ignore_case, need, squad: *squad, either: *either };
-        let is_blank = given.reference.as_str().is_some_and(|phrase| phrase.trim().is_empty());
-        let reference = if is_blank || !self.reference { Vec::new() } else { texts(given.reference) };
-        if reference.iter().any(|phrase| phrase.trim().is_empty()) {
-            return Score::unscored("a phrase is empty, and every text contains that");
-        }
+        let reference = if self.reference { alternatives(given.reference) } else { Vec::new() };
         let (alternatives, reference) = match need {
             NeededPhrases::Any => (reference, Vec::new()),
             NeededPhrases::All => (Vec::new(), reference),
@@ -167,6 +182,10 @@ impl Metric for Phrases {
             Some(false) => Score::value_because(0.0, "none of the phrases of `any` is there"),
             _ => test(true),
         }
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -231,8 +250,13 @@ struct Edits;
 impl Metric for Edits {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = text(given.output);
-        let edits = texts(given.reference).into_iter().map(|reference| edit::levenshtein_distance(&output, &reference));
+        let edits =
+            alternatives(given.reference).into_iter().map(|reference| edit::levenshtein_distance(&output, &reference));
         edits.min().map_or_else(no_reference, |edits| Score::value(edits as f64))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -267,6 +291,10 @@ impl Metric for Pairwise {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         best(given, self.0)
     }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
+    }
 }
 
 /// `token_f1` has no options.
@@ -284,8 +312,12 @@ impl Options for TokenF1 {
 
 impl Metric for TokenF1 {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let score = squad::token_f1(&text(given.output), &texts(given.reference), squad::EmptyRule::V2);
+        let score = squad::token_f1(&text(given.output), &alternatives(given.reference), squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -367,6 +399,10 @@ impl Metric for Rouge {
             }
         })
     }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
+    }
 }
 
 /// Options of `bleu`.
@@ -411,9 +447,13 @@ impl Options for Bleu {
 
 impl Metric for bleu::Bleu {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let score = self.sentence(&text(given.output), &texts(given.reference));
+        let score = self.sentence(&text(given.output), &alternatives(given.reference));
         // sacrebleu's sum of logarithms lets equal texts score a rounding error above 100.
         score.map_or_else(no_reference, |score| Score::value(score.score.min(100.0)))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -437,8 +477,12 @@ impl Options for Chrf {
 
 impl Metric for chrf::Chrf {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let score = self.sentence(&text(given.output), &texts(given.reference));
+        let score = self.sentence(&text(given.output), &alternatives(given.reference));
         score.map_or_else(no_reference, |score| Score::value(score.min(100.0)))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 

@@ -8,11 +8,11 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::{Part, test, text};
+use super::text::{Part, alternatives, test, text};
 use crate::metrics::json;
 use crate::metrics::set_f1::SetMatcher;
 use crate::metrics::text::Exact;
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm};
 
 /// Violations that a reason names.
 const NAMED_VIOLATIONS: usize = 3;
@@ -49,7 +49,7 @@ impl Options for JsonSchema {
 impl JsonWithin {
     /// The values of a text of which one must satisfy the schema; the error is the reason for a text without any.
     fn candidates(&self, text: &str) -> Result<Vec<Value>, String> {
-        let whole = || serde_json::from_str::<Value>(text.trim());
+        let whole = || karat_types::json::parse(text.trim());
         match self.within {
             Some(false) => whole().map(|value| vec![value]).map_err(|error| format!("the text is no JSON: {error}")),
             Some(true) => match whole() {
@@ -176,7 +176,11 @@ impl SetF1Metric {
 
 impl Metric for SetF1Metric {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let Some(reference) = self.members(given.reference) else {
+        let reference = self.members(given.reference).map(|members| {
+            let told = members.into_iter().filter(|member| !member.trim().is_empty());
+            told.collect::<Vec<_>>()
+        });
+        let Some(reference) = reference else {
             return Score::unscored(format!("the reference is no list of members with {}", self.by));
         };
         let Some(output) = self.members(given.output) else {
@@ -227,16 +231,20 @@ fn cut(found: &str) -> String {
 impl Metric for Label {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true, ..Exact::default() };
-        let (output, reference) = (text(given.output), text(given.reference));
         let named = |text: &str| {
             let declared = self.labels.iter().find(|label| exact.matches(text, label));
             declared.cloned().unwrap_or_else(|| exact.fold(text).into_owned())
         };
-        let (expected, found) = (named(&reference), named(&output));
-        if expected == found {
-            Score::label_match(&expected, &expected)
-        } else {
-            Score::label_match(&expected, &cut(&found))
+        let found = named(&text(given.output));
+        let expected: Vec<String> = alternatives(given.reference).iter().map(|label| named(label)).collect();
+        match expected.first() {
+            _ if expected.contains(&found) => Score::label_match(&found, &found),
+            Some(expected) => Score::label_match(expected, &cut(&found)),
+            None => Score::not_applicable("no reference"),
         }
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }

@@ -207,36 +207,109 @@ fn every_metric_scores_within_its_range() {
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
-/// An empty text is a reference like any other: what rouge-score, sacrebleu and SQuAD 2.0 give for it. Only where it
-/// would be looked for is there nothing to look for.
+/// F11: null, blank text and, where a member must match, a list without members are no reference; blank members do not
+/// count.
 #[test]
-fn an_empty_reference_is_a_reference() {
-    let cases = [
-        ("exact", json!({}), 1.0, 0.0),
-        ("exact", json!({"squad": true}), 1.0, 0.0),
-        ("token_f1", json!({}), 1.0, 0.0),
-        ("levenshtein", json!({}), 1.0, 0.0),
-        ("jaccard", json!({}), 1.0, 0.0),
-        ("rouge", json!({}), 0.0, 0.0),
-        ("bleu", json!({}), 0.0, 0.0),
-        ("chrf", json!({}), 0.0, 0.0),
-        ("label", json!({}), 1.0, 0.0),
+fn an_empty_reference_is_none() {
+    let matching = [
+        ("exact", json!({})),
+        ("exact", json!({"prefix": true})),
+        ("exact", json!({"squad": true, "prefix": true})),
+        ("contains", json!({})),
+        ("contains", json!({"need": "any"})),
+        ("label", json!({})),
+        ("token_f1", json!({})),
+        ("levenshtein", json!({})),
+        ("levenshtein", json!({"unit": "edits"})),
+        ("jaccard", json!({})),
+        ("rouge", json!({})),
+        ("bleu", json!({})),
+        ("chrf", json!({})),
+        ("quote_match", json!({})),
+        ("hit_rate", json!({})),
+        ("recall", json!({})),
+        ("precision", json!({})),
+        ("mrr", json!({})),
+        ("map", json!({})),
+        ("ndcg", json!({})),
     ];
-    let empty = sample(json!({}), Some(json!("")));
-    for (metric, with, of_nothing, of_words) in cases {
+    let is_na = |scorer: &Value, reference: &Value, output: Value| {
+        let found = score_of(scorer.clone(), &sample(json!({}), Some(reference.clone())), output);
+        assert!(matches!(found, Score::NotApplicable { .. }), "{scorer} {reference}: {found:?}");
+    };
+    for (metric, with) in &matching {
         let scorer = json!({"metric": metric, "with": with});
-        let found = |output: &str| score_of(scorer.clone(), &empty, json!(output)).number();
-        assert_eq!((found(""), found("two words")), (Some(of_nothing), Some(of_words)), "{scorer}");
+        for reference in [json!(null), json!(""), json!(" \n"), json!([]), json!(["", null, " "])] {
+            is_na(&scorer, &reference, json!("two words"));
+            is_na(&scorer, &reference, json!(""));
+            is_na(&scorer, &reference, json!([]));
+        }
     }
-    let none = sample(json!({}), Some(json!([])));
-    for metric in ["exact", "token_f1", "levenshtein", "jaccard", "rouge", "bleu", "chrf", "contains"] {
-        let found = score_of(json!({"metric": metric}), &none, json!("x"));
-        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
+    for metric in ["regex", "numeric", "json_field", "set_f1", "tool_calls", "citation_match", "attribution"] {
+        let scorer = json!({"metric": metric});
+        for reference in [json!(null), json!(""), json!("\t ")] {
+            is_na(&scorer, &reference, json!("x"));
+        }
     }
-    for metric in ["contains", "regex"] {
-        let found = score_of(json!({"metric": metric}), &empty, json!("x"));
-        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
+    // A blank member is left out, and the others decide.
+    let several = |metric: &str, reference: Value, output: Value| {
+        score_of(json!({"metric": metric}), &sample(json!({}), Some(reference)), output).number()
+    };
+    for metric in ["exact", "contains", "label", "token_f1", "jaccard"] {
+        assert_eq!(several(metric, json!(["", "Paris"]), json!("Paris")), Some(1.0), "{metric}");
+        assert_eq!(several(metric, json!(["", "Paris"]), json!("")), Some(0.0), "{metric}");
     }
+    assert_eq!(several("label", json!(["a", "b"]), json!("B")), Some(1.0));
+    assert_eq!(several("recall", json!(["", "d1", null]), json!(["d1"])), Some(1.0));
+    assert_eq!(several("set_f1", json!(["", "a"]), json!(["a"])), Some(1.0));
+    // An empty list is an answer where the output is a list: nothing to find, no call to make.
+    assert_eq!(several("set_f1", json!([]), json!([])), Some(1.0));
+    assert_eq!(several("set_f1", json!([]), json!(["a"])), Some(0.0));
+    assert_eq!(several("tool_calls", json!([]), json!([])), Some(1.0));
+    assert_eq!(several("json_field", json!([]), json!([])), Some(1.0));
+    assert_eq!(several("exact", json!(["a", ""]), json!(["a", ""])), Some(1.0));
+    // SQuAD asks questions without an answer.
+    let squad = json!({"metric": "exact", "with": {"squad": true}});
+    for (reference, output, value) in
+        [(json!(""), "", 1.0), (json!([]), "", 1.0), (json!([]), "x", 0.0), (json!(["x", ""]), "", 1.0)]
+    {
+        let found = score_of(squad.clone(), &sample(json!({}), Some(reference)), json!(output));
+        assert_eq!(found.number(), Some(value));
+    }
+    // What the suite itself says is meant.
+    assert_eq!(score(json!({"metric": "exact", "value": ""}), json!("")).number(), Some(1.0));
+    let refused = build(&spec(json!({"metric": "exact", "value": "", "with": {"prefix": true}}))).err().unwrap();
+    assert!(refused.to_string().contains("the reference is empty, and every text begins with that"), "{refused}");
+}
+
+/// F6: integers beyond 64 bits are compared with all their digits.
+#[test]
+fn long_integers_are_compared_digit_by_digit() {
+    let json = |text: &str| karat_types::json::parse(text).unwrap();
+    let of = |metric: &str, reference: &str, output: Value| {
+        score_of(json!({"metric": metric}), &sample(json!({}), Some(json(reference))), output).number()
+    };
+    let power = "1267650600228229401496703205376";
+    for metric in ["exact", "contains", "label", "token_f1"] {
+        assert_eq!(of(metric, power, json!(power)), Some(1.0), "{metric}");
+        assert_eq!(of(metric, power, json!("1267650600228229401496703205377")), Some(0.0), "{metric}");
+    }
+    for metric in ["exact", "json_field"] {
+        let different = json(r#"{"order": 123456789012345678901}"#);
+        assert_eq!(of(metric, r#"{"order": 123456789012345678901}"#, different.clone()), Some(1.0), "{metric}");
+        assert_eq!(of(metric, r#"{"order": 123456789012345678999}"#, different), Some(0.0), "{metric}");
+    }
+    let calls = |id: &str| json(&format!(r#"[{{"name": "refund", "arguments": {{"order": {id}}}}}]"#));
+    let wanted = calls("123456789012345678999").to_string();
+    assert_eq!(of("tool_calls", &wanted, calls("123456789012345678901")), Some(0.0));
+    assert_eq!(of("tool_calls", &wanted, calls("123456789012345678999")), Some(1.0));
+    assert_eq!(of("numeric", "-9223372036854775809", json!("-9223372036854775809")), Some(1.0));
+    assert_eq!(of("numeric", "-9223372036854775809", json!("-9223372036854775808")), Some(0.0));
+    assert_eq!(of("set_f1", &format!("[\"{power}\"]"), json(&format!("[{power}]"))), Some(1.0));
+    assert_eq!(of("set_f1", &format!("[{power}]"), json!([power])), Some(1.0));
+    assert_eq!(of("recall", &format!("[{power}]"), json(&format!("[{power}]"))), Some(1.0));
+    let typed = json!({"metric": "json_schema", "with": {"schema": {"properties": {"n": {"type": "integer"}}}}});
+    assert_eq!(score(typed, json!(format!("{{\"n\": {power}}}"))).number(), Some(1.0));
 }
 
 /// The options of every metric are a schema that refuses unknown ones.
@@ -314,7 +387,7 @@ fn a_missing_reference_is_not_applicable() {
         assert_eq!(score_of(phrases.clone(), &golden, json!("x")).number(), Some(expected), "{phrases}");
     }
     let several = json!({"metric": "contains", "reference": "several"});
-    assert!(score_of(several, &blank, json!("x")).is_unscored());
+    assert_eq!(score_of(several, &blank, json!("x")).number(), Some(1.0));
     assert!(matches!(score(json!({"metric": "recall", "value": []}), json!(["d"])), Score::NotApplicable { .. }));
 }
 
