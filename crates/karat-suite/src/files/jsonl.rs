@@ -107,7 +107,7 @@ impl RowsById {
             if line.trim().is_empty() {
                 continue;
             }
-            match parse_strict(line) {
+            match parse_strict(line.trim_end()) {
                 Ok(row) if row.is_object() => rows.push((range, at + 1, row)),
                 Ok(_) => problems.push(problem(at + 1, None)),
                 Err(error) => problems.push(problem(at + 1, Some(error))),

@@ -124,11 +124,30 @@ impl NumericMetric {
     }
 }
 
+/// Digits that a decimal holds.
+const MOST_DIGITS: usize = 28;
+
+/// An integer with its sign that is too long to calculate with; such ones are compared digit by digit.
+fn long_integer(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_long = digits.len() > MOST_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_long.then_some(text)
+}
+
 impl Metric for NumericMetric {
     fn score(&self, given: &MetricInput<'_>) -> Score {
+        let (output, reference) = (text(given.output), text(given.reference));
+        if let Some(wanted) = long_integer(reference.trim()) {
+            let is_part = |it: char| it.is_ascii_digit() || it == '-';
+            let passed = output.split(|it| !is_part(it)).any(|number| number.trim_end_matches('-') == wanted);
+            return Score::value_because(
+                if passed { 1.0 } else { 0.0 },
+                "integers of this length are compared digit by digit",
+            );
+        }
         match self.target(given.reference) {
             Err(error) => Score::unscored(error),
-            Ok(target) => (self.figure)(&target.within(&text(given.output), self.tolerance)),
+            Ok(target) => (self.figure)(&target.within(&output, self.tolerance)),
         }
     }
 }

@@ -305,6 +305,8 @@ fn long_integers_are_compared_digit_by_digit() {
     assert_eq!(of("tool_calls", &wanted, calls("123456789012345678999")), Some(1.0));
     assert_eq!(of("numeric", "-9223372036854775809", json!("-9223372036854775809")), Some(1.0));
     assert_eq!(of("numeric", "-9223372036854775809", json!("-9223372036854775808")), Some(0.0));
+    assert_eq!(of("numeric", power, json!(format!("It is {power}."))), Some(1.0));
+    assert_eq!(of("numeric", power, json!("It is 1267650600228229401496703205377, not 12676506002282294.")), Some(0.0));
     assert_eq!(of("set_f1", &format!("[\"{power}\"]"), json(&format!("[{power}]"))), Some(1.0));
     assert_eq!(of("set_f1", &format!("[{power}]"), json!([power])), Some(1.0));
     assert_eq!(of("recall", &format!("[{power}]"), json(&format!("[{power}]"))), Some(1.0));
