@@ -160,13 +160,16 @@ impl Raw {
 /// A scalar by the core schema; beside its value it keeps its text.
 fn scalar(value: Value, source: &str, span: &Range<usize>) -> Tree {
     let written = source.get(span.clone()).map(str::trim).filter(|text| !text.is_empty() && !text.contains('\n'));
+    let is_plain = |written: &str| !written.starts_with(['"', '\'', '!', '|', '>']);
     match (value, written) {
+        // What is not finite comes in the library's spelling.
+        (Value::String(text), Some(written)) if is_plain(written) && [".inf", "-.inf", ".nan"].contains(&&*text) => {
+            Tree::Scalar { value: core(written), written: written.to_owned() }
+        }
         // Without quotes a text is written as it is read.
         (Value::String(text), Some(written)) if text == written => Tree::Scalar { value: core(written), written: text },
         (Value::String(text), _) => Tree::Scalar { value: Value::String(text.clone()), written: text },
-        (_, Some(written)) if !written.starts_with(['"', '\'', '!']) => {
-            Tree::Scalar { value: core(written), written: written.to_owned() }
-        }
+        (_, Some(written)) if is_plain(written) => Tree::Scalar { value: core(written), written: written.to_owned() },
         (value, _) => Tree::Scalar { written: value.to_string(), value },
     }
 }
