@@ -58,60 +58,7 @@ pub(crate) fn split(rows: &DatasetRequest, parts: &str, folder: PathBuf) -> Spli
 
 /// Panics if an object of a JSON text holds a key twice.
 pub(crate) fn check_keys(json: &str) {
-    struct Checked;
-    impl<'de> serde::Deserialize<'de> for Checked {
-        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            deserializer.deserialize_any(Keys)
-        }
-    }
-    struct Keys;
-    impl<'de> serde::de::Visitor<'de> for Keys {
-        type Value = Checked;
-
-        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            formatter.write_str("JSON")
-        }
-
-        fn visit_unit<E>(self) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_bool<E>(self, _: bool) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_i64<E>(self, _: i64) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_u64<E>(self, _: u64) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_f64<E>(self, _: f64) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_str<E>(self, _: &str) -> Result<Checked, E> {
-            Ok(Checked)
-        }
-
-        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Checked, A::Error> {
-            while items.next_element::<Checked>()?.is_some() {}
-            Ok(Checked)
-        }
-
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut fields: A) -> Result<Checked, A::Error> {
-            let mut seen = std::collections::BTreeSet::new();
-            while let Some((key, Checked)) = fields.next_entry::<String, Checked>()? {
-                if !seen.insert(key.clone()) {
-                    return Err(serde::de::Error::custom(format!("the key `{key}` occurs twice")));
-                }
-            }
-            Ok(Checked)
-        }
-    }
-    if let Err(error) = serde_json::from_str::<Checked>(json) {
+    if let Err(error) = karat_types::json::parse_strict(json) {
         panic!("{error} in {json}");
     }
 }
