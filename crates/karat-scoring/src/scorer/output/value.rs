@@ -129,7 +129,10 @@ impl Metric for Count {
             Value::Array(items) => items.len() as f64,
             Value::Object(members) => members.len() as f64,
             Value::Null => 0.0,
-            Value::Number(number) => number.as_f64().unwrap_or_default(),
+            Value::Number(number) => match number.as_f64() {
+                Some(number) => number,
+                None => return Score::unscored("the number is beyond the range of floats"),
+            },
             Value::String(text) if text.trim().is_empty() => 0.0,
             _ => 1.0,
         })
