@@ -4,6 +4,11 @@
 //! checksum, a phone number has a country code or the form of one, and no amount is touched, by own rules neither: no
 //! number in one piece or in groups of three beside a sign or word of money, of a scale or of a share. In JSON string values
 //! and names of members are looked at; numbers are never changed.
+//!
+//! `phone` and `api_key` know the forms of numbers and keys; this file has the other rules and applies all of them.
+
+mod api_key;
+mod phone;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,13 +25,13 @@ use serde_json::{Map, Value};
 pub enum Kind {
     /// An e-mail address.
     Email,
-    /// A telephone number with a country code, or in the usual form of one.
+    /// A telephone number: a country code and its digits in any grouping, or a usual form without one.
     Phone,
     /// A payment card number: 13 to 19 digits that pass Luhn.
     Card,
     /// An international bank account number whose checksum holds.
     Iban,
-    /// Keys of well-known services, bearer tokens, JSON web tokens, private keys.
+    /// Keys of well-known services, keys that are named as such, bearer tokens, JSON web tokens, private keys.
     ApiKey,
 }
 
@@ -65,25 +70,9 @@ fn rule(pattern: &str) -> Option<Regex> {
 static EMAIL: Rule = LazyLock::new(|| {
     rule(r"[\p{L}\p{N}._%+\-]+(?:[@＠]|%40)[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)*\.(?:xn--[A-Za-z0-9\-]+|\p{L}{2,})")
 });
-static PHONE: Rule = LazyLock::new(|| {
-    rule(concat!(
-        r"(?:\+|\b00)[1-9]\d{0,2}(?:~|/)?(?:\(\d{1,4}\)(?:~|/)?)?\d{1,4}(?:(?:~|/)?\d{2,4}){2,4}",
-        r"|\(\d{3}\)~?\d{3}(?:~|\.)\d{4}|\b\d{3}[.\-‐‑]\d{3}[.\-‐‑]\d{4}",
-    ))
-});
 static CARD: Rule =
     LazyLock::new(|| rule(r"[2-6]\d{3}(?:(?:[._–]\d{4}){2,3}(?:[._–]\d{1,4})?|[._–]\d{6}[._–]\d{4,5}|(?:~?\d){9,15})"));
 static IBAN: Rule = LazyLock::new(|| rule(r"[A-Za-z]{2}\d{2}(?:~?[A-Za-z0-9]){11,30}"));
-static API_KEY: Rule = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
-        r"|\b(?:sk|pk|rk)[\-_](?:[A-Za-z0-9]+[\-_])*[A-Za-z0-9]{16,}",
-        r"|\bAKIA[0-9A-Z]{16}|\bgh[pousr]_[A-Za-z0-9]{30,}|\bxox[baprs]-[A-Za-z0-9\-]{10,}|\bAIza[0-9A-Za-z_\-]{35}",
-        r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}",
-    ))
-    .ok()
-});
-
 impl Redactor {
     /// The rules of a plan; `None` where it has none.
     ///
@@ -133,7 +122,7 @@ impl Redactor {
     }
 
     /// Every string value and every name of a member, wherever it stands; numbers stay. Names that become the same are
-    /// told apart by a number: `[email]`, `[email 2]`.
+    /// told apart by a number: `[email]`, `[email 2]`. The value of a member named as a key is one if it looks random.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -143,7 +132,15 @@ impl Redactor {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(members) => {
-                members.values_mut().for_each(|item| self.value(item));
+                let has_keys = self.kinds.contains(&Kind::ApiKey);
+                for (name, item) in members.iter_mut() {
+                    match item {
+                        Value::String(text) if has_keys && api_key::is_value_of(name, text) => {
+                            *text = format!("[{}]", Kind::ApiKey.as_str());
+                        }
+                        item => self.value(item),
+                    }
+                }
                 if members.keys().any(|name| self.finds(name)) {
                     self.names(members);
                 }
@@ -200,21 +197,20 @@ fn free(name: String, taken: &mut HashSet<String>) -> String {
 }
 
 fn replace(kind: Kind, text: &str) -> Option<String> {
-    let rule = match kind {
-        Kind::Email => &EMAIL,
-        Kind::Phone => &PHONE,
-        Kind::Card => &CARD,
-        Kind::Iban => &IBAN,
-        Kind::ApiKey => &API_KEY,
-    };
-    let regex = rule.as_ref()?;
+    let regex = match kind {
+        Kind::Email => EMAIL.as_ref(),
+        Kind::Phone => phone::regex(),
+        Kind::Card => CARD.as_ref(),
+        Kind::Iban => IBAN.as_ref(),
+        Kind::ApiKey => api_key::regex(),
+    }?;
     let mut replaced = String::new();
     let (mut copied, mut at) = (0, 0);
     while let Some(found) = regex.find_at(text, at) {
-        match length(kind, text, found.range()) {
-            Some(length) => {
-                replaced.extend([&text[copied..found.start()], "[", kind.as_str(), "]"]);
-                copied = found.start() + length;
+        match part(kind, text, found.range()) {
+            Some(part) => {
+                replaced.extend([&text[copied..part.start], "[", kind.as_str(), "]"]);
+                copied = part.end;
                 at = copied;
             }
             // What is none may hold the beginning of one: "in FY24 DE89 3704 …".
@@ -225,16 +221,17 @@ fn replace(kind: Kind, text: &str) -> Option<String> {
     (copied > 0).then_some(replaced)
 }
 
-/// Bytes of what a rule is sure of at the beginning of `at`.
-fn length(kind: Kind, text: &str, at: Range<usize>) -> Option<usize> {
+/// The part of a candidate that a rule is sure of.
+fn part(kind: Kind, text: &str, at: Range<usize>) -> Option<Range<usize>> {
     let candidate = &text[at.clone()];
-    match kind {
-        Kind::Email | Kind::ApiKey => Some(candidate.len()),
-        Kind::Phone => (stands_alone(text, &at) && is_dialled(candidate) && digits(candidate).len() >= 9)
-            .then_some(candidate.len()),
+    let length = match kind {
+        Kind::ApiKey => return api_key::part(text, at),
+        Kind::Email => Some(candidate.len()),
+        Kind::Phone => phone::length(text, &at),
         Kind::Card => card(text, &at),
         Kind::Iban => iban(candidate).filter(|_| !text[..at.start].ends_with(char::is_alphanumeric)),
-    }
+    };
+    length.map(|length| at.start..at.start + length)
 }
 
 /// Replaces the matches of the suite's own rule, except amounts: a pattern that is a bare number would take them, too. What is
@@ -279,12 +276,6 @@ fn stands_alone(text: &str, at: &Range<usize>) -> bool {
         || after.starts_with(char::is_alphanumeric);
     let may_be_amount = is_grouped_by_three(&text[at.clone()]);
     !(is_part || may_be_amount && is_amount(text, at))
-}
-
-/// True if a number that begins with `00` may be a telephone number: no zero begins the group after the country code.
-fn is_dialled(number: &str) -> bool {
-    let mut groups = number.split(|c: char| !c.is_ascii_digit());
-    !(number.starts_with("00") && groups.nth(1).is_some_and(|group| group.starts_with('0')))
 }
 
 /// True if a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
