@@ -15,6 +15,7 @@
 //! | [`label`] | the kind of numbers a row label announces |
 //! | [`markdown`] | sections and items of a Markdown text |
 //! | [`redact`] | removes personal data and keys |
+//! | [`schema`] | checks values against JSON Schemas, within a bound |
 //! | [`similar`] | similarity of two texts |
 //! | [`speaker`] | name and role of a speaker in one text |
 
@@ -28,6 +29,7 @@ pub mod ladder;
 pub mod markdown;
 pub mod path;
 pub mod redact;
+pub mod schema;
 pub mod similar;
 pub mod speaker;
 pub mod template;

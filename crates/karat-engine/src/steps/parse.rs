@@ -2,6 +2,7 @@
 
 use karat_text::ladder::{self, Expectation, Rung};
 use karat_text::markdown;
+use karat_text::schema::{Patterns, Schema};
 use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use super::{StepError, shape};
 /// A [`ParseSpec`] with its schema compiled.
 pub(crate) struct Parser {
     spec: ParseSpec,
-    schema: Option<jsonschema::Validator>,
+    schema: Option<Schema>,
     exact: bool,
 }
 
@@ -36,9 +37,9 @@ impl ParseFailure {
 impl Parser {
     /// Compiles the schema.
     pub fn new(spec: &ParseSpec) -> Result<Self, StepError> {
-        let validator =
-            |schema| jsonschema::validator_for(schema).map_err(|error| StepError::Schema(error.to_string()));
-        let schema = spec.schema.as_deref().map(validator).transpose()?;
+        let compile =
+            |schema| Schema::new(schema, Patterns::Ecma).map_err(|error| StepError::Schema(error.to_string()));
+        let schema = spec.schema.as_deref().map(compile).transpose()?;
         Ok(Self { spec: spec.clone(), schema, exact: false })
     }
 
@@ -56,12 +57,11 @@ impl Parser {
     /// Reads a text.
     pub fn read(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
         let (value, note) = self.document(text)?;
-        if let Some(schema) = &self.schema
-            && let Err(error) = schema.validate(&value)
-        {
-            return Err(ParseFailure(shape::violation(&error)));
+        let error = self.schema.as_ref().map(|schema| schema.first_error(&value)).transpose();
+        match error.map_err(|why| ParseFailure(why.to_string()))?.flatten() {
+            Some(error) => Err(ParseFailure(shape::violation(&error))),
+            None => Ok((value, note)),
         }
-        Ok((value, note))
     }
 
     /// Reads a text without checking it against the schema.

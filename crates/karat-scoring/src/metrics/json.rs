@@ -1,5 +1,6 @@
 //! JSON values: schema validation and equality.
 
+use karat_text::schema::{Patterns, Schema, TooManySteps};
 use karat_types::json::{Parsed, same_number};
 use serde_json::Value;
 use thiserror::Error;
@@ -11,13 +12,13 @@ use thiserror::Error;
 /// use serde_json::json;
 ///
 /// let schema = JsonSchema::new(&json!({ "required": ["id"] }))?;
-/// assert!(schema.is_valid(&json!({ "id": 7 })));
-/// let violations = schema.violations(&json!({}));
+/// assert_eq!(schema.is_valid(&json!({ "id": 7 })), Ok(true));
+/// let violations = schema.violations(&json!({}))?;
 /// assert_eq!(violations[0].to_string(), "$: \"id\" is a required property");
-/// # Ok::<(), karat_scoring::metrics::json::SchemaError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct JsonSchema(jsonschema::Validator);
+pub struct JsonSchema(Schema);
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, Error)]
@@ -52,28 +53,30 @@ impl JsonSchema {
     /// # Errors
     /// When it is no schema, or refers to another document.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let compiled =
-            jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).offline().build(schema);
-        compiled.map(Self).map_err(|error| SchemaError {
+        Schema::new(schema, Patterns::Linear).map(Self).map_err(|error| SchemaError {
             place: with_location(error.instance_path().as_str()),
             reason: error.to_string(),
         })
     }
 
     /// True if `value` obeys the schema.
-    #[must_use]
-    pub fn is_valid(&self, value: &Value) -> bool {
+    ///
+    /// # Errors
+    /// The check takes too many steps.
+    pub fn is_valid(&self, value: &Value) -> Result<bool, TooManySteps> {
         self.0.is_valid(value)
     }
 
-    /// Every way in which `value` breaks the schema; none when it obeys.
-    #[must_use]
-    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+    /// The ways in which `value` breaks the schema; none when it obeys, of very many only the first.
+    ///
+    /// # Errors
+    /// The check takes too many steps.
+    pub fn violations(&self, value: &Value) -> Result<Vec<Violation>, TooManySteps> {
         let violation = |error: jsonschema::ValidationError| Violation {
             pointer: error.instance_path().as_str().to_owned(),
             message: shorten(&error.to_string()),
         };
-        self.0.iter_errors(value).map(violation).collect()
+        Ok(self.0.errors(value)?.into_iter().map(violation).collect())
     }
 }
 
@@ -200,10 +203,10 @@ mod tests {
             "properties": { "claims": { "items": { "required": ["text"] } } },
         }))
         .unwrap();
-        let found = schema.violations(&json!({ "claims": [{ "text": "a" }, {}] }));
+        let found = schema.violations(&json!({ "claims": [{ "text": "a" }, {}] })).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].pointer, "/claims/1");
-        assert!(!schema.is_valid(&json!([])));
+        assert_eq!(schema.is_valid(&json!([])), Ok(false));
     }
 
     #[test]
@@ -214,13 +217,13 @@ mod tests {
         assert!(JsonSchema::new(&json!({ "$ref": "file:///etc/passwd" })).is_err());
         assert!(JsonSchema::new(&json!({ "type": 7 })).is_err());
         let own = json!({ "$ref": "#/$defs/n", "$defs": { "n": { "type": "number" } } });
-        assert!(JsonSchema::new(&own).unwrap().is_valid(&json!(1)));
+        assert_eq!(JsonSchema::new(&own).unwrap().is_valid(&json!(1)), Ok(true));
     }
 
     #[test]
     fn long_values_do_not_make_long_messages() {
         let schema = JsonSchema::new(&json!({ "type": "number" })).unwrap();
-        let found = schema.violations(&json!("東".repeat(10_000)));
+        let found = schema.violations(&json!("東".repeat(10_000))).unwrap();
         assert!(found[0].message.chars().count() <= LONGEST_MESSAGE + 1);
     }
 

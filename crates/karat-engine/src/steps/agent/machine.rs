@@ -239,7 +239,11 @@ impl AgentMachine {
             self.unknown_calls += 1;
             return Ok(CallPath::Answered(unknown_tool(&call.name, &agent.tools)));
         };
-        if let Err(complaint) = tool.check(call) {
+        let complaint = tool.check(call).map_err(|why| {
+            let message = format!("step `{}`: the arguments of tool `{}`: {why}", self.step.id, tool.id);
+            StepEnd::Failed(CellError::new(CellError::TOOL, message))
+        })?;
+        if let Some(complaint) = complaint {
             self.invalid_calls += 1;
             return Ok(CallPath::Answered(complaint));
         }

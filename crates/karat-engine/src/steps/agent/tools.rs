@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use karat_text::env_template;
+use karat_text::schema::{Patterns, Schema};
 use karat_text::template::{Template, text};
 use karat_types::{
     CommandRequest, CommandSpec, EnvTemplate, HttpRequest, Protocol, Request, ToolCall, ToolExecutor, ToolReply,
@@ -22,7 +23,7 @@ const MAX_VIOLATIONS: usize = 5;
 /// A tool with its schema and template compiled.
 pub(super) struct CompiledTool {
     pub id: String,
-    schema: jsonschema::Validator,
+    schema: Schema,
     executor: Option<Executor>,
 }
 
@@ -112,7 +113,7 @@ impl ToolResult {
 
 impl CompiledTool {
     pub fn new(tool: &ToolSpec) -> Result<Self, StepError> {
-        let schema = jsonschema::validator_for(&tool.input)
+        let schema = Schema::new(&tool.input, Patterns::Ecma)
             .map_err(|error| StepError::ToolSchema(tool.id.clone(), error.to_string()))?;
         let executor = match &tool.executor {
             None => None,
@@ -145,23 +146,23 @@ impl CompiledTool {
         matches!(&self.executor, Some(Executor::Result(template)) if template.reads().iter().any(|name| name == "calls" || name.starts_with("calls.")))
     }
 
-    /// Checks the arguments of a call. The error is what the model is told.
-    pub fn check(&self, call: &ToolCall) -> Result<(), ToolResult> {
+    /// Checks the arguments of a call; of wrong ones returns what the model is told.
+    ///
+    /// # Errors
+    /// They cannot be decided: the problem.
+    pub fn check(&self, call: &ToolCall) -> Result<Option<ToolResult>, String> {
         let complaint =
             |problems: &str| ToolResult::error(format!("the arguments of `{}` are invalid: {problems}", self.id));
         if call.raw.is_some() {
-            return Err(complaint("they are no JSON object"));
+            return Ok(Some(complaint("they are no JSON object")));
         }
-        let problems: Vec<String> = self
-            .schema
-            .iter_errors(&call.arguments)
-            .take(MAX_VIOLATIONS)
-            .map(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
-        if problems.is_empty() { Ok(()) } else { Err(complaint(&problems.join("; "))) }
+        let errors = self.schema.errors(&call.arguments).map_err(|why| why.to_string())?;
+        let problems = errors.iter().take(MAX_VIOLATIONS).map(|error| match error.instance_path().as_str() {
+            "" => error.to_string(),
+            path => format!("{path}: {error}"),
+        });
+        let problems: Vec<String> = problems.collect();
+        Ok((!problems.is_empty()).then(|| complaint(&problems.join("; "))))
     }
 
     /// Answers a call with valid arguments, or returns the request that does.

@@ -78,10 +78,18 @@ impl Metric for JsonWithin {
         let Some(first) = candidates.first() else {
             return Score::value_because(0.0, "the text holds no JSON object or list");
         };
-        if candidates.iter().any(|value| self.schema.violations(value).is_empty()) {
-            return test(true);
+        let mut undecided = None;
+        for value in candidates.iter() {
+            match self.schema.is_valid(value) {
+                Ok(true) => return test(true),
+                Ok(false) => {}
+                Err(why) => undecided = Some(why),
+            }
         }
-        let violations = self.schema.violations(first);
+        let violations = match undecided.map_or_else(|| self.schema.violations(first), Err) {
+            Ok(violations) => violations,
+            Err(why) => return Score::unscored(why.to_string()),
+        };
         let named: Vec<String> = violations.iter().take(NAMED_VIOLATIONS).map(ToString::to_string).collect();
         Score::value_because(0.0, named.join("; "))
     }

@@ -68,7 +68,9 @@ impl ArgumentMatcher {
 
     fn fits(&self, wanted: &Value, found: &Value) -> bool {
         match self.rule {
-            ArgumentRule::Schema => json::JsonSchema::new(wanted).is_ok_and(|schema| schema.is_valid(found)),
+            ArgumentRule::Schema => {
+                json::JsonSchema::new(wanted).is_ok_and(|schema| schema.is_valid(found) == Ok(true))
+            }
             _ => self.is_equal(wanted, found),
         }
     }
@@ -98,15 +100,24 @@ impl ArgumentMatcher {
         (self.rule == ArgumentRule::Subset || wanted.len() == found.len()) && wanted.iter().all(has)
     }
 
-    /// The problem of an expected call whose arguments are no schemas.
-    pub fn problem(&self, expected: &ToolCall) -> Option<String> {
+    /// The problem of an expected call whose arguments are no schemas, or schemas by which a call of its tool cannot be
+    /// decided.
+    pub fn problem(&self, expected: &ToolCall, made: &[ToolCall]) -> Option<String> {
         if self.rule != ArgumentRule::Schema {
             return None;
         }
         let mut schemas = expected.arguments.iter().flatten();
         schemas.find_map(|(name, schema)| {
-            let error = json::JsonSchema::new(schema).err()?;
-            Some(format!("the expected `{name}` of `{}` is no JSON Schema: {error}", expected.name))
+            let schema = match json::JsonSchema::new(schema) {
+                Ok(schema) => schema,
+                Err(error) => {
+                    return Some(format!("the expected `{name}` of `{}` is no JSON Schema: {error}", expected.name));
+                }
+            };
+            let found = made.iter().filter(|call| call.name == expected.name);
+            let mut found = found.filter_map(|call| call.arguments.as_ref()?.get(name));
+            let why = found.find_map(|value| schema.is_valid(value).err())?;
+            Some(format!("`{name}` of `{}`: {why}", expected.name))
         })
     }
 }

@@ -101,13 +101,13 @@ impl Metric for ToolCallsMetric {
             Ok(expected) => self.counted_calls(expected),
             Err(problem) => return Score::unscored(format!("the reference is {problem}")),
         };
-        if let Some(problem) = expected.iter().find_map(|call| self.matcher.problem(call)) {
-            return Score::unscored(problem);
-        }
         let made = match ToolCall::list(given.output) {
             Ok(made) => self.counted_calls(made),
             Err(problem) => return Score::unscored(format!("the output is {problem}")),
         };
+        if let Some(problem) = expected.iter().find_map(|call| self.matcher.problem(call, &made)) {
+            return Score::unscored(problem);
+        }
         if expected.len().saturating_mul(made.len()) > MOST_PAIRS {
             return Score::unscored(format!("{} calls are too many to compare with {}", made.len(), expected.len()));
         }

@@ -58,7 +58,11 @@ impl Metric for ValidCallsMetric {
             (true, false) if !has_counts => &self.of_suite,
             (true, _) => return by_counts(given.cell.output, calls.len()),
         };
-        let problems: Vec<String> = calls.iter().filter_map(|call| problem(schemas, call)).collect();
+        let problems = calls.iter().filter_map(|call| problem(schemas, call).transpose());
+        let problems: Vec<String> = match problems.collect::<Result<_, _>>() {
+            Ok(problems) => problems,
+            Err(why) => return Score::unscored(why),
+        };
         let valid = (calls.len() - problems.len()) as f64 / calls.len() as f64;
         match problems.into_iter().next() {
             Some(problem) => Score::value_because(valid, problem),
@@ -67,13 +71,16 @@ impl Metric for ValidCallsMetric {
     }
 }
 
-fn problem(schemas: &BTreeMap<String, Schema>, call: &ToolCall) -> Option<String> {
-    let Some(schema) = schemas.get(&call.name) else { return Some(format!("no tool `{}` was offered", call.name)) };
-    let Some(arguments) = &call.arguments else {
-        return Some(format!("`{}`: its arguments are no object", call.name));
-    };
-    let violation = schema.violations(&json!(arguments)).into_iter().next()?;
-    Some(format!("`{}`: {violation}", call.name))
+/// The problem of a call.
+///
+/// # Errors
+/// It cannot be decided.
+fn problem(schemas: &BTreeMap<String, Schema>, call: &ToolCall) -> Result<Option<String>, String> {
+    let name = &call.name;
+    let Some(schema) = schemas.get(name) else { return Ok(Some(format!("no tool `{name}` was offered"))) };
+    let Some(arguments) = &call.arguments else { return Ok(Some(format!("`{name}`: its arguments are no object"))) };
+    let violations = schema.violations(&json!(arguments)).map_err(|why| format!("`{name}`: {why}"))?;
+    Ok(violations.first().map(|violation| format!("`{name}`: {violation}")))
 }
 
 /// The share by the counts of an agent, which knows the tools that it offered.

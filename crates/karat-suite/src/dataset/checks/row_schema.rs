@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
+use karat_text::schema::{Patterns, Schema};
 use serde_json::{Map, Number, Value};
 
 use crate::dataset::DatasetError;
@@ -22,8 +23,8 @@ const SHOWN: usize = 20;
 /// A compiled row schema.
 pub(crate) struct RowSchema {
     schema: Value,
-    validator: Validator,
-    columns: BTreeMap<String, Validator>,
+    whole: Schema,
+    columns: BTreeMap<String, Schema>,
 }
 
 /// A kind of lenient reading, counted over all rows.
@@ -49,14 +50,14 @@ impl fmt::Display for Leniency {
 impl RowSchema {
     /// Compiles a schema that is known to be valid.
     pub fn new(schema: &Value) -> Option<Self> {
-        let validator = jsonschema::validator_for(schema).ok()?;
+        let whole = Schema::new(schema, Patterns::Ecma).ok()?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let columns = properties
             .into_iter()
             .flatten()
-            .filter_map(|(name, part)| Some((name.clone(), jsonschema::validator_for(part).ok()?)))
+            .filter_map(|(name, part)| Some((name.clone(), Schema::new(part, Patterns::Ecma).ok()?)))
             .collect();
-        Some(Self { schema: schema.clone(), validator, columns })
+        Some(Self { schema: schema.clone(), whole, columns })
     }
 
     /// The columns that the schema names.
@@ -93,7 +94,7 @@ impl RowSchema {
             type_cells(row, &self.schema);
         }
         adapt(row, &self.schema, "", leniencies);
-        check(&self.validator, row, &self.schema, "", at)
+        check(&self.whole, row, &self.schema, "", at)
     }
 
     /// Fills, opens and validates the value of a column that was added to the row, where the schema knows it.
@@ -105,9 +106,9 @@ impl RowSchema {
         leniencies: &mut BTreeMap<Leniency, u64>,
     ) -> Result<(), DatasetError> {
         let part = self.schema.get("properties").and_then(|properties| properties.get(name));
-        let Some((validator, part)) = self.columns.get(name).zip(part) else { return Ok(()) };
+        let Some((compiled, part)) = self.columns.get(name).zip(part) else { return Ok(()) };
         adapt(value, part, name, leniencies);
-        check(validator, value, part, name, at)
+        check(compiled, value, part, name, at)
     }
 }
 
@@ -157,14 +158,9 @@ fn misspelled_field(value: &Value, schema: &Value, field: &str) -> Option<Misspe
 }
 
 /// Everything that is wrong with a value, up to what anybody would read.
-fn check(
-    validator: &Validator,
-    value: &Value,
-    schema: &Value,
-    within: &str,
-    at: &RowPlace,
-) -> Result<(), DatasetError> {
-    let wrong = validator.iter_errors(value).take(SHOWN).map(|error| problem(&error, within, at));
+fn check(compiled: &Schema, value: &Value, schema: &Value, within: &str, at: &RowPlace) -> Result<(), DatasetError> {
+    let wrong = compiled.errors(value).map_err(|why| at.problem(within, why.to_string()))?;
+    let wrong = wrong.iter().take(SHOWN).map(|error| problem(error, within, at));
     let misspelled = misspelled_field(value, schema, within).map(|field| field.problem(at));
     DatasetError::of_all(wrong.chain(misspelled)).map_or(Ok(()), Err)
 }
