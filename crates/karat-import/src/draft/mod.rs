@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use karat_text::redact::{Kind, Redactor};
 use karat_types::json::Native;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::draft::suite::Suite;
+use crate::draft::suite::{REGISTRY, Suite};
 use crate::error::ImportError;
 use crate::report::ImportReport;
 
@@ -69,6 +69,11 @@ impl<'a> Draft<'a> {
             |error: &dyn std::fmt::Display| ImportError::new("karat.yaml", format!("cannot be made: {error}"));
         let yaml = serde_saphyr::to_string(&Native(&suite)).map_err(|error| unwritable(&error))?;
         let json = serde_json::to_string_pretty(&self.report).map_err(|error| unwritable(&error))?;
+        if !self.suite.registry.is_empty() {
+            let mut registry = json!({"schema": "karat.models/1", "models": self.suite.registry});
+            self.keys.iter().for_each(|keys| keys.value(&mut registry));
+            self.write(REGISTRY, &serde_saphyr::to_string(&Native(&registry)).map_err(|error| unwritable(&error))?)?;
+        }
         self.write("karat.yaml", &yaml)?;
         self.write("import.json", &format!("{json}\n"))?;
         self.write("import.md", &self.report.to_markdown())?;

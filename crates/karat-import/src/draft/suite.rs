@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// The registry file of a suite that needs one.
+pub(super) const REGISTRY: &str = "models.yaml";
+
 /// Keys of a suite file as an importer fills them. What stays empty is not written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Suite {
@@ -10,6 +13,8 @@ pub(crate) struct Suite {
     pub about: String,
     pub params: Map<String, Value>,
     pub dataset: Map<String, Value>,
+    /// Entries of models that single scorers ask, in a registry file.
+    pub registry: Vec<Value>,
     /// Models as ids or entries of a registry.
     pub models: Vec<Value>,
     pub judges: Vec<Value>,
@@ -32,6 +37,7 @@ impl Suite {
             ("about", json!(self.about)),
             ("params", json!(self.params)),
             ("dataset", json!(self.dataset)),
+            ("registry", if self.registry.is_empty() { json!([]) } else { json!([REGISTRY]) }),
             ("models", json!(self.models)),
             ("judges", json!(self.judges)),
             ("tools", json!(self.tools)),

@@ -2,7 +2,8 @@
 //!
 //! - `config` makes the suite of a config, `results` that of results.
 //! - For both, `asserts` turns asserts into checks, `rows` makes rows of the dataset, and `refusal` is what is dropped.
-//! - `nunjucks` translates templates, `models` names of models, `values` reads values; `files` finds files.
+//! - `nunjucks` translates templates, `models` reads models wherever they are named, with `settings`, the environment and secrets;
+//!   `values` reads values; `files` finds files.
 //!
 //! Read `config`, then `asserts`.
 
@@ -14,6 +15,7 @@ mod nunjucks;
 mod refusal;
 mod results;
 mod rows;
+mod settings;
 mod values;
 
 use serde_json::Value;

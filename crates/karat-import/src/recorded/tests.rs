@@ -19,6 +19,10 @@ impl Imported {
         fs::read_to_string(self.folder.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
+    pub fn find_text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.folder.path().join(path)).ok()
+    }
+
     pub fn rows(&self, path: &str) -> Vec<Value> {
         self.text(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -6,11 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Given;
+use crate::promptfoo::models::{Model, OwnModels};
 use crate::promptfoo::values::{number, text_of};
 use crate::text::names::{Names, valid_id};
-
-/// The model of promptfoo's comparisons of meaning where a config names none.
-const EMBEDDINGS: &str = "openai:text-embedding-3-large";
 
 /// Default thresholds of promptfoo.
 const SIMILAR: f64 = 0.75;
@@ -46,15 +44,15 @@ pub(in crate::promptfoo) struct Question {
     /// The name that its scorer shall have.
     name: String,
     threshold: Option<f64>,
-    /// The model that is asked, where it is not the suite's.
-    judge: Option<String>,
+    /// The model that is asked, where it is not the suite's judges.
+    model: Option<Model>,
     is_negated: bool,
     /// The requirement, criterion or expected text.
     text: Value,
 }
 
 /// The question of an assert; `None` of a type that no judge decides.
-pub(super) fn question(given: &Given<'_>, judge: Option<&str>) -> Option<Question> {
+pub(super) fn question(given: &Given<'_>) -> Option<Question> {
     let form = match given.kind {
         "llm-rubric" => Form::Rubric,
         "model-graded-closedqa" => Form::ClosedQa,
@@ -78,15 +76,19 @@ pub(super) fn question(given: &Given<'_>, judge: Option<&str>) -> Option<Questio
         Form::ClosedQa | Form::Factuality => None,
     };
     let name = given.metric().unwrap_or(given.kind).to_owned();
-    let judge = judge.map(str::to_owned);
-    Some(Question { form, name, threshold, judge, is_negated: given.negation.is_some(), text })
+    Some(Question { form, name, threshold, model: None, is_negated: given.negation.is_some(), text })
 }
 
 impl Question {
+    /// The question for a model; for the suite's judges without one.
+    pub fn asked_of(self, model: Option<Model>) -> Self {
+        Self { model, ..self }
+    }
+
     /// The requirement in words, where a row's own checks can hold the question: it is pass or fail and for any judge.
     pub fn requirement(&self) -> Option<&str> {
         let is_plain =
-            self.form == Form::Rubric && self.threshold.is_none() && self.judge.is_none() && !self.is_negated;
+            self.form == Form::Rubric && self.threshold.is_none() && self.model.is_none() && !self.is_negated;
         self.text.as_str().filter(|text| is_plain && !text.trim().is_empty())
     }
 
@@ -121,8 +123,6 @@ struct QuestionScorer {
 pub(in crate::promptfoo) struct Shown<'a> {
     /// Path of the text within an output that is an object.
     pub output: Option<&'a str>,
-    /// The embedding model.
-    pub embeddings: Option<&'a str>,
     pub has_input: HasInput,
 }
 
@@ -163,25 +163,26 @@ impl Questions {
         (column, text)
     }
 
-    /// Returns true if a judge is asked by any.
-    pub fn are_judged(&self) -> bool {
-        self.scorers.iter().any(|scorer| scorer.question.is_judged())
+    /// Returns true if the suite's judges are asked by any.
+    pub fn ask_usual_judge(&self) -> bool {
+        self.scorers.iter().any(|scorer| scorer.question.is_judged() && scorer.question.model.is_none())
     }
 
-    /// The scorers by id, as a suite writes them.
-    pub fn to_scorers(&self, shown: Shown<'_>) -> impl Iterator<Item = (String, Value)> {
-        self.scorers.iter().map(move |scorer| (scorer.id.clone(), scorer.to_value(shown)))
+    /// The scorers by id, as a suite writes them; `own` gets the models that they ask.
+    pub fn to_scorers(&self, shown: Shown<'_>, own: &mut OwnModels) -> Vec<(String, Value)> {
+        self.scorers.iter().map(|scorer| (scorer.id.clone(), scorer.to_value(shown, own))).collect()
     }
 }
 
 impl QuestionScorer {
-    fn to_value(&self, shown: Shown<'_>) -> Value {
-        let Question { form, threshold, judge, is_negated, .. } = &self.question;
+    fn to_value(&self, shown: Shown<'_>, own: &mut OwnModels) -> Value {
+        let Question { form, threshold, model, is_negated, .. } = &self.question;
+        let model = model.as_ref().map(|model| own.id(model));
         let mut scorer = match form {
-            Form::Similar => self.similarity(shown),
+            Form::Similar => self.similarity(shown, model.as_deref()),
             form => Map::from_iter([("rubric".to_owned(), self.rubric(form, shown))]),
         };
-        if let Some(judge) = judge.as_ref().filter(|_| *form != Form::Similar) {
+        if let Some(judge) = model.filter(|_| *form != Form::Similar) {
             scorer.insert("judges".to_owned(), json!([judge]));
         }
         if let Some(threshold) = threshold {
@@ -194,8 +195,7 @@ impl QuestionScorer {
         Value::Object(scorer)
     }
 
-    fn similarity(&self, shown: Shown<'_>) -> Map<String, Value> {
-        let model = self.question.judge.as_deref().or(shown.embeddings).unwrap_or(EMBEDDINGS);
+    fn similarity(&self, shown: Shown<'_>, model: Option<&str>) -> Map<String, Value> {
         let mut scorer = Map::from_iter([("metric".to_owned(), json!("similarity"))]);
         if let Some(path) = shown.output {
             scorer.insert("output".to_owned(), json!(path));

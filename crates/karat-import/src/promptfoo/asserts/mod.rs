@@ -20,9 +20,11 @@ use serde_json::{Map, Value, json};
 pub(super) use self::judged::{HasInput, Questions, Shown};
 use self::metrics::Item;
 pub(super) use self::unsupported::is_type;
+use super::models::{Grading, Model};
 use super::refusal::{Refusal, drop_unknown_keys};
+use super::settings::Settings;
 use super::values::{number, number_of, text_of};
-use super::{files, models, nunjucks};
+use super::{files, nunjucks};
 use crate::error::ImportError;
 use crate::report::{Approximate, Dropped, ImportReport, Shape};
 use crate::source::Source;
@@ -63,8 +65,8 @@ struct Negation;
 #[derive(Clone, Copy)]
 pub(super) struct RowVars<'a> {
     pub vars: &'a Map<String, Value>,
-    /// The judge of this row, where it is not the suite's.
-    pub judge: Option<&'a str>,
+    /// The models that grade this row, where they are not the suite's.
+    pub grading: &'a Grading,
 }
 
 /// The checks of a row.
@@ -90,6 +92,9 @@ pub(super) struct Checks<'a> {
     pub shape: Shape,
     pub tools: Tools,
     pub questions: Questions,
+    pub settings: Settings,
+    /// The models that grade where nothing else is named.
+    pub usual: Grading,
 }
 
 /// Tools that the models of the suite are offered.
@@ -176,8 +181,8 @@ impl Checks<'_> {
         unchecked: &mut Vec<String>,
         report: &mut ImportReport,
     ) -> Result<Vec<Assert>, ImportError> {
-        let vars = Map::new();
-        let row = RowVars { vars: &vars, judge: None };
+        let (vars, grading) = (Map::new(), Grading::default());
+        let row = RowVars { vars: &vars, grading: &grading };
         let mut of_rows = Vec::new();
         let mut named: Vec<(String, Vec<Item>)> = Vec::new();
         for assert in asserts {
@@ -361,27 +366,43 @@ impl Checks<'_> {
                 Err(refusal) => refuse(refusal, report),
             };
         }
-        let own = self.own_model(assert, kind, report);
-        let Some(question) =
-            judged::question(&given, own.as_deref().or(row.judge.filter(|_| !kind.starts_with("similar"))))
-        else {
+        let Some(question) = judged::question(&given) else {
             return refuse(unsupported::refusal(kind), report);
         };
+        let Ok(model) = self.grading_model(assert, &question, row, report) else {
+            let refusal = Refusal::new("its model is not carried over, and another would be asked in its place");
+            return refuse(refusal.instead("a scorer with `judges`, or with the model of `similarity`"), report);
+        };
+        let question = question.asked_of(model);
         if !question.is_judged() {
             self.list_difference(assert, kind, &Item::new("similarity"), report);
         }
         Ok(Outcome::Question(question))
     }
 
-    /// The model that an assert names for itself.
-    fn own_model(&self, assert: &Assert, kind: &str, report: &mut ImportReport) -> Option<String> {
-        let named = assert.spec.get("provider")?;
-        let own = if kind.starts_with("similar") { models::embedding_name(named) } else { models::judge_name(named) };
-        if own.is_none() {
-            let refusal = Refusal::new("is no model that a suite can ask by name").instead("`judges` of the scorer");
-            report.drop(refusal.of_sample(&format!("{}.provider", assert.path), "provider"));
+    /// The model that decides a question; `None` for the suite's judges.
+    ///
+    /// # Errors
+    /// One is named that is not carried over.
+    fn grading_model(
+        &self,
+        assert: &Assert,
+        question: &judged::Question,
+        row: RowVars<'_>,
+        report: &mut ImportReport,
+    ) -> Result<Option<Model>, ()> {
+        // Of recorded outputs no judge is asked.
+        if self.shape == Shape::Recorded {
+            return Ok(None);
         }
-        own
+        let path = format!("{}.provider", assert.path);
+        let own = assert.spec.get("provider").map(|value| Grading::read(value, &path, &self.settings, report));
+        let chosen = own.unwrap_or_default().or(row.grading);
+        let (chosen, usual) = match question.is_judged() {
+            true => (chosen.text, self.usual.text.as_ref().filter(|usual| usual.is_err()).cloned()),
+            false => (chosen.embedding, self.usual.embedding.clone()),
+        };
+        chosen.or(usual).transpose()
     }
 
     fn complete(&self, item: Item, given: &Given<'_>) -> Item {

@@ -287,8 +287,10 @@ fn questions_are_scorers() {
     let row = row(&imported);
     assert_eq!(row["_named"], "names Paris");
     assert_eq!(row["_factuality"], "It is Paris");
-    assert_eq!(row["assert"], json!([{"rubric": {"ask": "is short"}}]));
-    assert_eq!(imported.dropped(), [("provider", "tests[0].assert[6].provider", 1)]);
+    // A program judges there, and no other judge is asked in its place.
+    assert_eq!(row["metadata"]["unchecked"], json!(["llm-rubric"]));
+    let dropped = [("file://judge.py", "tests[0].assert[6].provider", 1), ("llm-rubric", "tests[0].assert[6]", 1)];
+    assert_eq!(imported.dropped(), dropped);
     assert_eq!(imported.suite()["judges"], json!(["openai:gpt-5"]));
 }
 

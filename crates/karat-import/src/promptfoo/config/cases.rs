@@ -9,10 +9,12 @@ use super::csv_tests;
 use super::raw_test::RawTest;
 use crate::error::ImportError;
 use crate::promptfoo::asserts::Assert;
+use crate::promptfoo::files;
+use crate::promptfoo::models::Grading;
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::rows::fill_in;
+use crate::promptfoo::settings::Settings;
 use crate::promptfoo::values::number_of;
-use crate::promptfoo::{files, models};
 use crate::report::ImportReport;
 use crate::source::Source;
 
@@ -63,7 +65,8 @@ pub(super) struct Case {
     pub prefix: Option<String>,
     pub suffix: Option<String>,
     pub output: Option<Value>,
-    pub judge: Option<String>,
+    /// The models that grade it, where its own options name some.
+    pub grading: Grading,
     /// Options that change the outputs of this test, and are dropped: its checks see other outputs than there.
     pub unchecked: Vec<String>,
     pub expansion: Expansion,
@@ -125,7 +128,7 @@ impl Defaults {
     }
 
     /// The case of a test, with defaults where the test has nothing of its own.
-    pub fn case(&self, raw: RawTest, report: &mut ImportReport) -> Case {
+    pub fn case(&self, raw: RawTest, settings: &Settings, report: &mut ImportReport) -> Case {
         let RawTest { path, test, asserts } = raw;
         drop_unknown_keys(&path, &test, &KEYS, report);
         drop_options(&path, &test, report);
@@ -140,7 +143,8 @@ impl Defaults {
         let text =
             |key: &str| options.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let is_set = |key: &str| options.get(key) == Some(&Value::Bool(true));
-        let own_judge = test.get("options").and_then(|options| options.get("provider"));
+        let own = test.get("options").and_then(|options| options.get("provider"));
+        let own = own.map(|value| Grading::read(value, &format!("{path}.options.provider"), settings, report));
         Case {
             description: test.get("description").and_then(Value::as_str).map(str::to_owned),
             vars: merged("vars"),
@@ -148,11 +152,11 @@ impl Defaults {
             asserts,
             threshold: either("threshold").and_then(number_of),
             prompts: either("prompts").and_then(names),
-            providers: either("providers").or_else(|| either("provider")).and_then(names),
+            providers: either("providers").or_else(|| either("provider")).and_then(provider_names),
             prefix: text("prefix"),
             suffix: text("suffix"),
             output: either("providerOutput").cloned(),
-            judge: own_judge.and_then(models::judge_name),
+            grading: own.unwrap_or_default(),
             unchecked: dropped_transforms(&self.test, is_plain_transform)
                 .union(&dropped_transforms(&test, |_| false))
                 .cloned()
@@ -161,6 +165,14 @@ impl Defaults {
             defaults: if is_set("disableDefaultAsserts") { DefaultAsserts::Disabled } else { DefaultAsserts::Apply },
             path,
         }
+    }
+}
+
+/// Names of providers, as [`names`]. One with settings of its own is none of the config's, so it has no name here.
+fn provider_names(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Object(provider) if ["config", "env"].iter().any(|key| provider.contains_key(*key)) => Some(Vec::new()),
+        value => names(value),
     }
 }
 
@@ -191,9 +203,6 @@ fn drop_options(path: &str, test: &Map<String, Value>, report: &mut ImportReport
             }
             "rubricPrompt" => {
                 Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
-            }
-            "provider" if path != "defaultTest.options" && models::judge_name(value).is_none() => {
-                Refusal::new("is no model that a suite can ask by name").instead("`judges` of the scorer")
             }
             _ => continue,
         };

@@ -6,23 +6,28 @@ use serde_json::{Map, Value, json};
 
 use super::cases::{Case, Defaults};
 use super::providers::Provider;
-use super::settings::Settings;
 use super::variants::{Limits, OtherVariants, OutputForm, Variant};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::promptfoo::asserts::{Checks, HasInput, Questions, RowVars, Shown, Tools};
+use crate::promptfoo::models::{Grading, Model, OwnModels};
+use crate::promptfoo::nunjucks;
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::rows::{RowWriter, SAMPLES, Summary};
+use crate::promptfoo::settings::Settings;
 use crate::promptfoo::values::text_of;
-use crate::promptfoo::{models, nunjucks};
 use crate::report::{ImportReport, Shape};
 use crate::source::Source;
+use crate::text::names::Names;
 
 /// Column of a row that has its output already.
 pub(super) const OUTPUT: &str = "_output";
 
 /// The variant that reads it.
 pub(super) const RECORDED: &str = "recorded";
+
+/// The model of promptfoo's comparisons of meaning where a config names none.
+const EMBEDDINGS: &str = "openai:embedding:text-embedding-3-large";
 
 /// A judge where a config names none.
 const JUDGE: &str = "openai:gpt-5";
@@ -47,6 +52,7 @@ impl DatasetImport<'_> {
     /// A file that a test names and that cannot be read or lies outside.
     pub fn run(&self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
         let env = self.settings.known_env();
+        let usual = self.usual_grading(&mut draft.report);
         let mut checks = Checks {
             source: self.source,
             from: self.from.to_owned(),
@@ -55,6 +61,8 @@ impl DatasetImport<'_> {
             shape: Shape::Live,
             tools: if draft.suite.tools.is_empty() { Tools::None } else { Tools::Offered },
             questions: Questions::default(),
+            settings: self.settings.with(&Map::new()),
+            usual: usual.clone(),
         };
         // Asserts of all tests are scorers of the suite, unless a test does without them or weighs them with its own.
         let mut unchecked = Vec::new();
@@ -67,12 +75,12 @@ impl DatasetImport<'_> {
         let mut writer = RowWriter::new(draft.rows(SAMPLES)?);
         for case in self.cases {
             let asserts = case.all_asserts(&of_rows);
-            let only = self.only(case, &mut draft.report);
+            let Some(only) = self.only(case, &mut draft.report) else { continue };
             for vars in case.rows(self.source, self.from, &checks.env, &mut draft.report)? {
                 let mut row = writer.row(&vars, case.metadata.get("id").map(text_of));
                 self.fill(case, &vars, &checks.env).into_iter().for_each(|(column, value)| row.set(&column, value));
                 row.only(only.clone());
-                let judged = RowVars { vars: &vars, judge: case.judge.as_deref() };
+                let judged = RowVars { vars: &vars, grading: &case.grading };
                 let mut row_checks = checks.of_row(&asserts, case.threshold, judged, &mut draft.report)?;
                 row_checks.unchecked.splice(0..0, unchecked.iter().chain(&case.unchecked).cloned());
                 row.finish(case.description.as_deref(), &case.metadata, row_checks);
@@ -86,18 +94,30 @@ impl DatasetImport<'_> {
                 dropped.samples = summary.rows;
             }
         }
-        self.write_scorers(&checks.questions, &summary, draft);
+        self.write_scorers(&checks.questions, &usual, &summary, draft);
         draft.report.counts.samples = summary.rows;
         draft.report.counts.checks = summary.checks + draft.suite.scorers.len() as u64;
         draft.suite.dataset = summary.dataset(&self.settings.reads.vars);
         Ok(())
     }
 
-    /// The cells that a test is limited to. Names of nothing limit nothing: they may mean what was dropped.
-    fn only(&self, case: &Case, report: &mut ImportReport) -> Option<Value> {
+    /// The models that grade where neither a test nor an assert names one.
+    fn usual_grading(&self, report: &mut ImportReport) -> Grading {
+        let path = "defaultTest.options.provider";
+        let named = self.defaults.option("provider");
+        let named = named.map(|value| Grading::read(value, path, self.settings, report)).unwrap_or_default();
+        // promptfoo's own, which are asked where the environment of the config says.
+        let mut usual = |id: &str| Model::named(&json!(id), path, self.settings, report).map_err(drop);
+        let embedding = named.embedding.or_else(|| Some(usual(EMBEDDINGS)));
+        Grading { text: named.text, embedding }
+    }
+
+    /// The cells that a test is limited to; `None` if it is left out, because its provider was. Names of no prompt limit
+    /// nothing: they may mean what was dropped.
+    fn only(&self, case: &Case, report: &mut ImportReport) -> Option<Option<Value>> {
         if case.output.is_some() {
             let is_mixed = self.cases.iter().any(|case| case.output.is_none());
-            return is_mixed.then(|| json!({"variants": [RECORDED]}));
+            return Some(is_mixed.then(|| json!({"variants": [RECORDED]})));
         }
         let mut limits = Limits { prompts: case.prompts.as_deref(), providers: case.providers.as_deref() };
         let refusal = || Refusal::new("names nothing that is carried over, so the test is not limited");
@@ -106,11 +126,14 @@ impl DatasetImport<'_> {
             limits.prompts = None;
         }
         if limits.providers.is_some_and(|wanted| !self.providers.iter().any(|provider| provider.is_among(wanted))) {
-            report.drop(refusal().of_sample(&format!("{}.providers", case.path), "providers"));
-            limits.providers = None;
+            // Other providers would get what is meant for this one.
+            let refusal = Refusal::new("names no provider that is carried over, so the test is left out");
+            report.drop(refusal.of_sample(&format!("{}.providers", case.path), "providers"));
+            return None;
         }
         let has_outputs = self.cases.iter().any(|case| case.output.is_some());
-        limits.only(self.variants, self.providers, if has_outputs { OtherVariants::Some } else { OtherVariants::None })
+        let others = if has_outputs { OtherVariants::Some } else { OtherVariants::None };
+        Some(limits.only(self.variants, self.providers, others))
     }
 
     /// Columns of a row beside its variables: empty texts for those that prompts read and the row lacks, the texts around
@@ -129,33 +152,26 @@ impl DatasetImport<'_> {
         columns
     }
 
-    /// Adds the scorers that ask a model, and the judges.
-    fn write_scorers(&self, questions: &Questions, summary: &Summary, draft: &mut Draft<'_>) {
-        let judge = self.defaults.option("provider");
-        let embeddings = judge.and_then(models::embedding_name);
+    /// Adds the scorers that ask a model, and the judges. Models that single scorers ask with settings of their own stand in a
+    /// registry file.
+    fn write_scorers(&self, questions: &Questions, usual: &Grading, summary: &Summary, draft: &mut Draft<'_>) {
         let has_input = if summary.roles.has_input(&self.settings.reads.vars) { HasInput::Yes } else { HasInput::No };
-        let shown = Shown { output: self.form.path.as_deref(), embeddings: embeddings.as_deref(), has_input };
-        draft.suite.scorers.extend(questions.to_scorers(shown));
-        if !questions.are_judged() && !summary.is_judged {
+        let shown = Shown { output: self.form.path.as_deref(), has_input };
+        let mut own = OwnModels::default();
+        draft.suite.scorers.extend(questions.to_scorers(shown, &mut own));
+        draft.suite.registry = own.entries;
+        if !questions.ask_usual_judge() && !summary.is_judged {
             return;
         }
         let path = "defaultTest.options.provider";
-        let name = judge.and_then(models::judge_name);
-        match (judge, &name) {
-            (Some(judge), None) => {
-                let refusal = Refusal::new("is no model that a suite can ask by name").instead("`judges` of the suite");
-                let construct = judge.get("id").map_or("provider".to_owned(), text_of);
-                draft.report.drop(refusal.of_all(path, &construct));
+        let judge = match &usual.text {
+            Some(judge) => judge.clone().ok(),
+            None => {
+                let text = format!("the config names no judge; `{JUDGE}` stands in place of promptfoo's own");
+                draft.report.note(path, text);
+                Model::named(&json!(JUDGE), path, self.settings, &mut draft.report).ok()
             }
-            (Some(judge), Some(_)) if judge.get("config").is_some() => {
-                let refusal = Refusal::new("is a setting of the judge").instead("`judges: [{ id, parameters }]`");
-                draft.report.drop(refusal.of_all(&format!("{path}.config"), "config"));
-            }
-            _ => {}
-        }
-        if name.is_none() {
-            draft.report.note(path, format!("the config names no judge; `{JUDGE}` stands in place of promptfoo's own"));
-        }
-        draft.suite.judges = vec![json!(name.unwrap_or_else(|| JUDGE.to_owned()))];
+        };
+        draft.suite.judges = judge.map(|judge| judge.entry(None, &mut Names::default()).1).into_iter().collect();
     }
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::cases::is_plain_path;
 use super::prompts::Prompt;
-use super::settings::{Settings, is_secret, variable_name};
 use crate::promptfoo::refusal::Refusal;
+use crate::promptfoo::settings::{Settings, is_secret, variable_name};
 use crate::report::ImportReport;
 
 /// Stands for the prompt while the rest of a template is translated; no text of a file holds it.

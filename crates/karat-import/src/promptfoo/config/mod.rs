@@ -1,7 +1,7 @@
 //! A config as a live suite (IO-02): prompts become variants, providers models, tests rows.
 //!
 //! - `prompts`, `providers` with the services of `http`, and `cases` with the tables of `csv_tests` read the parts of a
-//!   config; `tools` are those of its models, `settings` keeps the environment and secrets, `raw_test` is a test as it stands in a file.
+//!   config; `tools` are those of its models, `raw_test` is a test as it stands in a file.
 //! - `variants` and `dataset` make the parts of the suite.
 //!
 //! Read this file, then `dataset`.
@@ -15,7 +15,6 @@ mod peer_tests;
 mod prompts;
 mod providers;
 mod raw_test;
-mod settings;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -30,11 +29,11 @@ use self::dataset::{DatasetImport, OUTPUT, RECORDED};
 use self::prompts::{Prompt, PromptReader};
 use self::providers::{Provider, ProviderReader};
 use self::raw_test::RawTest;
-use self::settings::Settings;
 use self::tools::read_tools;
 use self::variants::{Affixes, OutputForm, variants, write_models, write_variants};
 use super::files;
 use super::refusal::Refusal;
+use super::settings::Settings;
 use super::values::text_of;
 use crate::draft::Draft;
 use crate::error::ImportError;
@@ -67,7 +66,7 @@ impl ConfigImport<'_> {
         let prompts = self.prompts(&mut settings, &mut draft.report)?;
         let providers = self.providers(&mut settings, &mut draft.report)?;
         let defaults = Defaults::read(self.source, &self.from, self.config.get("defaultTest"), &mut draft.report)?;
-        let cases = self.cases(&defaults, &mut draft.report)?;
+        let cases = self.cases(&defaults, &settings, &mut draft.report)?;
         let variants = variants(&prompts, &providers);
         let parsed = defaults.option("transform").and_then(Value::as_str).and_then(cases::parsed_path);
         draft.suite.tools = read_tools(self.source, &self.from, &providers, &mut draft.report)?;
@@ -107,7 +106,7 @@ impl ConfigImport<'_> {
     }
 
     fn providers(&self, settings: &mut Settings, report: &mut ImportReport) -> Result<Vec<Provider>, ImportError> {
-        let (key, value) = match self.config.get("providers") {
+        let (key, value) = match self.config.get("providers").filter(|it| !it.is_null()) {
             Some(value) => ("providers", Some(value)),
             None => ("targets", self.config.get("targets")),
         };
@@ -126,14 +125,19 @@ impl ConfigImport<'_> {
         Ok(providers)
     }
 
-    fn cases(&self, defaults: &Defaults, report: &mut ImportReport) -> Result<Vec<Case>, ImportError> {
+    fn cases(
+        &self,
+        defaults: &Defaults,
+        settings: &Settings,
+        report: &mut ImportReport,
+    ) -> Result<Vec<Case>, ImportError> {
         let part = |key: &str| self.config.get(key).unwrap_or(&Value::Null);
         let mut raw = cases::read_tests(self.source, &self.from, "tests", part("tests"), report)?;
         raw.extend(cases::read_scenarios(self.source, &self.from, part("scenarios"), report)?);
         if raw.is_empty() {
             raw.push(RawTest { path: "tests".to_owned(), test: Map::new(), asserts: None });
         }
-        Ok(raw.into_iter().map(|raw| defaults.case(raw, report)).collect())
+        Ok(raw.into_iter().map(|raw| defaults.case(raw, settings, report)).collect())
     }
 }
 

@@ -45,3 +45,156 @@ fn rows_mean_what_they_mean_there() {
     let imported = tests(json!("file://t.csv"), &table);
     assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"][0]["value"], "z");
 }
+
+/// The suite and the registry of a config with one judged test; `more` goes into the config.
+fn judged(more: Value) -> (crate::recorded::testing::Imported, String) {
+    let mut whole = json!({
+        "prompts": ["{{ q }}"], "providers": ["openai:gpt-4o-mini"],
+        "tests": [{"vars": {"q": "a"}, "assert": [{"type": "llm-rubric", "value": "is polite"}]}],
+    });
+    whole.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+    let imported = config(whole, &[]);
+    let registry = imported.find_text("models.yaml").unwrap_or_default();
+    let all = format!("{}{registry}", imported.text("karat.yaml"));
+    (imported, all)
+}
+
+/// F43: the address, key and temperature of a model go with it wherever a provider can stand.
+#[test]
+fn addresses_and_keys_go_with_every_model() {
+    let provider = |id: &str| json!({"id": id, "config": {"apiBaseUrl": "https://llm.intern.example/v1", "apiKeyEnvar": "INTERN_KEY", "temperature": 0.25}});
+    let rubric = |provider: Value| json!([{"type": "llm-rubric", "value": "is polite", "provider": provider}]);
+    let similar = |provider: Value| json!([{"type": "similar", "value": "hello", "provider": provider}]);
+    let test = |asserts: Value| json!([{"vars": {"q": "a"}, "assert": asserts}]);
+    let chat = || provider("openai:chat:gpt-4.1");
+    let vectors = || provider("openai:embedding:text-embedding-3-small");
+    for more in [
+        json!({"providers": [chat()]}),
+        json!({"providers": [{"openai:chat:gpt-4.1": {"config": chat()["config"]}}]}),
+        json!({"targets": [chat()], "providers": null}),
+        json!({"defaultTest": {"options": {"provider": chat()}}}),
+        json!({"defaultTest": {"options": {"provider": {"text": chat()}}}}),
+        json!({"tests": test(rubric(chat()))}),
+        json!({"tests": test(rubric(json!({"text": chat()})))}),
+        json!({"tests": test(json!([{"type": "assert-set", "assert": rubric(chat())}]))}),
+        json!({"defaultTest": {"assert": rubric(chat())}}),
+        json!({"tests": [{"vars": {"q": "a"}, "options": {"provider": chat()}, "assert": [{"type": "g-eval", "value": "x"}]}]}),
+        json!({"scenarios": [{"config": [{"vars": {"q": "a"}, "options": {"provider": chat()}}],
+                              "tests": [{"assert": [{"type": "factuality", "value": "x"}]}]}]}),
+        json!({"tests": test(similar(vectors()))}),
+        json!({"tests": test(similar(json!({"embedding": vectors()})))}),
+        json!({"tests": test(json!([{"type": "similar", "value": "x"}])), "defaultTest": {"options": {"provider": {"embedding": vectors()}}}}),
+        json!({"tests": [{"vars": {"q": "a"}, "options": {"provider": {"embedding": vectors()}}, "assert": [{"type": "similar", "value": "x"}]}]}),
+    ] {
+        let (_, all) = judged(more.clone());
+        for part in ["https://llm.intern.example/v1", "INTERN_KEY", "0.25"] {
+            assert!(all.contains(part), "{part}: {more}\n{all}");
+        }
+    }
+}
+
+/// F43: the environment of a config and of a provider names addresses as `config` does, also of promptfoo's own judges.
+#[test]
+fn addresses_of_the_environment_are_carried_over() {
+    let similar = json!([{"vars": {"q": "a"}, "assert": [{"type": "similar", "value": "hello"}]}]);
+    for (more, expected) in [
+        (json!({"env": {"OPENAI_BASE_URL": "http://gpu-box:4000/v1"}}), "http://gpu-box:4000/v1"),
+        (json!({"env": {"OPENAI_API_HOST": "gw.example"}}), "https://gw.example/v1"),
+        (json!({"env": {"OPENAI_BASE_URL": "http://gpu-box:4000/v1"}, "tests": similar}), "http://gpu-box:4000/v1"),
+        (
+            json!({"providers": [{"id": "openai:gpt-5", "env": {"OPENAI_BASE_URL": "https://gw.example/v1"}}]}),
+            "https://gw.example/v1",
+        ),
+        (
+            json!({"providers": [{"id": "anthropic:messages:x", "config": {"apiBaseUrl": "https://gw.example"}}]}),
+            "https://gw.example",
+        ),
+        (
+            json!({"providers": [{"id": "google:gemini-2.5-pro", "config": {"apiHost": "gw.example"}}]}),
+            "https://gw.example/v1beta",
+        ),
+        (
+            json!({"providers": [{"id": "azure:chat:d", "config": {"apiHost": "me.openai.azure.com"}}]}),
+            "https://me.openai.azure.com",
+        ),
+        (
+            json!({"providers": [{"id": "ollama:chat:x"}], "env": {"OLLAMA_BASE_URL": "http://box:11434"}}),
+            "http://box:11434/v1",
+        ),
+    ] {
+        let (_, all) = judged(more.clone());
+        assert!(
+            all.contains(&format!("base_url: {expected}")) || all.contains(&format!("base_url: '{expected}'")),
+            "{more}\n{all}"
+        );
+    }
+}
+
+/// F43: a key that is written down becomes the provider's own variable at the provider's own address alone.
+#[test]
+fn written_keys_of_other_addresses_have_variables_of_their_own() {
+    let key = |config: Value| {
+        let (imported, _) = judged(json!({"providers": [{"id": "openai:gpt-5", "config": config}], "tests": []}));
+        imported.suite()["models"][0].clone()
+    };
+    for (config, expected) in [
+        (json!({"apiKey": "sk-literal"}), json!("OPENAI_API_KEY")),
+        (json!({"apiKey": "sk-literal", "apiBaseUrl": "http://localhost:4000/v1"}), json!("LOCALHOST_API_KEY")),
+        (json!({"apiKey": "none", "apiBaseUrl": "http://127.0.0.1:4000/v1"}), json!("MODEL_API_KEY")),
+        (json!({"apiKey": "x", "apiBaseUrl": "https://llm.intern.example/v1"}), json!("LLM_INTERN_EXAMPLE_API_KEY")),
+        (json!({"apiKey": "{{ env.TEAM_KEY }}", "apiHost": "llm.intern.example"}), json!("TEAM_KEY")),
+        (json!({"apiKey": "x", "apiBaseUrl": "{{ env.GATEWAY }}/v1"}), json!("MODEL_API_KEY")),
+        (json!({"apiBaseUrl": "https://a.example/v1", "apiKeyRequired": false}), Value::Null),
+    ] {
+        let entry = key(config.clone());
+        assert_eq!(entry["api_key_env"], expected, "{config}: {entry}");
+        let is_keyless = config.get("apiKeyRequired").is_some();
+        assert_eq!(entry["provider"] == "openai-compatible", is_keyless, "{entry}");
+    }
+    let (imported, _) =
+        judged(json!({"env": {"OPENAI_API_KEY": "literal", "OPENAI_BASE_URL": "http://box:1/v1"}, "tests": []}));
+    assert_eq!(imported.suite()["models"][0]["api_key_env"], "BOX_API_KEY");
+}
+
+/// F43: what cannot be carried over is left out by its name, and nothing else is asked in its place.
+#[test]
+fn what_cannot_be_carried_over_is_asked_nowhere_else() {
+    let rubric = |provider: Value| json!([{"vars": {"q": "a"}, "assert": [{"type": "llm-rubric", "value": "x", "provider": provider}]}]);
+    let usual = |provider: Value| json!({"defaultTest": {"options": {"provider": provider}}});
+    for (more, construct) in [
+        (json!({"tests": rubric(json!("bedrock:anthropic.claude"))}), "llm-rubric"),
+        (json!({"tests": rubric(json!("file://judge.py"))}), "llm-rubric"),
+        (json!({"tests": rubric(json!({"id": "openai:gpt-5", "config": {"apiBaseUrl": "{{ url }}"}}))}), "llm-rubric"),
+        (json!({"tests": rubric(json!({"id": "openai:gpt-5", "config": {"proxyUrl": "http://p"}}))}), "llm-rubric"),
+        (usual(json!("bedrock:anthropic.claude")), "llm-rubric"),
+        (
+            usual(json!({"id": "vertex:gemini-2.5-pro", "config": {"region": "europe-west4", "projectId": "p"}})),
+            "llm-rubric",
+        ),
+        (
+            json!({"tests": [{"vars": {"q": "a"}, "options": {"provider": "http://judge.example"}, "assert": [{"type": "llm-rubric", "value": "x"}]}]}),
+            "llm-rubric",
+        ),
+        (
+            json!({"tests": [{"vars": {"q": "a"}, "assert": [{"type": "similar", "value": "x", "provider": "azure:embedding:mine"}]}]}),
+            "similar",
+        ),
+    ] {
+        let (imported, all) = judged(more.clone());
+        assert!(imported.report.dropped.iter().any(|it| it.construct == construct), "{more}: {:?}", imported.dropped());
+        assert!(
+            !all.contains("rubric") && !all.contains("similarity") && imported.suite()["judges"].is_null(),
+            "{more}\n{all}"
+        );
+        assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!([construct]), "{more}");
+    }
+    for provider in [json!({"id": "openai:gpt-5", "config": {"endpoint": "https://x"}}), json!("openai:embedding:x")] {
+        let (imported, _) = judged(json!({"providers": [provider], "tests": []}));
+        assert!(!imported.report.dropped.is_empty() && imported.suite()["models"][0]["id"] == "stub", "{provider}");
+    }
+    // A test for a provider that is not carried over is asked of no other one.
+    let (imported, _) =
+        judged(json!({"tests": [{"vars": {"q": "a"}}, {"vars": {"q": "secret"}, "provider": "bedrock:x"},
+        {"vars": {"q": "secret"}, "provider": {"id": "openai:gpt-4o-mini", "config": {"apiBaseUrl": "http://x"}}}]}));
+    assert_eq!(imported.rows("data/samples.jsonl").len(), 1);
+}

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::settings::Reads;
 use crate::error::ImportError;
 use crate::promptfoo::files;
+use crate::promptfoo::models;
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
+use crate::promptfoo::settings::Reads;
 use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 use crate::source::Source;
@@ -142,6 +143,11 @@ impl PromptReader<'_> {
             Value::String(text) => self.read_text(&path, text, None, report),
             Value::Object(prompt) => {
                 drop_unknown_keys(&path, prompt, &KEYS, report);
+                if let Some(key) = prompt.get("config").and_then(Value::as_object).and_then(models::route) {
+                    let refusal = Refusal::new(format!("its `config.{key}` decides where it is sent"));
+                    report.drop(refusal.instead("a model's entry with `base_url`").of_all(&path, "prompt"));
+                    return Ok(Vec::new());
+                }
                 let text = |key: &str| prompt.get(key).and_then(Value::as_str);
                 match (text("raw"), text("id"), text("label")) {
                     (Some(raw), id, label) => self.read_text(&path, raw, label.or(id), report),

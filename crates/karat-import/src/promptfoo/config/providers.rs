@@ -3,33 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::http::Service;
-use super::settings::Settings;
 use crate::error::ImportError;
+use crate::promptfoo::files;
+use crate::promptfoo::models::Model;
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
-use crate::promptfoo::values::{number, number_of, text_of};
-use crate::promptfoo::{files, models};
+use crate::promptfoo::settings::Settings;
+use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 use crate::text::names::{Names, valid_id};
 
-const KEYS: [&str; 6] = ["id", "label", "config", "prompts", "transform", "delay"];
-
-/// Keys of a model's `config` that become its parameters.
-const PARAMETERS: [(&str, &str); 14] = [
-    ("temperature", "temperature"),
-    ("max_tokens", "max_tokens"),
-    ("maxTokens", "max_tokens"),
-    ("max_completion_tokens", "max_tokens"),
-    ("max_output_tokens", "max_tokens"),
-    ("maxOutputTokens", "max_tokens"),
-    ("num_predict", "max_tokens"),
-    ("top_p", "top_p"),
-    ("topP", "top_p"),
-    ("seed", "seed"),
-    ("stop", "stop"),
-    ("stop_sequences", "stop"),
-    ("stopSequences", "stop"),
-    ("reasoning_effort", "effort"),
-];
+const KEYS: [&str; 7] = ["id", "label", "config", "env", "prompts", "transform", "delay"];
 
 /// A provider of a config.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +49,8 @@ struct Raw<'v> {
     id: &'v str,
     label: Option<&'v str>,
     config: Map<String, Value>,
+    /// Variables of the environment for this provider alone.
+    env: Map<String, Value>,
 }
 
 impl ProviderReader<'_> {
@@ -97,7 +82,8 @@ impl ProviderReader<'_> {
                     Ok(providers)
                 }
                 _ => {
-                    Ok(self.provider(&Raw { path: path.to_owned(), id, label: None, config: Map::new() }, None, report))
+                    let (config, env) = (Map::new(), Map::new());
+                    Ok(self.provider(&Raw { path: path.to_owned(), id, label: None, config, env }, None, report))
                 }
             },
             Value::Object(map) => Ok(self.read_map(path, map, report)),
@@ -123,11 +109,12 @@ impl ProviderReader<'_> {
                 report.drop(Refusal::new(why).instead(instead).of_all(&format!("{path}.{key}"), key));
             }
         }
-        let config = map.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+        let part = |key: &str| map.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        let (config, env) = (part("config"), part("env"));
         let label = map.get("label").and_then(Value::as_str).filter(|label| !label.is_empty());
         let prompts = map.get("prompts").and_then(Value::as_array);
         let prompts = prompts.map(|prompts| prompts.iter().map(text_of).collect());
-        self.provider(&Raw { path: path.to_owned(), id, label, config }, prompts, report)
+        self.provider(&Raw { path: path.to_owned(), id, label, config, env }, prompts, report)
     }
 
     fn provider(&mut self, raw: &Raw<'_>, prompts: Option<Vec<String>>, report: &mut ImportReport) -> Vec<Provider> {
@@ -136,9 +123,9 @@ impl ProviderReader<'_> {
         } else if is_address(raw.id) {
             self.service(raw, report)
         } else {
-            match models::model_by_name(raw.id) {
-                Some((provider, model)) => Ok(self.model(raw, provider, model, report)),
-                None => Err(refusal(raw.id)),
+            match refusal(raw.id) {
+                Some(refusal) => Err(refusal),
+                None => self.model(raw, report),
             }
         };
         match target {
@@ -170,79 +157,10 @@ impl ProviderReader<'_> {
         Ok(Target::Service { id, service })
     }
 
-    fn model(&mut self, raw: &Raw<'_>, provider: &str, model: &str, report: &mut ImportReport) -> Target {
-        let by_name = format!("{provider}:{model}");
-        let mut entry = Map::new();
-        let path = format!("{}.config", raw.path);
-        let mut parameters = Map::new();
-        for (key, value) in &raw.config {
-            let parameter = PARAMETERS.iter().find(|(name, _)| name == key);
-            match (key.as_str(), parameter) {
-                (_, Some((_, "stop"))) if value.is_string() => {
-                    drop(parameters.insert("stop".to_owned(), json!([value])))
-                }
-                (_, Some((_, parameter))) => drop(parameters.insert((*parameter).to_owned(), value.clone())),
-                ("apiBaseUrl" | "baseUrl" | "apiHost", _) => {
-                    let url = self.settings.with_env(&text_of(value));
-                    let url = if key == "apiHost" && !url.contains("://") { format!("https://{url}") } else { url };
-                    entry.insert("base_url".to_owned(), json!(url));
-                }
-                ("apiKeyEnvar", _) => drop(entry.insert("api_key_env".to_owned(), value.clone())),
-                ("apiKey", _) => {
-                    let name = format!("{}_API_KEY", provider.to_uppercase().replace('-', "_"));
-                    let name = self.settings.secret_name(&text_of(value), &name, &format!("{path}.{key}"), report);
-                    entry.insert("api_key_env".to_owned(), json!(name));
-                }
-                ("headers", _) => {
-                    let headers = self.settings.headers(value, &format!("{path}.{key}"), report);
-                    entry.insert("with".to_owned(), json!({"headers": headers}));
-                }
-                ("inputCost" | "outputCost" | "cost", _) => {}
-                ("tools", _) => {}
-                ("functions" | "tool_choice" | "function_call", _) => {
-                    let refusal =
-                        Refusal::new("belongs to the prompt here").instead("`tools` and `tool_choice` of the prompt");
-                    report.drop(refusal.of_all(&format!("{path}.{key}"), key));
-                }
-                _ => {
-                    let refusal = Refusal::new("is no setting of a model here");
-                    report.drop(refusal.of_all(&format!("{path}.{key}"), key));
-                }
-            }
-        }
-        // US dollars a token there, a million tokens here.
-        let cost = |key: &str| raw.config.get(key).or_else(|| raw.config.get("cost")).and_then(number_of);
-        match (cost("inputCost"), cost("outputCost")) {
-            (Some(input), Some(output)) => {
-                let price = json!({"input": number(input * 1e6), "output": number(output * 1e6)});
-                entry.insert("price".to_owned(), price);
-            }
-            (None, None) => {}
-            _ => {
-                let refusal = Refusal::new("a price needs both parts").instead("`price: { input, output }`");
-                report.drop(refusal.of_all(&path, "cost"));
-            }
-        }
-        if !parameters.is_empty() {
-            entry.insert("parameters".to_owned(), Value::Object(parameters));
-        }
-        let (id, mut named) = match raw.label.filter(|label| *label != raw.id) {
-            None if self.models.claim(&by_name) => {
-                (by_name.clone(), Map::from_iter([("id".to_owned(), json!(by_name))]))
-            }
-            label => {
-                let id = self.models.take(label.unwrap_or(&by_name), "model");
-                let named = [("id", json!(id)), ("provider", json!(provider)), ("model", json!(model))];
-                (id, named.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-            }
-        };
-        let entry = if entry.is_empty() && named.len() == 1 {
-            json!(id)
-        } else {
-            named.append(&mut entry);
-            Value::Object(named)
-        };
-        Target::Model { id, entry }
+    fn model(&mut self, raw: &Raw<'_>, report: &mut ImportReport) -> Result<Target, Refusal> {
+        let model = Model::read(raw.id, &raw.config, &self.settings.with(&raw.env), &raw.path, report)?;
+        let (id, entry) = model.entry(raw.label.filter(|label| *label != raw.id), &mut self.models);
+        Ok(Target::Model { id, entry })
     }
 }
 
@@ -269,17 +187,18 @@ fn is_address(id: &str) -> bool {
     matches!(id, "http" | "https") || id.starts_with("http://") || id.starts_with("https://")
 }
 
-fn refusal(id: &str) -> Refusal {
+/// The reason why a provider is no model, where its name says so.
+fn refusal(id: &str) -> Option<Refusal> {
     let command = "a `command` step, or a model with `provider: command`";
-    match id.split(':').next().unwrap_or_default() {
+    Some(match id.split(':').next().unwrap_or_default() {
         "exec" | "python" | "ruby" | "golang" => Refusal::new("runs a program").instead(command),
         "file" => Refusal::of_program().instead(command),
         "webhook" => Refusal::new("is a service with a protocol of promptfoo's own").instead("an `http` step"),
         "package" => Refusal::new("is code of a package").instead(command),
         "" => Refusal::new("has no `id`"),
-        _ => Refusal::new("is no provider of this version")
-            .instead("`provider: openai-compatible` with its `base_url`, if it speaks OpenAI's protocol"),
-    }
+        _ if id.contains(":embedding") => Refusal::new("makes embeddings, and answers no prompt"),
+        _ => return None,
+    })
 }
 
 /// The id that a variant of a service has.

@@ -5,26 +5,30 @@
 //! which they were completed.
 
 pub(super) mod file;
+mod systems;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use self::file::{Head, read_head, read_lines, read_results};
+use self::systems::{Named, Systems};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars, Tools};
 use crate::promptfoo::files;
+use crate::promptfoo::models::Grading;
 use crate::promptfoo::nunjucks::column_name;
 use crate::promptfoo::rows::{ColumnRoles, fill_in, with_metadata};
+use crate::promptfoo::settings::Settings;
 use crate::promptfoo::values::{number, number_of, text_of};
 use crate::recorded::{Output, Recording, Sample, TokenUse};
 use crate::report::{Figure, ImportReport, Shape};
 use crate::source::Source;
-use crate::text::names::{Names, valid_id};
+use crate::text::names::Names;
 
 /// Scores of every output.
 const SUCCESS: &str = "success";
@@ -47,7 +51,9 @@ pub(super) fn import(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Res
     let head = read_head(source, file)?;
     draft.report.tool.version = head.version.clone();
     draft.suite.about = head.description.lines().next().unwrap_or_default().to_owned();
-    let mut results = Results::open(source, file, head, draft)?;
+    let mut named = NamedSystems::default();
+    read_results(source, file, |result| named.add(&result, file))?;
+    let mut results = Results::open(source, file, head, &named, draft)?;
     read_results(source, file, |result| results.add(&result, draft))?;
     results.close(draft)
 }
@@ -57,9 +63,34 @@ pub(super) fn import(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Res
 /// # Errors
 /// A line that is no result.
 pub(super) fn import_lines(source: &Source, file: &Path, draft: &mut Draft<'_>) -> Result<(), ImportError> {
-    let mut results = Results::open(source, file, Head::default(), draft)?;
+    let mut named = NamedSystems::default();
+    read_lines(source, file, |result| named.add(&result, file))?;
+    let mut results = Results::open(source, file, Head::default(), &named, draft)?;
     read_lines(source, file, |result| results.add(&result, draft))?;
     results.close(draft)
+}
+
+/// What results say of their systems, in the order of their first ones, each with its prompt.
+#[derive(Default)]
+struct NamedSystems {
+    all: Vec<(Named, Value)>,
+    seen: HashSet<Named>,
+}
+
+impl NamedSystems {
+    /// # Errors
+    /// A result without the numbers of its test and prompt.
+    fn add(&mut self, result: &Value, file: &Path) -> Result<(), ImportError> {
+        let named = Named::of(result).filter(|_| result.get("testIdx").is_some_and(Value::is_u64));
+        let named = named.ok_or_else(|| {
+            ImportError::new(file.display(), "holds a result without `testIdx` and `promptIdx`")
+                .with_hint("export it again with a current promptfoo: `promptfoo export eval ID -o results.json`")
+        })?;
+        if self.seen.insert(named.clone()) {
+            self.all.push((named, result.get("prompt").cloned().unwrap_or_default()));
+        }
+        Ok(())
+    }
 }
 
 /// Results in the making of a suite.
@@ -68,15 +99,15 @@ struct Results<'a> {
     file: PathBuf,
     head: Head,
     recording: Recording,
-    /// Variants by the number of their prompt.
-    variants: BTreeMap<u64, Variant>,
-    /// Numbers of prompts by their text and label, for names.
-    prompts: Vec<(String, String)>,
+    systems: Systems,
+    /// Variants in the order of the systems.
+    variants: Vec<Variant>,
     /// Test cases by their number.
     cases: BTreeMap<u64, Value>,
     ids: HashMap<u64, String>,
     names: Names,
-    seen: BTreeSet<(u64, u64)>,
+    /// Tests and systems that have a result.
+    seen: BTreeSet<(u64, usize)>,
     /// Takes remarks that are made while outputs are read.
     scratch: ImportReport,
 }
@@ -84,6 +115,7 @@ struct Results<'a> {
 #[derive(Debug, Default)]
 struct Variant {
     index: usize,
+    results: u64,
     passed: u64,
     decided: u64,
     /// The number of results with a score of a name.
@@ -91,7 +123,13 @@ struct Variant {
 }
 
 impl<'a> Results<'a> {
-    fn open(source: &'a Source, file: &Path, head: Head, draft: &mut Draft<'_>) -> Result<Self, ImportError> {
+    fn open(
+        source: &'a Source,
+        file: &Path,
+        head: Head,
+        named: &NamedSystems,
+        draft: &mut Draft<'_>,
+    ) -> Result<Self, ImportError> {
         draft.report.shape = Shape::Recorded;
         draft.suite.name = files::suite_name(source);
         let checks = Checks {
@@ -102,74 +140,40 @@ impl<'a> Results<'a> {
             shape: Shape::Recorded,
             tools: Tools::None,
             questions: Questions::default(),
+            settings: Settings::default(),
+            usual: Grading::default(),
         };
-        let mut results = Self {
+        let systems = Systems::of(&named.all, &head.prompts, &mut draft.report);
+        let mut recording = Recording::open(draft)?;
+        let mut variants = Vec::new();
+        for system in &systems.all {
+            let index = recording.add_variant(draft, &system.name)?;
+            variants.push(Variant { index, ..Variant::default() });
+        }
+        Ok(Self {
             checks,
             file: file.to_owned(),
-            recording: Recording::open(draft)?,
-            variants: BTreeMap::new(),
-            prompts: Vec::new(),
+            recording,
+            systems,
+            variants,
             cases: BTreeMap::new(),
             ids: HashMap::new(),
             names: Names::default(),
             seen: BTreeSet::new(),
             scratch: ImportReport::new("promptfoo", source),
             head,
-        };
-        // Variants stand in the order of the prompts, whichever result came first.
-        for (at, prompt) in results.head.prompts.clone().iter().enumerate() {
-            results.add_variant(at as u64, prompt, prompt.get("provider"), draft)?;
-        }
-        Ok(results)
-    }
-
-    fn add_variant(
-        &mut self,
-        number: u64,
-        prompt: &Value,
-        provider: Option<&Value>,
-        draft: &Draft<'_>,
-    ) -> Result<(), ImportError> {
-        let text = |key: &str| prompt.get(key).map(text_of).unwrap_or_default();
-        let (raw, label) = (text("raw"), text("label"));
-        let own = (raw.clone(), label.clone());
-        let position = self.prompts.iter().position(|known| *known == own).unwrap_or_else(|| {
-            self.prompts.push(own);
-            self.prompts.len() - 1
-        });
-        let short = label.split(": ").next().unwrap_or_default();
-        // A prompt without a label of its own has its text as label.
-        let is_own = !label.is_empty() && label != raw && !raw.starts_with(short);
-        let name = if is_own { short.to_owned() } else { format!("prompt-{}", position + 1) };
-        let provider = match provider {
-            Some(Value::Object(provider)) => {
-                let text = |key: &str| provider.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-                text("label").or(text("id")).unwrap_or("provider").to_owned()
-            }
-            provider => provider.map_or("provider".to_owned(), text_of),
-        };
-        let name = format!("{}.{}", valid_id(&name, "prompt"), valid_id(&provider, "provider"));
-        let index = self.recording.add_variant(draft, &name)?;
-        self.variants.insert(number, Variant { index, ..Variant::default() });
-        Ok(())
+        })
     }
 
     /// Adds one result.
     fn add(&mut self, result: &Value, draft: &mut Draft<'_>) -> Result<(), ImportError> {
-        let number = |key: &str| result.get(key).and_then(Value::as_u64);
-        let (Some(test), Some(prompt)) = (number("testIdx"), number("promptIdx")) else {
-            let problem = "holds a result without `testIdx` and `promptIdx`";
-            return Err(ImportError::new(self.file.display(), problem)
-                .with_hint("export it again with a current promptfoo: `promptfoo export eval ID -o results.json`"));
-        };
-        if !self.seen.insert((test, prompt)) {
-            let text = "another result of the same test and prompt stands before it, which counts";
-            draft.report.note(format!("results[testIdx={test}, promptIdx={prompt}]"), text);
+        let test = result.get("testIdx").and_then(Value::as_u64).unwrap_or_default();
+        let Some(system) = Named::of(result).and_then(|named| self.systems.find(&named)) else { return Ok(()) };
+        if !self.seen.insert((test, system)) {
+            let name = &self.systems.all[system].name;
+            let text = "another result of the same test and system stands before it, which counts";
+            draft.report.note(format!("results[testIdx={test}] of {name}"), text);
             return Ok(());
-        }
-        if !self.variants.contains_key(&prompt) {
-            let named = result.get("prompt").cloned().unwrap_or_default();
-            self.add_variant(prompt, &named, result.get("provider"), draft)?;
         }
         let case = result.get("testCase").unwrap_or(&Value::Null);
         if !self.ids.contains_key(&test) {
@@ -181,7 +185,8 @@ impl<'a> Results<'a> {
         }
         let mut output = output(result, self.ids.get(&test).cloned().unwrap_or_default());
         self.add_scores(result, case, &mut output)?;
-        let Some(variant) = self.variants.get_mut(&prompt) else { return Ok(()) };
+        let Some(variant) = self.variants.get_mut(system) else { return Ok(()) };
+        variant.results += 1;
         if output.error.is_none() {
             let is_pass = result.get("success") == Some(&json!(true));
             variant.passed += u64::from(is_pass);
@@ -211,7 +216,8 @@ impl<'a> Results<'a> {
             output.scores.push((name.clone(), json!(number_of(score).map(number))));
         }
         let vars = case.get("vars").and_then(Value::as_object).cloned().unwrap_or_default();
-        let row = RowVars { vars: &vars, judge: None };
+        let models = Grading::default();
+        let row = RowVars { vars: &vars, grading: &models };
         let mut others: Vec<(String, Vec<f64>, Option<String>)> = Vec::new();
         for component in grading.get("componentResults").and_then(Value::as_array).into_iter().flatten() {
             let Some(spec) = component.get("assertion").and_then(Value::as_object) else { continue };
@@ -269,7 +275,8 @@ impl<'a> Results<'a> {
         fill_in(&mut vars, TEST_CASE, &Map::new(), report);
         let asserts = Assert::list(&format!("{TEST_CASE}.assert"), case.get("assert"), report);
         let threshold = case.get("threshold").and_then(number_of);
-        let row = RowVars { vars: &vars, judge: None };
+        let models = Grading::default();
+        let row = RowVars { vars: &vars, grading: &models };
         let checks = self.checks.of_row(&asserts, threshold, row, report)?;
         let count = checks.items.len() as u64;
         let mut own = map("metadata");
@@ -288,11 +295,20 @@ impl<'a> Results<'a> {
 
     /// Lists the figures of promptfoo that are means over samples.
     fn list_figures(&self, report: &mut ImportReport) {
-        for (number, variant) in &self.variants {
-            let Some(metrics) = self.head.prompts.get(*number as usize).and_then(|prompt| prompt.get("metrics")) else {
-                continue;
-            };
+        for (system, variant) in self.systems.all.iter().zip(&self.variants) {
+            let listed = system.listed.and_then(|at| Some((at, self.head.prompts.get(at)?.get("metrics")?)));
+            let Some((number, metrics)) = listed else { continue };
             let path = format!("results.prompts[{number}].metrics");
+            let count = |key: &str| metrics.get(key).and_then(Value::as_u64);
+            let counts = ["testPassCount", "testFailCount", "testErrorCount"].map(count);
+            let counted: u64 = counts.iter().flatten().sum();
+            if counts[0].is_some() && counted != variant.results {
+                let text = format!(
+                    "promptfoo counted {counted} results of `{}`; the file holds {}",
+                    system.name, variant.results
+                );
+                report.note(path.clone(), text);
+            }
             let id = self.recording.variant_id(variant.index).to_owned();
             let mut figure = |path: String, score: &str, value: f64| {
                 if let Some(metric) = self.recording.scorer_id(score).filter(|_| value.is_finite()) {

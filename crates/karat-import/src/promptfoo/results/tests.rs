@@ -80,7 +80,7 @@ fn only_errors_of_calls_are_errors() {
         result.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
         result
     };
-    let prompts = json!([{"raw": "x", "label": "x", "provider": "gpt", "metrics": {
+    let prompts = json!([{"raw": "x", "label": "x", "provider": "openai:gpt-5", "metrics": {
         "testPassCount": 1, "testFailCount": 1, "testErrorCount": 2, "namedScores": {"tone": 1}, "namedScoresCount": {"tone": 2}}}]);
     let results = json!([
         result(3, json!({"failureReason": 2, "error": "timed out", "response": null})),
@@ -90,7 +90,7 @@ fn only_errors_of_calls_are_errors() {
         result(0, json!({"response": {"output": "again"}})),
     ]);
     let imported = imported(prompts, results);
-    let rows = imported.rows("data/outputs/prompt-1.gpt.jsonl");
+    let rows = imported.rows("data/outputs/prompt-1.openai-gpt-5.jsonl");
     let column = |name: &str| json!(rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>());
     assert_eq!(column("id"), json!(["4", "1", "2", "3"]));
     assert_eq!(column("error"), json!(["timed out", null, null, "429"]));
@@ -100,12 +100,12 @@ fn only_errors_of_calls_are_errors() {
         assert_eq!(rows[1][key], *fact, "{key}");
     }
     assert_eq!(rows[1]["reasons"], json!({"success": "no a"}));
-    let recorded = &imported.suite()["variants"]["prompt-1.gpt"][0]["recorded"];
+    let recorded = &imported.suite()["variants"]["prompt-1.openai-gpt-5"][0]["recorded"];
     assert_eq!(recorded["error"], "error");
     assert_eq!(imported.suite()["policy"], json!({"max_errors": "100%"}));
     let figures: Vec<(&str, f64)> = imported.report.figures.iter().map(|it| (it.metric.as_str(), it.value)).collect();
     assert_eq!(figures, [("given_success", 0.5), ("given_tone", 0.5)]);
-    assert_eq!(imported.notes(), ["another result of the same test and prompt stands before it, which counts"]);
+    assert_eq!(imported.notes(), ["another result of the same test and system stands before it, which counts"]);
     let ids: Vec<_> = imported.rows("data/samples.jsonl").iter().map(|row| row["id"].clone()).collect();
     assert_eq!(json!(ids), json!(["1", "2", "3", "4"]));
 }
@@ -151,6 +151,78 @@ fn lines_of_results_are_taken() {
     let variants: Vec<&String> = suite["variants"].as_object().unwrap().keys().collect();
     assert_eq!(variants, ["prompt-1.e1", "prompt-1.e0"]);
     assert_eq!(imported.report.counts.outputs, 2);
+}
+
+/// A result of a provider, at a number, of a test.
+fn result_of(number: u64, test: u64, provider: Value, passed: bool) -> Value {
+    json!({"testIdx": test, "promptIdx": number, "promptId": "p", "prompt": {"raw": format!("Say {test}"), "label": "Say {{n}}"},
+           "provider": provider, "success": passed, "score": u8::from(passed), "failureReason": u8::from(!passed),
+           "response": {"output": if passed { "yes" } else { "no" }}, "testCase": {"vars": {"n": test}}})
+}
+
+fn listed(provider: &str, passed: u64, failed: u64) -> Value {
+    json!({"raw": "Say {{n}}", "label": "Say {{n}}", "id": "p", "provider": provider,
+           "metrics": {"testPassCount": passed, "testFailCount": failed, "testErrorCount": 0}})
+}
+
+/// Passed of all by variant, and the figures by variant.
+fn figures(imported: &Imported) -> (Vec<(String, usize, usize)>, Vec<(String, f64)>) {
+    let variants: Vec<String> = imported.suite()["variants"].as_object().unwrap().keys().cloned().collect();
+    let passed = variants.iter().map(|variant| {
+        let rows = imported.rows(&format!("data/outputs/{variant}.jsonl"));
+        let passed = rows.iter().filter(|row| row["scores"]["success"] == json!(true)).count();
+        (variant.clone(), passed, rows.len())
+    });
+    let figures = imported.report.figures.iter().filter(|it| it.metric == "given_success");
+    (passed.collect(), figures.map(|it| (it.variant.clone(), it.value)).collect())
+}
+
+/// F94: a result belongs to the provider and prompt that it names, also where its number is that of another, of none, or
+/// the same for all providers; contradictions are noted, and figures are compared with the right system.
+#[test]
+fn results_belong_to_the_system_that_they_name() {
+    let of = |name: &str| json!({"id": format!("openai:{name}"), "label": name});
+    let list = json!([listed("good", 2, 0), listed("middle", 1, 1), listed("bad", 0, 2)]);
+    let passed = [("good", [true, true]), ("middle", [true, false]), ("bad", [false, false])];
+    for numbers in [[0, 1, 2], [0, 2, 3], [0, 0, 0], [2, 0, 1], [7, 8, 9]] {
+        let results = passed.iter().zip(numbers).flat_map(|((name, passed), number)| {
+            (0_u64..2).zip(passed).map(move |(test, passed)| result_of(number, test, of(name), *passed))
+        });
+        let imported = imported(list.clone(), results.collect());
+        let (systems, compared) = figures(&imported);
+        let name = |name: &str| format!("prompt-1.{name}");
+        assert_eq!(systems, [(name("good"), 2, 2), (name("middle"), 1, 2), (name("bad"), 0, 2)], "{numbers:?}");
+        assert_eq!(compared, [(name("good"), 1.0), (name("middle"), 0.5), (name("bad"), 0.0)], "{numbers:?}");
+        let contradictions = numbers.iter().enumerate().filter(|(at, number)| *at as u64 != **number).count();
+        assert_eq!(imported.notes().len(), contradictions, "{:?}", imported.notes());
+    }
+}
+
+/// F94: what the list lacks has no figures of promptfoo, what the results lack is no system, and other counts are noted.
+#[test]
+fn lists_that_do_not_fit_are_noted() {
+    let plain = |name: &str| json!(name);
+    let imported = imported(
+        json!([listed("a", 1, 0), listed("gone", 3, 0)]),
+        json!([
+            result_of(0, 0, plain("a"), true),
+            result_of(0, 1, plain("a"), false),
+            result_of(1, 0, plain("new"), true),
+            result_of(5, 0, plain("other"), true)
+        ]),
+    );
+    let (systems, compared) = figures(&imported);
+    let name = |name: &str| format!("prompt-1.{name}");
+    assert_eq!(systems, [(name("a"), 1, 2), (name("new"), 1, 1), (name("other"), 1, 1)]);
+    assert_eq!(compared, [(name("a"), 0.5), (name("new"), 3.0)]);
+    let notes = imported.notes().join("; ");
+    for part in [
+        "the number is that of `gone` in `results.prompts`",
+        "promptfoo counted 1 results of `prompt-1.a`; the file holds 2",
+        "promptfoo counted 3 results of `prompt-1.new`; the file holds 1",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
 }
 
 /// IO-04, IO-01: other versions and broken files are refused with their place and a hint.

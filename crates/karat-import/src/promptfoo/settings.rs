@@ -54,6 +54,13 @@ pub(super) fn variable_name(name: &str) -> String {
 }
 
 impl Settings {
+    /// The same with the environment of one provider above that of the config.
+    pub fn with(&self, env: &Map<String, Value>) -> Self {
+        let mut all = self.env.clone();
+        all.extend(env.clone());
+        Self { env: all, reads: Reads::default() }
+    }
+
     /// A variable of the environment, with the config's own value as default unless it is a secret.
     fn variable(&self, name: &str) -> String {
         match self.env.get(name).filter(|_| !is_secret(name)).map(text_of) {
