@@ -235,6 +235,8 @@ struct SessionState {
     public_url: OnceLock<String>,
     /// The functions of the program that has Karat as a library.
     host: Host,
+    /// The file in which a variable stands that the environment itself lacks.
+    variable_files: OnceLock<EnvLookup>,
 }
 
 impl Session {
@@ -250,9 +252,27 @@ impl Session {
         }
     }
 
+    /// The same of a server that keeps to the files below a folder.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub fn at_root(&self, root: &Path) -> io::Result<Self> {
+        let below = Self::below(root)?;
+        if let Some(file_of) = self.0.variable_files.get() {
+            below.set_variable_files(file_of.clone());
+        }
+        Ok(below)
+    }
+
     /// The state of a program whose functions its suites may call.
     pub fn with_host(functions: Arc<dyn HostFunctions>) -> Self {
         Self(Arc::new(SessionState { host: Host::new(functions), ..SessionState::default() }))
+    }
+
+    /// Sets the look-up of files in which variables stand that the environment itself lacks, once: such an address gets
+    /// only keys of the same file.
+    pub fn set_variable_files(&self, file_of: EnvLookup) {
+        let _ = self.0.variable_files.set(file_of);
     }
 
     /// Sets the address under which people open the server, once.
@@ -350,6 +370,16 @@ impl App {
             return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
         }
         self.store_to_read()
+    }
+
+    /// The settings of calls: the environment, and the file in which a variable of it stands.
+    fn call_settings(&self) -> karat_providers::Settings {
+        let lookup = self.lookup.clone();
+        let settings = karat_providers::Settings::new(move |name| lookup(name));
+        match self.opened.0.variable_files.get() {
+            Some(file_of) => karat_providers::Settings { file_of: file_of.clone(), ..settings },
+            None => settings,
+        }
     }
 
     /// Resolves an id, a prefix of one, or `latest` to a run's id.

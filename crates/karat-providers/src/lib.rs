@@ -44,6 +44,7 @@ pub use crate::registry::environment_report::{ProviderEnvironment, probe_address
 pub use crate::registry::error::ProviderError;
 pub use crate::registry::hosts::{HttpProvider, catalog, http_providers, makes_embeddings};
 pub use crate::registry::outside::ExternalTexts;
+pub use crate::registry::places::{address_notes, check_texts};
 pub use crate::registry::providers::Providers;
 pub use crate::registry::settings::Settings;
 pub use limiter::{Gate, LimiterPool, QueueEntry, SlotGuard};

@@ -38,15 +38,19 @@ impl App {
     /// # Errors
     /// The async runtime cannot be started.
     pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
-        let lookup = self.lookup.clone();
-        let settings = Settings::new(move |name| lookup(name));
+        let settings = self.call_settings();
         let mut findings = vec![self.store_finding(), open_files()];
         let hosts = provider_environments(&settings);
         for host in &hosts {
             let (health, says) = match (&host.key, &host.base_url) {
-                (Some(variable), Some(_)) => {
+                _ if host.refusal.is_some() => (Health::Broken, host.refusal.clone().unwrap_or_default()),
+                (Some(variable), Some(address)) => {
                     let weakness = settings.short_secret_warning(variable);
-                    (Health::Fine, weakness.unwrap_or_else(|| format!("{variable} is set")))
+                    let says = weakness.unwrap_or_else(|| format!("{variable} is set"));
+                    match &host.redirected_by {
+                        Some(by) => (Health::Fine, format!("{says}; its models are asked at {address} ({by})")),
+                        None => (Health::Fine, says),
+                    }
                 }
                 (Some(variable), None) => {
                     (Health::Absent, format!("{variable} is set, but {} is not", host.base_url_variable))
@@ -61,9 +65,18 @@ impl App {
             };
             findings.push(Finding { what: format!("provider {}", host.name), health, says });
         }
+        let in_file = |variable: &str| match (settings.file_of)(variable) {
+            Some(file) => format!(" (it stands in `{file}`, so keys that do not are not sent through it)"),
+            None => String::new(),
+        };
+        findings.extend(["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(|variable| {
+            let file = (settings.file_of)(variable)?;
+            let says = format!("is not used: it stands in `{file}`; export it if you trust it");
+            Some(Finding { what: format!("certificates {variable}"), health: Health::Absent, says })
+        }));
         findings.extend(proxies(&settings).into_iter().map(|proxy| {
             let (health, says) = match proxy.address {
-                Ok(place) => (Health::Fine, format!("requests go through {place}")),
+                Ok(place) => (Health::Fine, format!("requests go through {place}{}", in_file(&proxy.variable))),
                 Err(problem) => (Health::Broken, problem),
             };
             Finding { what: format!("proxy {}", proxy.variable), health, says }

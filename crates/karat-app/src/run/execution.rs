@@ -409,6 +409,10 @@ impl App {
             rules: terms.rules.clone(),
             score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
             tape: terms.tape.clone(),
+            addresses: match &terms.tape {
+                CallRecording::Replay(_) => Vec::new(),
+                _ => self.address_notes(plan),
+            },
             ..StoredInvocation::with_estimate(uncached)
         };
         let header = self.header(&found.id, plan, &begun, terms.started_at);
@@ -474,8 +478,7 @@ impl App {
         }
         let calls = header.run.max_concurrency as usize;
         karat_providers::raise_open_files(calls);
-        let lookup = self.lookup.clone();
-        let defaults = Settings::new(move |name| lookup(name));
+        let defaults = self.call_settings();
         let settings = Settings {
             own_program: self.own_program.clone(),
             key_variables: plan.key_variables.clone(),

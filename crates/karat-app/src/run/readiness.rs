@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use karat_providers::{Providers, Settings};
+use karat_providers::{Providers, Settings, address_notes};
 use karat_suite::Plan;
 use karat_text::host::{host_of, is_this_machine};
-use karat_types::{ModelSpec, Pricing};
+use karat_types::{ModelSpec, PlanHeader, Pricing};
 
 use crate::run::preflight_budget::ceiling_note;
 use crate::{App, Invocation};
@@ -26,8 +26,7 @@ impl App {
                 models.push(spec.clone());
             }
         }
-        let lookup = self.lookup.clone();
-        let settings = Settings { host: self.opened.host(), ..Settings::new(move |name| lookup(name)) };
+        let settings = Settings { host: self.opened.host(), ..self.call_settings() };
         let outside = karat_engine::external_needs(header);
         let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
         let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
@@ -42,6 +41,12 @@ impl App {
             ));
         }
         missing
+    }
+
+    /// The addresses that are asked and are not the providers' own, and the proxies before them, a sentence each.
+    pub fn address_notes(&self, plan: &PlanHeader) -> Vec<String> {
+        let models: Vec<ModelSpec> = plan.all_models().cloned().collect();
+        address_notes(&models, &karat_engine::external_needs(plan), &self.call_settings())
     }
 
     /// The models on this machine whose key variable is not set, a sentence each: they are asked without a key, which a

@@ -29,6 +29,9 @@ pub(crate) struct StoredInvocation {
     pub score_of: Option<String>,
     /// The recording that stores or answers its calls.
     pub tape: CallRecording,
+    /// The addresses that are asked and are not the providers' own, and the proxies before them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
 }
 
 impl StoredInvocation {

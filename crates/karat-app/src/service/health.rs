@@ -60,8 +60,7 @@ impl App {
     /// # Errors
     /// The async runtime cannot be started; the address cannot be reached, as a text.
     pub fn ask_health(&self, server: &str) -> Result<Result<u16, String>, AppError> {
-        let lookup = self.lookup.clone();
-        let settings = Settings::new(move |name| lookup(name));
+        let settings = self.call_settings();
         let address = format!("{}/healthz", server.trim_end_matches('/'));
         Ok(runtime()?.block_on(probe_address(&address, &settings)))
     }

@@ -71,8 +71,7 @@ impl App {
             outside.http |= matches!(request, Request::Http(_));
             outside.texts.extend(texts.into_iter().map(|text| ("fetch".to_owned(), text.clone())));
         }
-        let lookup = self.lookup.clone();
-        let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };
+        let settings = Settings { own_program: self.own_program.clone(), ..self.call_settings() };
         Providers::connect_all(&[], &outside, settings)
             .map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use karat_providers::{EnvHeader, ExternalTexts};
 use karat_text::env_template::{self, GapTemplate};
 use karat_text::template::Context;
-use karat_types::{Action, PlanHeader, ScorerKind, ToolExecutor, host_function};
+use karat_types::{Action, EnvTemplate, PlanHeader, ScorerKind, ToolExecutor, host_function};
 use serde_json::{Value, json};
 
 /// The template context of services, from their addresses.
@@ -23,7 +23,7 @@ pub(crate) fn placeholder_services(plan: &PlanHeader) -> Value {
 pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
     let mut outside = ExternalTexts::default();
     let mut add = |who: String, text: &str| outside.texts.push((who, env_template::parts(text)));
-    let mut headers = Vec::new();
+    let (mut headers, mut urls) = (Vec::new(), Vec::new());
     let mut http = plan.services.values().any(|service| service.ready.is_some());
     for step in plan.variants.iter().flat_map(|variant| &variant.steps) {
         let who = format!("step {}", step.id);
@@ -31,6 +31,7 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
             Action::Http(spec) => {
                 http = true;
                 spec.headers.values().chain([&spec.url]).for_each(|text| add(who.clone(), text));
+                urls.push((who.clone(), sent_to(plan, &spec.url)));
                 headers
                     .extend(spec.headers.iter().map(|(name, text)| header_text(plan, &who, (name, text), &spec.url)));
             }
@@ -44,6 +45,7 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
             Some(ToolExecutor::Http { url, headers: own }) => {
                 http = true;
                 own.values().chain([url]).for_each(|text| add(who.clone(), text));
+                urls.push((who.clone(), sent_to(plan, url)));
                 headers.extend(own.iter().map(|(name, text)| header_text(plan, &who, (name, text), url)));
             }
             Some(ToolExecutor::Command(spec)) => spec.env.values().for_each(|text| add(who.clone(), text)),
@@ -59,6 +61,7 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
             let texts = nested.flat_map(|map| map.values()).chain(with.get("url"));
             texts.filter_map(Value::as_str).for_each(|text| add(who.clone(), text));
             let url = with.get("url").and_then(Value::as_str).unwrap_or_default();
+            urls.extend((metric == "http").then(|| (who.clone(), sent_to(plan, url))));
             let own = with.get("headers").and_then(Value::as_object).into_iter().flatten();
             let own = own.filter_map(|(name, text)| Some(header_text(plan, &who, (name, text.as_str()?), url)));
             headers.extend(own);
@@ -70,6 +73,7 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
     outside.host_functions = host_functions(plan);
     outside.http = http;
     outside.headers = headers;
+    outside.urls = urls;
     outside
 }
 
@@ -99,9 +103,13 @@ fn host_functions(plan: &PlanHeader) -> Vec<(String, String)> {
     found
 }
 
-/// A header with the address that it is sent to, as far as that is known without a row.
-fn header_text(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> EnvHeader {
+/// An address, as far as it is known without a row.
+fn sent_to(plan: &PlanHeader, url: &str) -> EnvTemplate {
     let context = Context::new().with("services", &placeholder_services(plan));
-    let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();
-    EnvHeader { who: who.to_owned(), name: name.to_owned(), text: env_template::parts(text), url }
+    GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_else(|_| env_template::parts(url))
+}
+
+/// A header with the address that it is sent to.
+fn header_text(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> EnvHeader {
+    EnvHeader { who: who.to_owned(), name: name.to_owned(), text: env_template::parts(text), url: sent_to(plan, url) }
 }

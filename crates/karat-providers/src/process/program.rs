@@ -99,7 +99,9 @@ impl Program {
         match &self.environment {
             Environment::Clean(own) => {
                 command.env_clear();
-                command.envs(BASICS.iter().filter_map(|name| Some((name, settings.lookup(name)?))));
+                // Those of a file of the folder would choose the programs and certificates of whoever gets keys.
+                let basics = BASICS.iter().filter(|name| settings.file_of(name).is_none());
+                command.envs(basics.filter_map(|name| Some((name, settings.lookup(name)?))));
                 command.envs(own.iter().map(|(name, value)| (name, value)));
             }
             Environment::Without(names) => {

@@ -1,5 +1,6 @@
 //! From a registry entry to a model that can be called. All problems of an entry are found here, before any call.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -26,6 +27,7 @@ use crate::registry::hosts;
 use crate::registry::hosts::Host;
 use crate::registry::key_command::KeyCommand;
 use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
+use crate::registry::places;
 use crate::registry::settings::Settings;
 use crate::scripted::Script;
 
@@ -140,6 +142,7 @@ impl ModelSetup<'_> {
         let HttpOptions { headers: extra } = self.options()?;
         let (base, origin) = self.base_url(host)?;
         let key = self.key(host, &base, origin)?;
+        self.check_places(host, &base, origin, key.as_ref().map(|(variable, _)| variable.as_str()), &extra)?;
         let value = key.as_ref().map(|(_, value)| value.expose_secret());
         let codec = match self.spec.embeds {
             true => host.embeddings().ok_or_else(|| self.no_embeddings())?,
@@ -199,6 +202,35 @@ impl ModelSetup<'_> {
             url.query_pairs_mut().append_pair(crate::codec::azure::VERSION, &version);
         }
         Ok((url, origin))
+    }
+
+    /// The variables that name the host of the address.
+    fn address_variables(&self, host: &Host, origin: Origin) -> Vec<String> {
+        let of_entry = || env_template::parts(self.spec.base_url.as_deref().unwrap_or_default());
+        match origin {
+            Origin::Entry => places::host_variables(&of_entry()).into_iter().map(str::to_owned).collect(),
+            Origin::Variable => host.base_url_variable.into_iter().map(str::to_owned).collect(),
+            Origin::Provider => Vec::new(),
+        }
+    }
+
+    /// Refuses to send what is not the address's own.
+    fn check_places(
+        &self,
+        host: &Host,
+        base: &Url,
+        origin: Origin,
+        key: Option<&str>,
+        headers: &BTreeMap<String, String>,
+    ) -> Result<(), ProviderError> {
+        let variables = self.address_variables(host, origin);
+        let url = env_template::parts(self.spec.base_url.as_deref().unwrap_or_default());
+        let headers: Vec<_> = headers.values().map(|text| env_template::parts(text)).collect();
+        let sent = url.variables().chain(headers.iter().flat_map(|text| text.variables())).chain(key);
+        let keys: Vec<&str> = sent.filter(|name| !variables.iter().any(|variable| variable == name)).collect();
+        let keys = places::Keys { variables: &keys, printed: !self.spec.api_key_command.is_empty() };
+        let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+        places::check(self.settings, &format!("model {}", self.spec.id), base, &variables, keys)
     }
 
     fn no_base_url(&self, host: &Host) -> ProviderError {
@@ -284,6 +316,15 @@ impl ModelSetup<'_> {
             known: known.join(", "),
         }
     }
+}
+
+/// The address of a model, the variables that name its host, and whether it is the provider's own; `None` for a model
+/// without a server, or with a wrong address.
+pub(crate) fn own_address(spec: &ModelSpec, settings: &Settings) -> Option<(Url, Vec<String>, bool)> {
+    let (host, setup) = (hosts::host(&spec.provider)?, ModelSetup { spec, settings });
+    let (url, origin) = setup.base_url(host).ok()?;
+    let is_own = host.base_url.and_then(|own| Url::parse(own).ok()).is_some_and(|own| own == url);
+    Some((url, setup.address_variables(host, origin), is_own))
 }
 
 /// The source of an API root.

@@ -8,6 +8,7 @@ use reqwest::{Method, Url};
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::registry::hosts::HOSTS;
+use crate::registry::places::{self, Keys};
 use crate::registry::settings::Settings;
 
 /// The settings of one provider on this machine.
@@ -23,19 +24,33 @@ pub struct ProviderEnvironment {
     pub base_url: Option<String>,
     /// The variable that overrides the address, if there is one.
     pub base_url_variable: &'static str,
+    /// The variable and its file, where the address is not the provider's own.
+    pub redirected_by: Option<String>,
+    /// The reason why the key is not sent to the address.
+    pub refusal: Option<String>,
 }
 
 /// The settings of every HTTP provider.
 pub fn provider_environments(settings: &Settings) -> Vec<ProviderEnvironment> {
-    let one = |host: &crate::registry::hosts::Host| ProviderEnvironment {
-        name: host.name,
-        key_variables: host.key_variables,
-        key: host.key_variables.iter().find(|variable| settings.lookup(variable).is_some()).copied(),
-        base_url: host
-            .base_url_variable
-            .and_then(|variable| settings.lookup(variable))
-            .or_else(|| host.base_url.map(str::to_owned)),
-        base_url_variable: host.base_url_variable.unwrap_or_default(),
+    let one = |host: &crate::registry::hosts::Host| {
+        let key = host.key_variables.iter().find(|variable| settings.lookup(variable).is_some()).copied();
+        let set = host.base_url_variable.filter(|variable| settings.lookup(variable).is_some());
+        let base_url = set.and_then(|variable| settings.lookup(variable)).or_else(|| host.base_url.map(str::to_owned));
+        let by = |variable: &str| match settings.file_of(variable) {
+            Some(file) => format!("{variable} in `{file}`"),
+            None => variable.to_owned(),
+        };
+        let refusal = || {
+            let (url, keys) = (Url::parse(base_url.as_deref()?).ok()?, [key?]);
+            let keys = Keys { variables: &keys, printed: false };
+            let variables: Vec<&str> = set.into_iter().collect();
+            places::check(settings, "its models", &url, &variables, keys).err()
+        };
+        let refusal = refusal().map(|error| error.to_string());
+        let redirected_by = set.filter(|_| base_url.as_deref() != host.base_url).map(by);
+        let base_url_variable = host.base_url_variable.unwrap_or_default();
+        let (name, key_variables) = (host.name, host.key_variables);
+        ProviderEnvironment { name, key_variables, key, base_url, base_url_variable, redirected_by, refusal }
     };
     HOSTS.iter().map(one).collect()
 }

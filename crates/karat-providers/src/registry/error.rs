@@ -113,6 +113,25 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
+    /// A key would go to an address that only a file of the folder names.
+    #[error(
+        "{who}: the {what} {address} stands only in `{file}` ({variable}), and its key elsewhere ({key}), so the key is not sent there; \
+         if you trust it, export {variable}, or write the key into `{file}`"
+    )]
+    KeyElsewhere {
+        /// The model, step or scorer.
+        who: String,
+        /// `address` or `proxy`.
+        what: &'static str,
+        /// The address, without a query.
+        address: String,
+        /// Name of the variable that holds it.
+        variable: String,
+        /// The file.
+        file: String,
+        /// The key's variable and its place.
+        key: String,
+    },
     /// A proxy variable holds no usable proxy.
     #[error("requests cannot be sent: {variable} {problem}, or unset it")]
     BadProxy {

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `settings` (the environment, limits of size and time), `hosts` (providers known by name), `options` (the
 //! `with` of an entry), `connect` (checks an entry before any call), `providers` (all connected models, and the entry point
-//! of every call). `outside` checks the `${NAME}` texts of steps and scorers; `error` lists what can be wrong before the first
+//! of every call). `outside` checks the `${NAME}` texts of steps and scorers; `places` decides where a key may go; `error` lists what can be wrong before the first
 //! call; `environment_report` serves `karat doctor`.
 
 pub(crate) mod connect;
@@ -12,5 +12,6 @@ pub(crate) mod hosts;
 pub(crate) mod key_command;
 pub(crate) mod options;
 pub(crate) mod outside;
+pub(crate) mod places;
 pub(crate) mod providers;
 pub(crate) mod settings;

@@ -5,6 +5,7 @@ use secrecy::SecretString;
 
 use crate::http::env_headers::EnvHeader;
 use crate::registry::error::ProviderError;
+use crate::registry::places;
 use crate::registry::settings::Settings;
 
 /// The requests of a run to services and programs, as far as they are known before it starts.
@@ -19,6 +20,8 @@ pub struct ExternalTexts {
     pub host_functions: Vec<(String, String)>,
     /// Headers with `${NAME}`.
     pub headers: Vec<EnvHeader>,
+    /// The addresses of HTTP requests, each with its owner.
+    pub urls: Vec<(String, EnvTemplate)>,
 }
 
 impl ExternalTexts {
@@ -52,5 +55,14 @@ impl ExternalTexts {
             }
         }
         errors.extend(self.headers.iter().filter_map(|header| header.problem(settings)));
+        let mut check = |who: &str, url, sent: &[&EnvTemplate]| {
+            if let Err(error) = places::check_texts(settings, who, url, sent)
+                && !errors.contains(&error)
+            {
+                errors.push(error);
+            }
+        };
+        self.urls.iter().for_each(|(who, url)| check(who, url, &[]));
+        self.headers.iter().for_each(|header| check(&header.who, &header.url, &[&header.text]));
     }
 }

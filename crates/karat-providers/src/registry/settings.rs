@@ -23,6 +23,8 @@ type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct Settings {
     /// Looks up an environment variable: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
     pub secret: Lookup,
+    /// The file in which a variable stands, such as `.env`; `None` if the environment itself has it.
+    pub file_of: Lookup,
     /// Maximum size of an answer's body, in bytes.
     pub max_response: usize,
     /// Memory for all answers above 64 KiB that are not yet on disk, in bytes.
@@ -56,6 +58,7 @@ impl Settings {
     pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             secret: Arc::new(secret),
+            file_of: Arc::new(|_| None),
             max_response: 8 * 1024 * 1024,
             max_in_memory: 64 * 1024 * 1024,
             max_connections: 256,
@@ -74,6 +77,11 @@ impl Settings {
     /// read from a file, is removed.
     pub(crate) fn lookup(&self, name: &str) -> Option<String> {
         (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// The file in which a variable stands; `None` if the environment itself has it.
+    pub(crate) fn file_of(&self, name: &str) -> Option<String> {
+        (self.file_of)(name)
     }
 
     /// Returns a warning if the value of a variable is too short to be redacted: it could be an ordinary word.

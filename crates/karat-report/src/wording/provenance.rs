@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use karat_analysis::{CellCounts, Findings};
-use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
+use karat_types::{ConsensusMethod, PlanHeader, RunHeader, ScorerKind};
+use serde_json::Value;
 
 use crate::shared::figures::{count, count_noun, percent};
 use crate::shared::moment::age;
@@ -45,9 +46,17 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
     parts.push(("seed", plan.run.seed.to_string()));
     if !context.canonical {
         parts.push(("reused", reuse()));
+        let addresses = addresses(header);
+        parts.extend((!addresses.is_empty()).then(|| ("asked at", addresses.join("; "))));
     }
     parts.push(("karat", header.version.clone()));
     parts
+}
+
+/// The addresses that were asked and are not the providers' own, and the proxies before them, as the run's start has them.
+pub(crate) fn addresses(header: &RunHeader) -> Vec<&str> {
+    let stored = header.invocation.get("addresses").and_then(Value::as_array);
+    stored.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Returns the version of the service that answered, and the number of others.

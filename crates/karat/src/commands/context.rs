@@ -34,13 +34,16 @@ impl<'a> CommandContext<'a> {
         let store = if common.allow_unsafe_postgres { store.without_durability() } else { store };
         let network = if common.allow_network_fs { NetworkFiles::Allowed } else { NetworkFiles::Refused };
         let clock = clock::of_process(&environment);
+        let opened = karat_app::Session::default();
+        let files = environment.clone();
+        opened.set_variable_files(Arc::new(move |name| files.file_of(name).map(str::to_owned)));
         let app = App {
             store: store.with_network_files(network),
             home,
             lookup: Arc::new(move |name| environment.get(name)),
             clock,
             own_program: std::env::current_exe().ok(),
-            opened: karat_app::Session::default(),
+            opened,
         };
         Ok(Self { app, printer, quiet: common.quiet })
     }
@@ -54,7 +57,8 @@ impl<'a> CommandContext<'a> {
         if !warnings.is_empty() {
             self.printer.diagnostics(warnings);
         }
-        let notes = plan.notes.iter().cloned().chain(self.app.keyless_models(plan));
+        let notes =
+            plan.notes.iter().cloned().chain(self.app.address_notes(&plan.header)).chain(self.app.keyless_models(plan));
         notes.for_each(|note| self.printer.say(&format!("note: {note}")));
         self.print_warnings(self.app.old_prices(plan));
     }

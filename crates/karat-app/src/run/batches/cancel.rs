@@ -57,12 +57,8 @@ impl App {
     }
 
     fn connect_batches(&self, plan: &PlanHeader, batches: &[StoredBatch]) -> Result<Providers, AppError> {
-        let lookup = self.lookup.clone();
-        let settings = Settings {
-            own_program: self.own_program.clone(),
-            clock: Some(self.clock.clone()),
-            ..Settings::new(move |name| lookup(name))
-        };
+        let settings =
+            Settings { own_program: self.own_program.clone(), clock: Some(self.clock.clone()), ..self.call_settings() };
         let is_used = |id: &str| batches.iter().any(|batch| batch.model == id);
         let models: Vec<_> =
             plan.models.iter().chain(&plan.judges).filter(|model| is_used(&model.id)).cloned().collect();

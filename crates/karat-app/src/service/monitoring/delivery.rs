@@ -103,8 +103,7 @@ impl App {
     }
 
     pub(crate) fn hook_client(&self) -> Result<HookClient, AppError> {
-        let lookup = self.lookup.clone();
-        let settings = Settings { clock: Some(self.clock.clone()), ..Settings::new(move |name| lookup(name)) };
+        let settings = Settings { clock: Some(self.clock.clone()), ..self.call_settings() };
         HookClient::new(settings).map_err(|error| ServiceError::NoClient { problem: error.to_string() }.into())
     }
 
@@ -145,6 +144,8 @@ impl App {
             env_template::fill(template, |name| (self.lookup)(name))
                 .map_err(|name| format!("the environment variable {name} is not set"))
         };
+        karat_providers::check_texts(&self.call_settings(), "it", &alert.url, &alert.secret.iter().collect::<Vec<_>>())
+            .map_err(|error| error.to_string())?;
         let url = fill(&alert.url)?;
         let secret = alert.secret.as_ref().map(fill).transpose()?;
         let seconds = self.clock.now().0.div_euclid(1_000);

@@ -15,6 +15,7 @@ use super::cells::CellList;
 use super::cost::{Cost, RunCost};
 use crate::shared::moment::rfc3339;
 use crate::shared::report::Report;
+use crate::wording::provenance;
 
 /// The whole report. Its cells come last.
 pub(super) struct ReportDocument<'a> {
@@ -97,6 +98,9 @@ struct Run<'a> {
     git_commit: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     service_commit: Option<&'a str>,
+    /// Addresses that were asked and are not the providers' own, and proxies, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<&'a str>,
     seed: u64,
     config: Value,
 }
@@ -119,6 +123,7 @@ fn run<'a>(report: Report<'a>) -> Run<'a> {
         version: &header.version,
         git_commit: header.git_commit.as_deref(),
         service_commit: report.findings.services().and_then(karat_analysis::Services::version),
+        addresses: if volatile { provenance::addresses(header) } else { Vec::new() },
         seed: plan.run.seed,
         config: config(report),
     }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use karat_app::Session;
 use karat_mcp::RunLimits;
 use karat_types::Exit;
 
@@ -20,7 +19,7 @@ pub fn mcp(context: CommandContext<'_>, args: &McpArgs) -> Result<Exit, Failure>
             .map_err(|error| Failure::Message(format!("{error}")))?;
     }
     let root = |error| Failure::Message(format!("opening the folder {}: {error}", args.root.display()));
-    app.opened = Session::below(&args.root).map_err(root)?;
+    app.opened = app.opened.at_root(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;
     let limits = args.budget_usd.filter(|_| args.allow_runs);
     let limits = limits.map(|budget_usd| RunLimits { budget_usd, allow_commands: args.allow_commands });

@@ -28,6 +28,46 @@ impl Bench {
     }
 }
 
+/// X4: a key of the environment does not go to an address that only `.env` names, also with `--safe`; both places and the
+/// address are named before any call. Where both stand in one place, the run goes on and its report names the address.
+#[test]
+fn a_file_does_not_direct_keys_elsewhere() {
+    let Bench(place, provider) = Bench::new(SUITE);
+    let run = |key: Option<&str>, file: &str, name: &str, arguments: &[&str]| {
+        place.write(name, file);
+        let mut command = place.command(arguments);
+        command.envs(key.map(|key| ("OPENAI_API_KEY", key)));
+        let said = Said::of(command.output().unwrap());
+        std::fs::remove_file(place.path().join(name)).unwrap();
+        said
+    };
+    let address = provider.base_url();
+    for (name, file) in [
+        (".env", format!("OPENAI_BASE_URL={address}\n")),
+        (".env.local", format!("OPENAI_BASE_URL={address}\n")),
+        (".env", format!("OPENAI_BASE_URL={address}/${{OPENAI_API_KEY}}\nOPENAI_API_KEY=of-the-file\n")),
+    ] {
+        for arguments in [&["run"][..], &["run", "--safe"], &["plan"], &["doctor"]] {
+            let said = run(Some("sk-planted-4242"), &file, name, arguments);
+            let text = said.all();
+            for part in [address.as_str(), "OPENAI_BASE_URL", &format!("`{name}`"), "OPENAI_API_KEY in the environment"]
+            {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert!(!text.contains("sk-planted"), "{text}");
+            assert_eq!(said.code, i32::from(arguments[0] != "plan"), "{text}");
+        }
+    }
+    assert_eq!(provider.received_requests().len(), 0);
+    let own = format!("OPENAI_BASE_URL={address}\nOPENAI_API_KEY=of-the-file\n");
+    let said = run(None, &own, ".env", &["run", "--run-id", "own"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let note = format!("model openai:gpt-5-nano is asked at {address} (OPENAI_BASE_URL in `.env`)");
+    assert!(said.all().contains(&note), "{}", said.all());
+    assert_eq!(place.report("own")["run"]["addresses"], serde_json::json!([note]));
+    assert!(place.fine(&["report", "own", "--format", "md", "-o", "-"]).stdout.contains(&address));
+}
+
 /// TG-50: a model without an entry runs, and its cells are named, shown and traced by its name.
 #[test]
 fn a_named_model_runs() {
