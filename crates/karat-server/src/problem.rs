@@ -185,6 +185,7 @@ impl From<AppError> for Problem {
             }
             ErrorKind::RunExists => (StatusCode::CONFLICT, "run-exists", "The id of the run is taken"),
             ErrorKind::RunInUse => (StatusCode::CONFLICT, "run-in-use", "Another process writes the run"),
+            ErrorKind::RunParked => (StatusCode::CONFLICT, "run-parked", "The run ends its process"),
             ErrorKind::RunFinished => (StatusCode::CONFLICT, "run-finished", "There is nothing left to do"),
             ErrorKind::AlreadySent => (StatusCode::CONFLICT, "already-sent", "The message was sent"),
             ErrorKind::NotFinished => (StatusCode::CONFLICT, "run-not-finished", "The run is not finished"),

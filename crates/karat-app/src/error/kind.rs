@@ -29,6 +29,8 @@ pub enum ErrorKind {
     RunInUse,
     /// Nothing is left to do in the run.
     RunFinished,
+    /// The process of the run died at the same cells again.
+    RunParked,
     /// A message was sent, and cannot be tried again.
     AlreadySent,
     /// The run has to be finished first.
@@ -141,6 +143,7 @@ fn run_kind(error: &RunError) -> ErrorKind {
             ErrorKind::PlanChanged
         }
         RunError::NothingLeft { .. } => ErrorKind::RunFinished,
+        RunError::Parked { .. } => ErrorKind::RunParked,
         RunError::StoreFailed { source, .. } => store_kind(source),
         RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } | RunError::Batch { .. } => {
             ErrorKind::Internal

@@ -27,6 +27,9 @@ errors! {
             hint "`karat merge` the shards, then score the merged run";
         OrderChanged { run: String } => "run {run} was not started: its suite has changed since the run was asked for"
             hint "ask for a new run: it reuses finished cells that the change does not affect";
+        Parked { run: String, deaths: u32, replies: usize } =>
+            "run {run} is not started again: its process died {deaths} times at the same cells ({replies} replies are stored that no result uses)"
+            hint "find out why, such as the system's log of processes that took all memory; `karat resume {run}` resumes it";
         NothingLeft { run: String } => "run {run} is finished: there is nothing left to do";
         StoreFailed { source: StoreError, command: &'static str, run: String } => "{source}"
             hint "`karat {command} {run}` resumes it";

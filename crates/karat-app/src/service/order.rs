@@ -148,6 +148,7 @@ impl App {
         execution: Execution,
     ) -> Result<RunEnd, AppError> {
         let order = QueueOrder::read(&queued.order)?;
+        self.note_death(&order.run)?;
         let mut invocation = order.invocation.clone();
         invocation.overrides.safe |= !allow_commands;
         let execution = Execution { run_id: Some(order.run.clone()), resume: true, ..execution };

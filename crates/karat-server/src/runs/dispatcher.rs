@@ -259,6 +259,9 @@ impl Shared {
         let end = match outcome {
             Ok(end) => end,
             Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => return None,
+            Err(error) if error.kind() == ErrorKind::RunParked => {
+                return Some(QueueEnd { status: Some("interrupted"), problem: Some(error.to_string()) });
+            }
             Err(error) => return Some(failure_end(error.to_string())),
         };
         match end.status {

@@ -86,6 +86,11 @@ impl PaidCalls {
         self.len() == 0
     }
 
+    /// The keys of replies that no result uses.
+    pub fn unused(&self) -> impl Iterator<Item = Key> + '_ {
+        self.at.keys().copied()
+    }
+
     /// Returns `true` if the reply with this key belongs to a cell or judgment that is re-run.
     pub fn is_of_rerun(&self, key: Key) -> bool {
         self.again.contains_key(&key)

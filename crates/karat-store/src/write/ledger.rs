@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// Returns `true` if a process has the right to write a run at this moment.
-    pub(crate) fn is_claimed(&self, run: &str) -> bool {
+    pub fn is_claimed(&self, run: &str) -> bool {
         if let Some(file) = self.url().file() {
             return is_locked_run(file, run);
         }

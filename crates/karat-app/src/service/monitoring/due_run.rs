@@ -201,7 +201,8 @@ impl App {
         let execution = Execution { run_id: Some(due.run.clone()), resume: true, ..execution };
         let outcome = match due.task {
             Task::Run => self
-                .load(&due.invocation)
+                .note_death(&due.run)
+                .and_then(|()| self.load(&due.invocation))
                 .and_then(|loaded| self.run(loaded.plan, &due.invocation, execution))
                 .map(|end| (Vec::new(), end)),
             Task::Canary => self.run_canary(&due.invocation, execution),
