@@ -32,5 +32,5 @@ mod telemetry;
 
 pub use api::openapi::openapi;
 pub use serving::server::{ServeError, Server};
-pub use settings::{Log, Purpose, QueueLimits, Settings};
+pub use settings::{Log, Loopback, Purpose, QueueLimits, Settings};
 pub use target::Target;

@@ -64,15 +64,12 @@ struct Shared {
 }
 
 impl State {
-    /// The state of a new server.
+    /// The state of a new server on a store that has tokens, or none.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn new(app: App, settings: Settings) -> io::Result<Self> {
-        // A store that cannot be read now says so on each page.
-        let has_tokens = app.has_tokens().unwrap_or_default();
-        let is_view = matches!(settings.purpose, Purpose::View { .. });
-        let guard = Guard::new(&settings.hosts, is_view && has_tokens)?;
+    pub fn new(app: App, settings: Settings, has_tokens: bool) -> io::Result<Self> {
+        let guard = Guard::new(&settings, has_tokens)?;
         let reads = Arc::new(Semaphore::new(CONCURRENT_READS));
         let stream_places = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
         let (runs, wake, keys) = (ActiveRuns::default(), Wake::default(), KeysUnderWay::default());
@@ -286,7 +283,7 @@ impl FromRequestParts<Self> for State {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::settings::QueueLimits;
+    use crate::settings::{Loopback, QueueLimits};
 
     /// The state of a server that was never asked anything.
     pub(crate) fn idle() -> State {
@@ -309,7 +306,8 @@ pub(crate) mod tests {
             schedules: Vec::new(),
             public_url: None,
             metrics_open: false,
+            loopback: Loopback::Open,
         };
-        State::new(app, settings).unwrap()
+        State::new(app, settings, false).unwrap()
     }
 }

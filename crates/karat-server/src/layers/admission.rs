@@ -2,8 +2,8 @@
 //!
 //! A token is in the header, in a session, or in the address for the one exchange that starts a session.
 //!
-//! While no token exists, everything is allowed: the server listens on the loopback address only. Once one was created,
-//! every request needs one.
+//! While no token exists, the server listens on the loopback address only, and everything is allowed to the user who started
+//! it. Once one was created, every request needs one.
 
 use std::net::SocketAddr;
 
@@ -17,11 +17,12 @@ use karat_app::{Access, Role};
 use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
-use crate::guard::{Guard, origin};
+use crate::guard::peer::Peer;
+use crate::guard::{WithoutTokens, origin};
 use crate::problem::Problem;
 use crate::state::State;
 
-/// The name of the key of `karat view` in sessions. No token has this id.
+/// The name of the key in the printed address in sessions. No token has this id.
 const OWN: &str = "view";
 
 /// The address to which a browser posts to end its session.
@@ -65,13 +66,17 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     let from = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|from| from.0.ip());
     let has_tokens = state.has_tokens().await?;
     let given = token_in_address(head);
-    if let Some((_, rest)) = given.as_ref().filter(|_| !has_tokens) {
-        return Ok(Err(redirect(rest, None)));
-    }
-    if !has_tokens {
-        return Ok(Ok(everything));
-    }
     let guard = state.guard();
+    if !has_tokens && guard.without_tokens != WithoutTokens::OwnKey {
+        if guard.without_tokens == WithoutTokens::SameUser && !is_same_user(head).await {
+            return Err(other_user());
+        }
+        return Ok(match given {
+            Some((_, rest)) => Err(redirect(&rest, None)),
+            None => Ok(everything),
+        });
+    }
+    let own = guard.own_role(has_tokens, state.settings().purpose);
     let bearer = bearer(&head.headers);
     // Behind a proxy all callers have one address, and a valid token must not be locked out by those who guess: no secret
     // of 256 bits is found this way, so the limit is there to be seen and to slow down.
@@ -83,20 +88,20 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
         false => too_many(),
     };
     if let Some((token, rest)) = given {
-        let access = check_token(state, guard, token).await?.ok_or_else(wrong)?;
+        let access = check_token(state, own, token).await?.ok_or_else(wrong)?;
         let cookie = guard.sessions.cookie(&access.token, now, is_over_tls(&head.headers));
         return Ok(Err(redirect(&rest, cookie)));
     }
     let access = match bearer {
-        Some(token) => check_token(state, guard, token).await?.ok_or_else(wrong)?,
+        Some(token) => check_token(state, own, token).await?.ok_or_else(wrong)?,
         None => {
             let token = guard.sessions.token(&head.headers, now);
-            let token = token.ok_or_else(|| refuse_without_token("this server asks for a token"))?;
+            let token = token.ok_or_else(|| if has_tokens { no_token() } else { no_key() })?;
             // A browser sends the cookie by itself; its word for the page that asks has to be there.
             if !is_safe(&head.method) && !head.headers.contains_key(header::ORIGIN) {
                 return Err(Problem::forbidden("a request of a session needs its `Origin`"));
             }
-            of_session(state, token)
+            of_session(state, own, token)
                 .await?
                 .ok_or_else(|| refuse_without_token("the token of this session was revoked"))?
         }
@@ -157,23 +162,32 @@ fn is_safe(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
 }
 
-async fn check_token(state: &State, guard: &Guard, token: String) -> Result<Option<Access>, Problem> {
+/// What a token allows. `own` is the role of the key in the printed address.
+async fn check_token(state: &State, own: Option<Role>, token: String) -> Result<Option<Access>, Problem> {
     let is_own = |own: &String| bool::from(own.as_bytes().ct_eq(token.as_bytes()));
-    if guard.own_key.as_ref().is_some_and(is_own) {
-        return Ok(Some(own_access()));
+    if state.guard().own_key.as_ref().is_some_and(is_own) {
+        return Ok(own.map(own_access));
     }
     state.look_up(move |app| app.check_token(&token)).await
 }
 
-async fn of_session(state: &State, token: String) -> Result<Option<Access>, Problem> {
+async fn of_session(state: &State, own: Option<Role>, token: String) -> Result<Option<Access>, Problem> {
     if token == OWN {
-        return Ok(Some(own_access()));
+        return Ok(own.map(own_access));
     }
     state.look_up(move |app| app.access_of(&token)).await
 }
 
-fn own_access() -> Access {
-    Access { token: OWN.to_owned(), role: Role::Read }
+fn own_access(role: Role) -> Access {
+    Access { token: OWN.to_owned(), role }
+}
+
+/// Returns true if the user of the server made the connection, or root.
+async fn is_same_user(head: &Parts) -> bool {
+    match head.extensions.get::<Peer>() {
+        Some(peer) => peer.is_ours().await,
+        None => false,
+    }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<String> {
@@ -222,7 +236,21 @@ fn signed_out(cookie: HeaderValue) -> Response {
 fn refuse_without_token(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "A token is needed")
         .with_detail(detail)
-        .with_hint("`karat token create --role read --name NAME` makes one")
+        .with_hint("`karat token new --role read --name NAME` makes one")
+}
+
+fn no_token() -> Problem {
+    refuse_without_token("this server asks for a token")
+}
+
+fn no_key() -> Problem {
+    refuse_without_token("this server has no tokens: open the address that it printed, which holds a key")
+}
+
+/// The refusal of another user of the machine.
+fn other_user() -> Problem {
+    refuse_without_token("this server has no tokens, so it answers only the user who started it")
+        .with_hint("`karat token new --role read --name NAME`, by that user, makes a token; `--open-loopback` lets in every user of this machine")
 }
 
 fn too_many() -> Problem {

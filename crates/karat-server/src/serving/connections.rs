@@ -21,6 +21,8 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep};
 use tower::ServiceExt;
 
+use crate::guard::peer::Peer;
+
 /// Connections at one time. Others wait in the queue of the system.
 const MOST: u32 = 1_024;
 
@@ -68,9 +70,13 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stopping: Stop)
 
 async fn serve_one(stream: TcpStream, from: SocketAddr, router: Router, stopping: &Stop) {
     let _ = stream.set_nodelay(true);
+    let peer = stream.local_addr().ok().map(|to| Peer::new(from, to));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(from));
+        if let Some(peer) = &peer {
+            request.extensions_mut().insert(peer.clone());
+        }
         router.clone().oneshot(request)
     });
     let mut settings = http1::Builder::new();

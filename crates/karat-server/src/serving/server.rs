@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::time::Duration;
 
-use karat_app::{App, Stop};
+use karat_app::{App, AppError, Stop};
 use tokio::runtime;
 
 use crate::router;
@@ -36,6 +36,9 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// Nobody knows whether requests need a token.
+    #[error("reading the tokens: {0}")]
+    Tokens(#[source] AppError),
     /// The server cannot run.
     #[error("serving: {0}")]
     Serve(#[from] io::Error),
@@ -51,6 +54,7 @@ impl ServeError {
             Self::NoToken { .. } => {
                 Some("`karat token create --role read --name NAME` makes one; or listen on 127.0.0.1".to_owned())
             }
+            Self::Tokens(error) => error.hint(),
             Self::Listen { .. } | Self::Serve(_) => None,
         }
     }
@@ -69,17 +73,18 @@ impl Server {
     /// Listens on the address of the settings. Connections wait until [`Server::serve`] is called.
     ///
     /// # Errors
-    /// The address cannot be used, or other machines could reach it while there is no token.
+    /// The address cannot be used, the tokens cannot be read, or other machines could reach the address while there is no
+    /// token.
     pub fn bind(app: App, settings: Settings) -> Result<Self, ServeError> {
-        let is_open = !app.has_tokens().unwrap_or_default();
-        if is_open && !settings.listen.ip().is_loopback() {
+        let has_tokens = app.has_tokens().map_err(ServeError::Tokens)?;
+        if !has_tokens && !settings.listen.ip().is_loopback() {
             return Err(ServeError::NoToken { address: settings.listen });
         }
         let listen = |source| ServeError::Listen { address: settings.listen, source };
         let listener = TcpListener::bind(settings.listen).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let state = State::new(app, settings)?;
+        let state = State::new(app, settings, has_tokens)?;
         let dispatcher = match state.settings().purpose {
             Purpose::Serve { allow_commands } => Some(Dispatcher::start(state.dispatcher_parts(allow_commands))?),
             Purpose::View { .. } => None,
@@ -101,8 +106,8 @@ impl Server {
         self.address
     }
 
-    /// The address of a page for a browser on this machine. If the store has tokens, it contains a key that opens the
-    /// dashboard for the time of this process.
+    /// The address of a page for a browser on this machine. Where nothing else lets the browser in, it contains a key for the
+    /// time of this process.
     pub fn url(&self, target: &Target) -> String {
         let host = match self.address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => "127.0.0.1".to_owned(),

@@ -7,7 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use http::{HeaderMap, StatusCode};
 use karat_app::{App, CallRecording, Execution, Invocation, RunEnd, Session, Stop, StoreUrl};
-use karat_server::{Purpose, QueueLimits, Server, Settings, Target};
+use karat_server::{Loopback, Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -163,6 +163,8 @@ impl Place {
             schedules: Vec::new(),
             public_url: Some("https://karat.example/".to_owned()),
             metrics_open: false,
+            // Requests of tests come without a connection.
+            loopback: Loopback::Open,
         };
         let server = Server::bind(app.clone(), settings).unwrap();
         Self { folder, app, server, runtime: runtime() }
@@ -204,6 +206,18 @@ impl Place {
             let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
             Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned() }
         })
+    }
+
+    /// The settings of its server.
+    pub fn settings(&self) -> Settings {
+        self.server.settings().clone()
+    }
+
+    /// The same place, with another rule of who may ask while there are no tokens.
+    pub fn with_loopback(self, loopback: Loopback) -> Self {
+        let settings = Settings { loopback, ..self.server.settings().clone() };
+        let server = Server::bind(self.fresh_app(), settings).unwrap();
+        Self { server, ..self }
     }
 
     /// The address that `karat view` prints, without its host.

@@ -19,6 +19,9 @@ pub struct ViewArgs {
     /// Print the address, and open no browser
     #[arg(long)]
     pub no_open: bool,
+    /// Let every user of this machine in while the store has no tokens
+    #[arg(long)]
+    pub open_loopback: bool,
     /// Open the page with every component and chart in every state
     #[arg(long, conflicts_with = "runs")]
     pub style: bool,
@@ -53,6 +56,9 @@ pub struct ServeArgs {
     /// Serve `/metrics` without a token
     #[arg(long)]
     pub metrics_open: bool,
+    /// Let every user of this machine in while the store has no tokens
+    #[arg(long)]
+    pub open_loopback: bool,
 }
 
 /// The form of log lines.
@@ -111,6 +117,7 @@ pub enum TracesCommand {
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Create a token, and print it once
+    #[command(visible_alias = "new")]
     Create {
         /// Role of the token: read, run, admin, ingest or annotate
         #[arg(long, value_name = "ROLE")]

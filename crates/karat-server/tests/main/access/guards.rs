@@ -1,6 +1,7 @@
 //! The rules of who may ask, and of what a page may do.
 
 use http::StatusCode;
+use karat_server::{Loopback, ServeError, Server, Settings};
 
 use crate::place::Place;
 
@@ -76,4 +77,64 @@ fn assets_are_kept_and_pages_are_tagged() {
     let files = page.text.matches("\"/assets/").count();
     assert!(files <= 3, "{files} files beside the page");
     assert_eq!(place.get("/assets/page-0000000000000000.css").status, StatusCode::NOT_FOUND);
+}
+
+/// X5: without tokens a request whose user is not known to be the server's is refused with the way out, but for its health,
+/// and `--open-loopback` lets it in.
+#[test]
+fn other_users_are_refused_without_tokens() {
+    for place in [Place::view(), Place::serve()] {
+        assert_eq!(place.get("/").status, StatusCode::OK, "`--open-loopback`");
+        let place = place.with_loopback(Loopback::SameUser);
+        for (method, path) in
+            [("GET", "/"), ("GET", "/eval/runs"), ("GET", "/?token=x"), ("GET", "/annotate"), ("GET", "/metrics")]
+        {
+            let answer = place.send(method, path, &[], "");
+            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
+            assert!(
+                answer.text.contains("karat token new") && answer.text.contains("--open-loopback"),
+                "{}",
+                answer.text
+            );
+        }
+        for path in ["/eval/run", "/v1/traces", "/annotations/t/next"] {
+            assert_eq!(place.post(path, "{}").status, StatusCode::UNAUTHORIZED, "{path}");
+        }
+        assert_eq!(place.get("/livez").status, StatusCode::OK);
+    }
+}
+
+/// X5: where the system does not tell who asks, the printed address holds a key, which is good for everything until the first
+/// token is made.
+#[test]
+fn a_key_opens_a_server_that_cannot_tell_users() {
+    let place = Place::serve().with_loopback(Loopback::OwnKey);
+    assert_eq!(place.get("/eval/runs").status, StatusCode::UNAUTHORIZED);
+    let printed = place.printed_path();
+    let key = printed.split_once("token=").map(|(_, key)| key.to_owned()).unwrap();
+    let header = format!("Authorization: Bearer {key}");
+    assert_eq!(place.send("GET", "/eval/runs", &[&header], "").status, StatusCode::OK);
+    let json = "Content-Type: application/json";
+    assert_ne!(place.send("POST", "/eval/run", &[&header, json], "{}").status, StatusCode::UNAUTHORIZED);
+    let opened = place.get(&printed);
+    assert_eq!(opened.status, StatusCode::SEE_OTHER);
+    let cookie = format!("Cookie: {}", opened.header("set-cookie").split(';').next().unwrap());
+    assert_eq!(place.send("GET", "/eval/runs", &[&cookie], "").status, StatusCode::OK);
+    place.app.create_token("me", karat_app::Role::Read, None).unwrap();
+    assert_eq!(place.send("GET", "/eval/runs", &[&header], "").status, StatusCode::UNAUTHORIZED);
+    assert_eq!(place.send("GET", "/eval/runs", &[&cookie], "").status, StatusCode::UNAUTHORIZED);
+}
+
+/// X5: a store whose tokens cannot be read is not taken for one without tokens.
+#[test]
+fn unreadable_tokens_are_no_open_door() {
+    let place = Place::view();
+    place.app.create_token("me", karat_app::Role::Read, None).unwrap();
+    let store = place.folder.path().join("karat.db");
+    assert!(store.is_file());
+    rusqlite::Connection::open(&store).unwrap().execute("alter table tokens rename column role to kind", []).unwrap();
+    let settings = Settings { loopback: Loopback::SameUser, ..place.settings() };
+    let refused = Server::bind(place.fresh_app(), settings).err().unwrap();
+    assert!(matches!(refused, ServeError::Tokens(_)), "{refused}");
+    assert!(refused.to_string().starts_with("reading the tokens: "), "{refused}");
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use karat_app::{Session, Stop};
-use karat_server::{Log, Purpose, QueueLimits, Server, Settings, Target};
+use karat_app::Stop;
+use karat_server::{Log, Loopback, Purpose, QueueLimits, Server, Settings, Target};
 use karat_types::Exit;
 
 use crate::args::{LogFormat, ServeArgs};
@@ -24,7 +24,7 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         app.store = format!("sqlite:{}", absolute(file)?.display()).parse().map_err(message)?;
     }
     let root = |error| Failure::Message(format!("serving the folder {}: {error}", args.root.display()));
-    app.opened = Session::below(&args.root).map_err(root)?;
+    app.opened = app.opened.at_root(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;
     app.prepare_store()?;
     let settings = Settings {
@@ -37,15 +37,29 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
         schedules: args.schedule,
         public_url: args.public_url,
         metrics_open: args.metrics_open,
+        loopback: loopback(args.open_loopback),
     };
     // Connections, streams, and the store.
     karat_app::raise_open_files(OPEN_FILES);
     let server = Server::bind(app, settings)?;
+    warn_of_open_loopback(printer, &server);
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());
     printer.data(&server.url(&Target::Runs))?;
     server.serve(&stop)?;
     Ok(Exit::Pass)
+}
+
+/// Who may ask from this machine while there are no tokens.
+pub(super) fn loopback(is_open: bool) -> Loopback {
+    if is_open { Loopback::Open } else { Loopback::SameUser }
+}
+
+/// Says that every user of the machine is let in.
+pub(super) fn warn_of_open_loopback(printer: &Printer, server: &Server) {
+    if server.settings().loopback == Loopback::Open {
+        printer.say("`--open-loopback`: until the first token is made, every user of this machine may ask this server for everything");
+    }
 }
 
 /// Writes each line of the log to stderr.

@@ -8,6 +8,7 @@ use karat_types::Exit;
 
 use crate::args::ViewArgs;
 use crate::commands::CommandContext;
+use crate::commands::server::serve::{loopback, warn_of_open_loopback};
 use crate::failure::Failure;
 use crate::signals;
 
@@ -24,8 +25,10 @@ pub fn view(context: &CommandContext<'_>, args: &ViewArgs) -> Result<Exit, Failu
         schedules: Vec::new(),
         public_url: None,
         metrics_open: false,
+        loopback: loopback(args.open_loopback),
     };
     let server = Server::bind(app.clone(), settings)?;
+    warn_of_open_loopback(context.printer, &server);
     let url = server.url(&target);
     let stop = Stop::new();
     signals::stop_on_signal(stop.clone());
