@@ -57,6 +57,24 @@ pub enum Method {
     Normal,
     /// Cluster-robust CR1 standard error with t_{G−1}.
     ClusterT,
+    /// Cluster-robust CR2 standard error with Bell-McCaffrey degrees of freedom.
+    ClusterRobust,
+    /// Few values vary: the ends of the scale count as one value not yet seen.
+    Bounded,
+    /// Wilson at the effective number of shares with t.
+    ShareWilson,
+    /// Wilson ends of two rates, combined (Newcombe).
+    Newcombe,
+    /// Difference of means with Welch's degrees of freedom.
+    Welch,
+    /// Stratified mean with t.
+    Stratified,
+    /// Wilson at the effective number of a stratified rate with t.
+    StratifiedWilson,
+    /// Weighted mean (Hájek) with t.
+    Weighted,
+    /// Wilson at the effective number of a weighted rate.
+    WeightedWilson,
     /// Wilson score interval of a proportion.
     Wilson,
     /// Wilson at the effective number of clustered trials with t_{G−1}.
@@ -114,6 +132,15 @@ impl Method {
             Self::StudentT => "t",
             Self::Normal => "normal",
             Self::ClusterT => "cluster t (CR1)",
+            Self::ClusterRobust => "cluster t (CR2)",
+            Self::Bounded => "bounded, few values vary",
+            Self::ShareWilson => "share Wilson (t)",
+            Self::Newcombe => "Newcombe",
+            Self::Welch => "Welch t",
+            Self::Stratified => "stratified t",
+            Self::StratifiedWilson => "stratified Wilson (t)",
+            Self::Weighted => "weighted t",
+            Self::WeightedWilson => "weighted Wilson",
             Self::Wilson => "Wilson",
             Self::ClusterWilson => "cluster Wilson (t)",
             Self::ClopperPearson => "Clopper-Pearson",

@@ -8,6 +8,7 @@
 //! | question | module |
 //! |---|---|
 //! | how good is one system? | [`describe`], [`bootstrap`], [`classification`], [`calibration`] |
+//! | which interval, which test? | [`inference`] |
 //! | is the other one better? | [`compare`], [`compare::multiplicity`], [`power`], [`preference`] |
 //! | may I stop early? did it get worse? | [`sequential`], [`drift`] |
 //! | can the judge be trusted? | [`agreement`], [`correction`] |
@@ -34,6 +35,7 @@ pub mod compare;
 pub mod correction;
 pub mod describe;
 pub mod drift;
+pub mod inference;
 pub mod interval;
 pub mod numeric;
 pub mod power;

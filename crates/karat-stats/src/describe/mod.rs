@@ -29,7 +29,7 @@ pub use moments::{
     extent, is_constant, is_rounding, magnitude, mean, population_variance, standard_deviation, standard_error,
     variance,
 };
-pub use pass_at_k::{PassAtK, Task, all_of_k, any_of_k, pass_at_k};
+pub use pass_at_k::{PassAtK, PassBounds, PassRule, Task, all_of_k, any_of_k, pass_at_k, pass_bounds};
 pub use proportion::Proportion;
 pub use quantile::{
     median, median_absolute_deviation, nearest_rank, nearest_rank_of, quantile, quantile_of_sorted, sorted,

@@ -53,6 +53,50 @@ pub fn all_of_k(task: Task, k: usize) -> Option<f64> {
     drawn_all_from(task.passed, task.n, k)
 }
 
+/// One of the two figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassRule {
+    /// pass@k: any of k passes.
+    Any,
+    /// pass^k: all k pass.
+    All,
+}
+
+/// The least and the largest value that a figure may have once its missing samples are known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PassBounds {
+    /// All missing samples fail.
+    pub lower: f64,
+    /// All missing samples pass.
+    pub upper: f64,
+}
+
+impl PassBounds {
+    /// The value, where it does not depend on the missing samples.
+    pub fn value(&self) -> Option<f64> {
+        (self.upper - self.lower <= 0.0).then_some(self.lower)
+    }
+}
+
+/// The bounds of a figure of a task of which some samples are missing: rule(c, n) to rule(c + missing, n), n = passed +
+/// failed + missing. A failed sample makes pass^n 0, a passed one makes pass@n 1. `None` when k > n or k = 0.
+///
+/// ```
+/// use karat_stats::describe::{PassRule, pass_bounds};
+///
+/// // One failed, two missing: pass^3 is 0 whatever they are, pass@3 may be anything.
+/// assert_eq!(pass_bounds(0, 1, 2, 3, PassRule::All).and_then(|bounds| bounds.value()), Some(0.0));
+/// assert_eq!(pass_bounds(0, 1, 2, 3, PassRule::Any).and_then(|bounds| bounds.value()), None);
+/// ```
+pub fn pass_bounds(passed: usize, failed: usize, missing: usize, k: usize, rule: PassRule) -> Option<PassBounds> {
+    let n = passed + failed + missing;
+    let of = |passed: usize| match rule {
+        PassRule::Any => any_of_k(Task { n, passed }, k),
+        PassRule::All => all_of_k(Task { n, passed }, k),
+    };
+    Some(PassBounds { lower: of(passed)?, upper: of(passed + missing)? })
+}
+
 /// Both figures over many tasks.
 pub fn pass_at_k(tasks: &[Task], k: usize) -> PassAtK {
     let any: Vec<Option<f64>> = tasks.iter().map(|task| any_of_k(*task, k)).collect();

@@ -24,6 +24,7 @@ const REGISTRY: &[&[(&str, Adapter)]] = &[
     adapters::correction::ADAPTERS,
     adapters::describe::ADAPTERS,
     adapters::drift::ADAPTERS,
+    adapters::inference::ADAPTERS,
     adapters::power::ADAPTERS,
     adapters::preference::ADAPTERS,
     adapters::retrieval::ADAPTERS,

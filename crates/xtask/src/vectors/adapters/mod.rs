@@ -6,6 +6,7 @@ pub mod compare;
 pub mod correction;
 pub mod describe;
 pub mod drift;
+pub mod inference;
 pub mod power;
 pub mod preference;
 pub mod retrieval;
