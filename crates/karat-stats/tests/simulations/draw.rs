@@ -108,3 +108,8 @@ pub fn median(values: &mut [f64]) -> f64 {
     let n = values.len();
     0.5 * (values[(n - 1) / 2] + values[n / 2])
 }
+
+/// The share of runs for which `holds`.
+pub fn share(runs: u64, mut holds: impl FnMut(u64) -> bool) -> f64 {
+    (0..runs).filter(|run| holds(*run)).count() as f64 / runs as f64
+}

@@ -7,9 +7,14 @@
 //! | file | task |
 //! |---|---|
 //! | `cascade` | judge cascades |
+//! | `clusters` | clustered means, rates and changes |
+//! | `designs` | weighted draws, and labels by design |
 //! | `draw` | random scores and datasets |
 //! | `early` | early stopping: wrong verdicts and saved calls |
+//! | `looks` | repeated looks at a growing test set |
 //! | `race` | races of systems |
+//! | `shares` | shares near 1 |
+//! | `ties` | scores and changes of which few vary |
 
 #![allow(
     clippy::unwrap_used,
@@ -18,6 +23,11 @@
 )]
 
 mod cascade;
+mod clusters;
+mod designs;
 mod draw;
 mod early;
+mod looks;
 mod race;
+mod shares;
+mod ties;

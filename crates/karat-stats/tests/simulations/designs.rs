@@ -1,0 +1,163 @@
+//! Samples drawn at unequal rates, and people's labels of some outputs: coverage and bias.
+
+use karat_stats::inference::{
+    DrawnStratum, LabelledStratum, Outcome, Reach, drawn_mean, people_mean, stratified_figure,
+};
+use karat_stats::interval::Level;
+
+use crate::draw::{Draw, share};
+
+/// The share of covering intervals, and the mean error of the figures.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    covers: f64,
+    bias: f64,
+    /// Two Monte-Carlo errors of the bias.
+    noise: f64,
+}
+
+fn study(runs: u64, mut one: impl FnMut(&mut Draw) -> (f64, (f64, f64), f64)) -> Found {
+    let mut errors = Vec::new();
+    let covers = share(runs, |run| {
+        let (value, (lo, hi), truth) = one(&mut Draw::new(103, run));
+        errors.push(value - truth);
+        (lo..=hi).contains(&truth)
+    });
+    let n = errors.len() as f64;
+    let bias = errors.iter().sum::<f64>() / n;
+    let spread = errors.iter().map(|e| (e - bias).powi(2)).sum::<f64>() / n;
+    Found { covers, bias, noise: 2.0 * (spread / n).sqrt() }
+}
+
+/// Frames of two topics, nine tenths easy; of the whole `n` equal parts are drawn from both.
+fn stratified(draw: &mut Draw, rows: usize, n: usize, outcome: Outcome) -> (f64, (f64, f64), f64) {
+    let sizes = [rows * 9 / 10, rows / 10];
+    let (mut strata, mut truth) = (Vec::new(), 0.0);
+    for (size, rate) in sizes.into_iter().zip([0.92, 0.55]) {
+        let score = |draw: &mut Draw| match outcome {
+            Outcome::PassFail => draw.passes(rate),
+            Outcome::Score => draw.beta(rate, 4.0),
+        };
+        let mut frame: Vec<f64> = (0..size).map(|_| score(draw)).collect();
+        truth += frame.iter().sum::<f64>() / rows as f64;
+        draw.shuffle(&mut frame);
+        frame.truncate((n / 2).min(size));
+        strata.push(DrawnStratum { rows: size as u64, scores: frame });
+    }
+    let found = stratified_figure(&strata, outcome, Reach::Frame, Level::P95).unwrap();
+    let interval = found.interval.unwrap();
+    (found.value, (interval.lo, interval.hi), truth)
+}
+
+/// Rows kept with a probability of their own, the hard ones oftener.
+fn known(draw: &mut Draw, n: usize, outcome: Outcome) -> Option<(f64, (f64, f64), f64)> {
+    let truth = 0.8 * 0.9 + 0.2 * 0.6;
+    let (mut scores, mut drawn) = (Vec::new(), Vec::new());
+    while scores.len() < n {
+        let hard = draw.uniform() < 0.2;
+        let (p, rate) = if hard { (0.5, 0.6) } else { (0.1, 0.9) };
+        if draw.uniform() < p {
+            scores.push(if outcome == Outcome::PassFail { draw.passes(rate) } else { draw.beta(rate, 4.0) });
+            drawn.push(p);
+        }
+    }
+    let found = drawn_mean(&scores, &drawn, outcome, Level::P95).unwrap()?;
+    let interval = found.interval?;
+    Some((found.value, (interval.lo, interval.hi), truth))
+}
+
+/// The rule by which outputs are chosen for labels.
+#[derive(Debug, Clone, Copy)]
+enum Choice {
+    Random(usize),
+    Topics(usize),
+    Verdict(usize),
+}
+
+/// 400 outputs, 40 of a hard topic; the judge agrees with people in 85 %, and is lenient.
+fn anchored(draw: &mut Draw, choice: Choice) -> (f64, (f64, f64), f64) {
+    let outputs: Vec<(usize, f64, f64)> = (0..400)
+        .map(|at| {
+            let hard = at < 40;
+            let y = draw.passes(if hard { 0.5 } else { 0.85 });
+            let judge = if draw.uniform() < 0.85 { y } else { draw.passes(0.8) };
+            (usize::from(hard), y, judge)
+        })
+        .collect();
+    let truth = outputs.iter().map(|it| it.1).sum::<f64>() / outputs.len() as f64;
+    let stratum = |it: &(usize, f64, f64)| match choice {
+        Choice::Random(_) => 0,
+        Choice::Topics(_) => it.0,
+        Choice::Verdict(_) => usize::from(it.2 > 0.5),
+    };
+    let each = match choice {
+        Choice::Random(n) | Choice::Topics(n) | Choice::Verdict(n) => n,
+    };
+    let mut strata = Vec::new();
+    for wanted in 0..2 {
+        let mut own: Vec<_> = outputs.iter().filter(|it| stratum(it) == wanted).copied().collect();
+        if own.is_empty() {
+            continue;
+        }
+        let rows = own.len() as u64;
+        let judge_mean = own.iter().map(|it| it.2).sum::<f64>() / own.len() as f64;
+        draw.shuffle(&mut own);
+        own.truncate(each);
+        let (human, judge) = own.iter().map(|it| (it.1, it.2)).unzip();
+        strata.push(LabelledStratum { rows, judge_mean, human, judge });
+    }
+    let found = people_mean(&strata, Outcome::PassFail, 1.0, Level::P95).unwrap().unwrap();
+    let interval = found.dataset.unwrap();
+    (found.value, (interval.lo, interval.hi), truth)
+}
+
+fn assert_honest(name: &str, runs: u64, found: Found) {
+    println!("{name:44} covers {:5.1} %  bias {:+.4}", 100.0 * found.covers, found.bias);
+    let error = 2.0 * (0.925 * 0.075 / runs as f64).sqrt();
+    assert!(found.covers >= 0.925 - error, "{name}: {found:?}");
+    assert!(found.bias.abs() <= 0.003 + found.noise, "{name}: {found:?}");
+}
+
+fn check_designs(runs: u64, frames: &[usize], sizes: &[usize]) {
+    for outcome in [Outcome::PassFail, Outcome::Score] {
+        for n in sizes {
+            for rows in frames.iter().filter(|rows| **rows > *n) {
+                let found = study(runs, |draw| stratified(draw, *rows, *n, outcome));
+                assert_honest(&format!("stratified, {n} of {rows}, {outcome:?}"), runs, found);
+            }
+            let found = study(runs, |draw| known(draw, *n, outcome).unwrap());
+            assert_honest(&format!("known p, {n}, {outcome:?}"), runs, found);
+        }
+    }
+}
+
+fn check_labels(runs: u64, choices: &[Choice]) {
+    for choice in choices {
+        let found = study(runs, |draw| anchored(draw, *choice));
+        assert_honest(&format!("labels, {choice:?}"), runs, found);
+    }
+}
+
+/// DC-20: figures of weighted draws cover and are not biased.
+#[test]
+fn weighted_draws_are_honest() {
+    check_designs(150, &[1_000], &[100]);
+}
+
+/// DC-21: people's means cover whatever chose the labels; all labelled, they are known.
+#[test]
+fn labels_by_design_are_honest() {
+    check_labels(200, &[Choice::Random(50), Choice::Topics(30), Choice::Verdict(40)]);
+    let (value, (lo, hi), truth) = anchored(&mut Draw::new(103, 0), Choice::Random(400));
+    assert!(hi - lo <= 0.0 && (value - truth).abs() < 1e-12);
+}
+
+/// DC-20, DC-21: the whole table.
+#[test]
+#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
+fn full_table_of_designs() {
+    check_designs(2_000, &[400, 1_000, 10_000], &[50, 100, 300]);
+    let labels = [50, 100, 200, 300].map(Choice::Random);
+    check_labels(2_000, &labels);
+    check_labels(2_000, &[Choice::Topics(30), Choice::Verdict(40)]);
+}
