@@ -15,7 +15,7 @@
 //! | [`label`] | the kind of numbers a row label announces |
 //! | [`markdown`] | sections and items of a Markdown text |
 //! | [`redact`] | removes personal data and keys |
-//! | [`similar`] | similarity of two texts |
+//! | [`similar`] | similarity of two texts, and the rule by which they are one |
 //! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunking;

@@ -13,6 +13,9 @@ use super::output::{external, similarity};
 use super::registry::Registered;
 use super::{CellView, EmbeddingTexts, RowJoin, Scorer};
 
+/// The reason of rows without a reference where a metric needs one.
+const NO_REFERENCE: &str = "no reference";
+
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
     registered: &'static Registered,
@@ -77,11 +80,21 @@ impl BoundMetric {
         }
         let reference = self.reference(cell)?;
         if self.registered.needs == Needs::Reference && reference.is_none() {
-            return Err(Score::not_applicable("no reference"));
+            return Err(Score::not_applicable(NO_REFERENCE));
         }
         let output =
             self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
         self.with_metric(&MetricInput { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
+    }
+
+    /// Returns whether an option of the metric comes from the output.
+    fn has_options_of_output(&self) -> bool {
+        match &self.metric {
+            MetricSource::Once(_) => false,
+            MetricSource::PerRow(settings) => settings
+                .iter()
+                .any(|(_, value)| matches!(value, OptionValue::Computed(template) if reads_output(template))),
+        }
     }
 
     fn with_metric<T>(
@@ -157,6 +170,26 @@ impl Scorer for BoundMetric {
             .unwrap_or_else(|score| vec![score; self.registered.figures()])
     }
 
+    fn applies(&self, cell: &CellView<'_>) -> Result<(), Score> {
+        if matches!(&self.reference, Reference::Computed(template) if reads_output(template)) {
+            return Ok(());
+        }
+        let null = Value::Null;
+        let cell = &CellView { output: &null, ..*cell };
+        let reference = match self.reference(cell) {
+            _ if self.registered.needs == Needs::Nothing => None,
+            Ok(None) if self.registered.needs == Needs::Reference => return Err(Score::not_applicable(NO_REFERENCE)),
+            Ok(reference) => reference,
+            // A reference that cannot be computed leaves each output unscored.
+            Err(_) => return Ok(()),
+        };
+        if self.has_options_of_output() {
+            return Ok(());
+        }
+        let given = MetricInput { output: &null, reference: reference.as_deref().unwrap_or(&null), cell };
+        self.with_metric(&given, |metric, given| metric.applies(given)).unwrap_or(Ok(()))
+    }
+
     fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>> {
         self.registered.is_outside.then(|| self.apply(cell, |metric, given| metric.ask(given))).map(|asked| {
             asked.and_then(|request| {
@@ -188,6 +221,10 @@ impl Scorer for BoundMetric {
             MetricSource::PerRow(_) => Vec::new(),
         }
     }
+}
+
+fn reads_output(template: &Template) -> bool {
+    template.reads().iter().any(|name| name.split('.').next() == Some("output"))
 }
 
 fn is_computed(value: &Value) -> bool {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
 use crate::scorer::output::text::{test, text};
 
 /// Options shared by the ranking metrics.
@@ -134,6 +134,10 @@ impl RankingMetric {
 }
 
 impl Metric for RankingMetric {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let found = self.spaces(given.output);
         let relevant = self.relevant_spaces(given.reference).into_iter();
@@ -256,6 +260,10 @@ struct Quote {
 }
 
 impl Metric for Quote {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
         let (wanted, said) = (words(&quote), words(&text(given.output)));

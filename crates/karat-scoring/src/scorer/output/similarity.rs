@@ -9,6 +9,8 @@ use crate::scorer::EmbeddingTexts;
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use crate::scorer::output::text::{text, texts};
 
+const NO_REFERENCE: &str = "the reference is empty";
+
 /// Options of `similarity`. Of several references the closest one decides.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +36,11 @@ impl Metric for Similarity {
         Score::unscored("this metric asks a model for vectors, and nobody asks it here")
     }
 
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        let has_text = texts(given.reference).iter().any(|text| !text.trim().is_empty());
+        if has_text { Ok(()) } else { Err(Score::not_applicable(NO_REFERENCE)) }
+    }
+
     fn embed(&self, given: &MetricInput<'_>) -> Option<Result<EmbeddingTexts, Score>> {
         let is_empty = |text: &str| text.trim().is_empty();
         let output = text(given.output).into_owned();
@@ -43,7 +50,7 @@ impl Metric for Similarity {
         let references: Vec<String> = texts(given.reference).into_iter().map(|text| text.into_owned()).collect();
         let references: Vec<String> = references.into_iter().filter(|text| !is_empty(text)).collect();
         if references.is_empty() {
-            return Some(Err(Score::not_applicable("the reference is empty")));
+            return Some(Err(Score::not_applicable(NO_REFERENCE)));
         }
         Some(Ok(EmbeddingTexts { model: self.model.clone(), dimensions: self.dimensions, output, references }))
     }
