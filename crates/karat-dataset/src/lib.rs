@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads a suite, a store or a clock: every function takes rows and texts, and returns what it found.
 //!
-//! - `row_text.rs` says what the text of a row is, `words.rs` cuts it into words, `hash.rs` hashes them
+//! - `row_text.rs` says what the text of a row is, `hash.rs` hashes its words
 //! - `duplicates/` finds rows that are equal or nearly so; read it first
 //! - `leaks/` finds test rows in prompts, examples and other corpora
 //! - `sample/` draws rows, `split/` puts whole groups of rows into parts
@@ -19,6 +19,5 @@ pub mod rows_diff;
 pub mod sample;
 pub mod split;
 pub mod version;
-mod words;
 
 pub use row_text::{row_text, value_text};

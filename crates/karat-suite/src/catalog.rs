@@ -44,6 +44,8 @@ pub struct Entry {
     pub joins: bool,
     /// Of a metric: the option and its value under which it counts something, so that it has no range and less is better.
     pub counts_when: Option<(String, String)>,
+    /// Of a metric: whether it finds texts by their words where its option `similar` is below 1.
+    pub by_words: bool,
     /// Of a provider: the models that a suite may name without an entry.
     pub named_models: NamedModels,
 }
@@ -125,6 +127,11 @@ impl Entry {
         let is_given =
             |(option, value): &(String, String)| with.get(option).is_some_and(|given| given == value.as_str());
         self.counts_when.as_ref().is_some_and(is_given)
+    }
+
+    /// Returns whether a metric with these options finds texts by their words.
+    pub(crate) fn is_by_words(&self, with: &Map<String, Value>) -> bool {
+        self.by_words && with.get("similar").and_then(Value::as_f64).is_some_and(|similar| similar < 1.0)
     }
 
     /// Returns whether a metric with these options gives scores from 0 to 1, or passes and fails.

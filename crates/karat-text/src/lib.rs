@@ -16,7 +16,7 @@
 //! | [`markdown`] | sections and items of a Markdown text |
 //! | [`redact`] | removes personal data and keys |
 //! | [`schema`] | checks values against JSON Schemas, within a bound |
-//! | [`similar`] | similarity of two texts |
+//! | [`similar`] | similarity of two texts, and the rule by which they are one |
 //! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunking;

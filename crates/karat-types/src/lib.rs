@@ -49,10 +49,10 @@ pub use plan::{
 pub use reads::{Reads, read_label, scored_part};
 pub use run::{
     AskedJudge, CallRecord, CallSummary, CascadeDraw, CellCost, CellError, CellProgress, CellRecord, CellRow,
-    CellStatus, DecidedBy, DroppedSystem, EarlyVerdict, Event, JudgeRound, JudgmentRecord, JudgmentRow, Note, NoteKind,
-    Observer, OpenGate, OutputOrigin, Record, ResponseFacts, RowError, RunHeader, RunRows, RunStatus, STOP_SCHEMA,
-    SampleRecord, SampleText, SilentObserver, StepCost, StepRecord, StopRecord, StopRule, StopSpan, StoppedClaim,
-    StoredStop, unit_key,
+    CellStatus, DecidedBy, DroppedSystem, EarlyVerdict, Event, GameResult, GameShare, JudgeRound, JudgedGame,
+    JudgmentRecord, JudgmentRow, Note, NoteKind, Observer, OpenGate, OutputOrigin, ReadRows, Record, ResponseFacts,
+    RowError, RunHeader, RunRows, RunStatus, STOP_SCHEMA, SampleRecord, SampleText, SilentObserver, StepCost,
+    StepRecord, StopRecord, StopRule, StopSpan, StoppedClaim, StoredStop, Tournaments, all_games, unit_key,
 };
 pub use sample::{Sample, SystemFilter, names_variant};
 pub use score::{NOTHING_AT, Score};

@@ -71,7 +71,6 @@ pub(crate) struct ScoredCell<'a> {
     pub(crate) output: Option<&'a Value>,
 }
 
-pub(crate) use comparing::ranking::shares::GameShares;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 

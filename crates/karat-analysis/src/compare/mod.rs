@@ -44,6 +44,7 @@ use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
+use crate::run::metric_names::by_words_warning;
 use matching::{MatchedSamples, Matching};
 use significance::TestedMetric;
 
@@ -433,6 +434,7 @@ pub fn compare(
     let (tested, not_compared) = matching.test_all(&metrics, options);
     let mut warnings = matching.warnings(&tested);
     warnings.extend(stop_warnings(baseline, candidate));
+    warnings.extend(by_words_warning(&candidate.findings.plan));
     if tested.is_empty() {
         let reasons = not_compared.iter().map(|it| format!("{}: {}.", it.metric, it.reason));
         return Err(CompareError::NoScore { why: reasons.chain(warnings).collect::<Vec<String>>().join(" ") });

@@ -66,7 +66,7 @@ struct Contender {
     slots: Vec<Option<usize>>,
 }
 
-/// Ranks the models in a metric.
+/// Ranks the models in a metric. One that finds texts by their words ranks none: a paraphrase counts as missing.
 pub(crate) fn rank(
     plan: &PlanHeader,
     table: &ScoreTable,
@@ -74,6 +74,9 @@ pub(crate) fn rank(
     better: Better,
     measure: Measure,
 ) -> Leaderboard {
+    if plan.metrics.get(metric).is_some_and(|metric| metric.by_words) {
+        return Leaderboard::default();
+    }
     let value = |sample, system: Option<usize>| table.figure_value(metric, sample, system?);
     let (ranked, silent): (Vec<Contender>, Vec<Contender>) = contenders(plan).into_iter().partition(|contender| {
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))

@@ -3,15 +3,28 @@
 use karat_types::{MetricSpec, PlanHeader, ScorerKind};
 
 /// Index of the primary metric: a rubric's composite, else one named `overall`, else the first that depends on neither
-/// time nor price.
+/// time nor price. One that finds texts by their words is never primary: it ranks no system.
 pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
         ScorerKind::Metric { .. } => None,
     });
-    let named = || plan.metrics.iter().position(|it| it.name == "overall" || it.name.ends_with(".overall"));
-    let steady = || plan.metrics.iter().position(|it| !it.volatile);
+    let is_named = |it: &MetricSpec| it.name == "overall" || it.name.ends_with(".overall");
+    let named = || plan.metrics.iter().position(|it| is_named(it) && !it.by_words);
+    let steady = || plan.metrics.iter().position(|it| !it.volatile && !it.by_words);
     composite.or_else(named).or_else(steady)
+}
+
+/// What figures that find texts by their words leave out.
+pub const BY_WORDS: &str = "matched by words: a paraphrase counts as missing";
+
+/// The warning about metrics that find texts by their words.
+pub(crate) fn by_words_warning(plan: &PlanHeader) -> Option<String> {
+    let names = plan.metrics.iter().filter(|metric| metric.by_words).map(|metric| format!("`{}`", metric.name));
+    let names: Vec<String> = names.collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    let names = (!names.is_empty()).then(|| names.join(", "))?;
+    Some(format!("{names} {verb} {BY_WORDS}. No leaderboard and no recommendation rests on it."))
 }
 
 /// Number of metrics that a summary shows unless the suite names them.
@@ -81,6 +94,25 @@ pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F13: a metric that finds texts by their words is never the primary one, and a warning names it.
+    #[test]
+    fn figures_matched_by_words_lead_nothing() {
+        let mut plan = crate::testing::example().header.plan.as_ref().clone();
+        assert_eq!(by_words_warning(&plan), None);
+        let primary = |plan: &PlanHeader| primary_metric(plan).map(|at| plan.metrics[at].name.clone());
+        plan.scorers.iter_mut().for_each(|scorer| {
+            if let ScorerKind::Rubric(rubric) = &mut scorer.kind {
+                rubric.rubric.overall = None;
+            }
+        });
+        plan.metrics.retain(|metric| !metric.name.starts_with("quality"));
+        assert_eq!(primary(&plan).as_deref(), Some("recall_of_ideal"));
+        plan.metrics[0].by_words = true;
+        assert_eq!(primary(&plan).as_deref(), Some("mentions"));
+        let warning = by_words_warning(&plan).unwrap();
+        assert!(warning.contains("`recall_of_ideal` is matched by words: a paraphrase counts as missing"), "{warning}");
+    }
 
     /// Field test C12: a summary shows the metrics that the suite names, else the main one of each scorer.
     #[test]

@@ -9,7 +9,7 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, Ru
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, FinishContext, GameShares, RunningAnalysis, ScoredCell};
+use crate::analyses::{self, AnalysisResult, FinishContext, RunningAnalysis, ScoredCell};
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
@@ -20,7 +20,7 @@ use crate::gate::{Prefix, apply_ends};
 use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
-use crate::run::metric_names::primary_metric;
+use crate::run::metric_names::{by_words_warning, primary_metric};
 use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
@@ -52,7 +52,7 @@ impl Default for Options {
 
 /// Analyses a stored run.
 ///
-/// Reads the rows once, in plan order; those of tournaments twice. Memory is nine bytes per sample × system × metric, plus the samples' ids and
+/// Reads the rows once, in plan order. Memory is nine bytes per sample × system × metric, plus the samples' ids and
 /// what pairwise analyses keep; outputs and texts are never kept.
 ///
 /// # Errors
@@ -66,8 +66,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let plan = resolve_checks(rows).map_err(unreadable)?;
     let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
     let measures = measures.collect::<Result<Vec<_>, _>>()?;
-    let shares = GameShares::read(&plan, rows).map_err(unreadable)?;
-    let mut pass = PassState::new(header, plan, shares, &options.people)?;
+    let mut pass = PassState::new(header, plan, &options.people)?;
     let mut wrong = None;
     rows.for_each(&mut |row| match add_row(&mut pass, rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
@@ -138,7 +137,6 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
 /// The state that accumulates cell by cell.
 struct PassState {
     plan: Arc<PlanHeader>,
-    shares: GameShares,
     is_finished: bool,
     /// Number of planned cells.
     planned: u64,
@@ -156,16 +154,10 @@ struct PassState {
 }
 
 impl PassState {
-    fn new(
-        header: &RunHeader,
-        plan: Arc<PlanHeader>,
-        shares: GameShares,
-        people: &Arc<[PeopleTask]>,
-    ) -> Result<Self, AnalysisError> {
+    fn new(header: &RunHeader, plan: Arc<PlanHeader>, people: &Arc<[PeopleTask]>) -> Result<Self, AnalysisError> {
         let (analyses, unknown) = analyses::start_analyses(&plan, people)?;
         Ok(Self {
             plan: plan.clone(),
-            shares,
             is_finished: header.status == RunStatus::Finished,
             planned: header.planned_cells(),
             table: TableBuilder::new(plan.clone())?,
@@ -197,8 +189,7 @@ impl PassState {
         let (Some(tally), Some(sum)) = (self.tallies.get_mut(row.system), self.spends.get_mut(row.system)) else {
             return Err(format!("system {}", row.system));
         };
-        let mut scores = CellScores::of(&self.plan, row);
-        self.shares.apply(&self.plan, row, &mut scores);
+        let scores = CellScores::of(&self.plan, row);
         let spend = Spend::of(row);
         let cell = CellCounts::of(&self.plan, row, &scores);
         *tally += if self.is_finished { cell } else { cell.with_waiting(&self.plan, row, &scores) };
@@ -342,6 +333,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             findings.planned
         ));
     }
+    warnings.extend(findings.plan.script_warning());
     warnings.extend(unscored_metrics_warning(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
@@ -403,6 +395,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         )),
         _ => None,
     }));
+    warnings.extend(by_words_warning(&findings.plan));
     if !unknown.is_empty() {
         warnings.push(format!("This version does not know these analyses and skipped them: {}.", unknown.join(", ")));
     }

@@ -57,7 +57,9 @@ fn caveats(findings: &Findings) -> Option<String> {
     let partial = (board.shared < board.scored)
         .then(|| format!("all models share only {} of {} scored sample × variant pairs", board.shared, board.scored));
     let one_judge = (findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
-    let reasons: Vec<String> = few.into_iter().chain(partial).chain(one_judge).collect();
+    let scripts =
+        findings.plan.script_warning().map(|_| "the judges are scripts, which cannot grade a real model".to_owned());
+    let reasons: Vec<String> = scripts.into_iter().chain(few).chain(partial).chain(one_judge).collect();
     (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
 }
 

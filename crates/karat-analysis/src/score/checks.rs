@@ -118,6 +118,7 @@ mod tests {
             volatile: false,
             aggregate: "mean".to_owned(),
             bound,
+            by_words: false,
         }
     }
 

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::{mean, median, population_variance};
-use karat_types::{CellRow, ConsensusMethod, JudgmentRow, OverallMethod, PlanHeader, Score, ScorerKind};
+use karat_text::similar::Statement;
+use karat_types::{
+    CellRow, ConsensusMethod, GameShare, JudgmentRow, OverallMethod, PlanHeader, Score, ScorerKind, all_games,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -53,6 +56,13 @@ impl CellScores {
                 let weights = weights(plan, rule.spec, row.judgments, metric.scorer);
                 consensus[index] = rule.agree(&graded, &weights);
                 scores[index] = Some(score_of(&graded, consensus[index]));
+            }
+            // In a tournament each judgment holds a part of the cell's games; a score that failed stays failed.
+            let is_failed = scores[index].as_ref().is_some_and(Score::is_unscored);
+            if let (false, Some((won, games))) = (is_failed, all_games(row.shares, index)) {
+                scores[index] = Some(Score::value(won / games));
+                consensus[index] =
+                    consensus_rule(plan, metric.scorer).and_then(|rule| rule.agree_on_games(plan, row.shares, index));
             }
         }
         recompute_composites(plan, row.judgments, &mut scores, &mut consensus);
@@ -172,6 +182,19 @@ fn consensus_rule(plan: &PlanHeader, scorer: usize) -> Option<ConsensusRule<'_>>
 }
 
 impl ConsensusRule<'_> {
+    /// Merges the shares of games that a cell won before each judge.
+    fn agree_on_games(self, plan: &PlanHeader, shares: &[GameShare], metric: usize) -> Option<Consensus> {
+        let own: Vec<&GameShare> = shares.iter().filter(|share| usize::from(share.metric) == metric).collect();
+        let graded: Vec<Score> = own.iter().map(|share| Score::value(share.won / share.games)).collect();
+        let weight = |share: &&GameShare| {
+            let judge = plan.judges.get(usize::from(share.judge));
+            judge.and_then(|judge| self.spec.weights.get(&judge.id)).copied().unwrap_or(1.0)
+        };
+        let weights: Vec<f64> =
+            if self.spec.weights.is_empty() { Vec::new() } else { own.iter().map(weight).collect() };
+        self.agree(&graded, &weights)
+    }
+
     /// Merges grades; `weights` is empty if all judges weigh the same.
     fn agree(self, graded: &[Score], weights: &[f64]) -> Option<Consensus> {
         let values: Vec<f64> = graded.iter().filter_map(Score::number).collect();
@@ -209,7 +232,7 @@ pub fn merge_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
         };
         let mut named: BTreeMap<_, u32> = BTreeMap::new();
         let fresh = |item: &&Value| {
-            let what = (fold_text(&item_text(item)), item_positions(item));
+            let what = (statement_key(&item_text(item)), item_positions(item));
             let times = named.entry(what.clone()).or_default();
             *times += 1;
             seen.insert((name.as_str(), what, *times))
@@ -235,11 +258,9 @@ pub(crate) fn item_text(item: &Value) -> String {
     }
 }
 
-/// The text in lower case, with single blanks and without punctuation around words. Two texts with the same folded form
-/// count as equal.
-pub(crate) fn fold_text(text: &str) -> String {
-    let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
+/// The text without case, spaces and punctuation: two texts with the same key are one statement.
+pub(crate) fn statement_key(text: &str) -> String {
+    Statement::new(text).key().to_owned()
 }
 
 /// The integer fields of an item, which locate it.
@@ -407,9 +428,14 @@ mod tests {
         assert_eq!(item_text(&json!(3)), "3");
     }
 
+    /// F12, CL-16: case, space and punctuation make no other finding; a sign, a unit or a mark within a number does.
     #[test]
-    fn case_space_and_punctuation_do_not_distinguish_texts() {
-        assert_eq!(fold_text("  Iron\trusts, fast. "), fold_text("iron rusts fast"));
-        assert_ne!(fold_text("iron rusts"), fold_text("iron rests"));
+    fn findings_of_several_judges_are_one_only_if_they_are_equal() {
+        assert_eq!(statement_key("  Iron\trusts, fast. "), statement_key("iron rusts fast"));
+        for (one, other) in
+            [("iron rusts", "iron rests"), ("it was -3", "it was 3"), ("5% of it", "5 of it"), ("1:5", "1.5")]
+        {
+            assert_ne!(statement_key(one), statement_key(other));
+        }
     }
 }

@@ -44,6 +44,8 @@ impl State {
         let stopped = row.cell.error.as_ref().is_some_and(karat_types::CellError::is_stop);
         match (row.cell.status, score) {
             (CellStatus::Error, _) if stopped => Self::Absent,
+            // The row alone says so: an output would have had no score either.
+            (CellStatus::Error, Some(Score::NotApplicable { .. })) => Self::NotApplicable,
             (CellStatus::Error, _) => Self::Error,
             (CellStatus::Skipped, _) => Self::Skipped,
             (CellStatus::Ok, Some(Score::Value { .. })) => Self::Value,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use karat_types::{
     CellRecord, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RowError, RunHeader, RunRows, SampleRecord,
+    Tournaments,
 };
 use serde_json::Value;
 
@@ -64,8 +65,26 @@ impl MemoryRun {
                 trial: it.trial,
                 cell: &it.cell,
                 judgments: &it.judgments,
+                shares: &[],
             });
         }
+    }
+}
+
+impl MemoryRun {
+    fn for_each_judged(
+        &self,
+        ordinals: &Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
+        for it in self.cells.iter().filter(|it| ordinals.contains(&it.cell.ordinal)) {
+            let sample = self.samples.get(it.sample).ok_or_else(|| RowError(format!("no sample {}", it.sample)))?;
+            let MemoryCell { system, trial, cell, judgments, .. } = it;
+            if row(CellRow { sample, system: *system, trial: *trial, cell, judgments, shares: &[] }).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -79,14 +98,13 @@ impl RunRows for MemoryRun {
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), RowError> {
-        for it in self.cells.iter().filter(|it| ordinals.contains(&it.cell.ordinal)) {
-            let sample = self.samples.get(it.sample).ok_or_else(|| RowError(format!("no sample {}", it.sample)))?;
-            let view = CellRow { sample, system: it.system, trial: it.trial, cell: &it.cell, judgments: &it.judgments };
-            if row(view).is_break() {
-                break;
+        let plan = &self.header.plan;
+        match Tournaments::of(plan) {
+            None => self.for_each_judged(&ordinals, row),
+            Some(tournaments) => {
+                tournaments.with_shares(plan, &ordinals, &mut |wider, each| self.for_each_judged(&wider, each), row)
             }
         }
-        Ok(())
     }
 
     fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {

@@ -120,9 +120,10 @@ impl AppError {
 
 fn run_kind(error: &RunError) -> ErrorKind {
     match error {
-        RunError::NoCells { .. } | RunError::NotConnected { .. } | RunError::PrivateRecording { .. } => {
-            ErrorKind::SuiteInvalid
-        }
+        RunError::NoCells { .. }
+        | RunError::NotConnected { .. }
+        | RunError::NoJudgeKey { .. }
+        | RunError::PrivateRecording { .. } => ErrorKind::SuiteInvalid,
         RunError::CallLogTemplate { .. }
         | RunError::CallLogEmpty { .. }
         | RunError::PrivateBatch { .. }

@@ -12,6 +12,9 @@ errors! {
     enum RunError {
         NoCells {} => "nothing to run: the plan has no cell"
             hint "check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left";
+        NoJudgeKey { judge: String, variable: String } =>
+            "no key for a judge: the suite's own judges are scripts, which grade no real model, and {judge} needs {variable}"
+            hint "name a judge with --judges, or set {variable}";
         BadId { id: String } => "`--run-id {id}` is not a valid run id"
             hint "use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`";
         UnknownStart { run: String, source: serde_json::Error } =>

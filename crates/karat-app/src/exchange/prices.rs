@@ -101,7 +101,7 @@ impl App {
     pub fn old_prices(&self, plan: &Plan) -> Vec<String> {
         let today = self.today(&plan.header);
         let models = plan.header.all_models();
-        let billed = models.filter(|model| !["scripted", "stub"].contains(&model.provider.as_str()));
+        let billed = models.filter(|model| !model.is_scripted());
         let mut warnings = BTreeSet::new();
         for model in billed {
             let Pricing::Known(price) = &model.price else { continue };

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_analysis::{CellScores, RowFilter, headline_metrics, system_id};
-use karat_types::{CellRow, CellStatus, JudgmentRow, Key, KeyBuilder, PlanHeader, RunRows, Score};
+use karat_types::{CellRow, CellStatus, GameShare, JudgmentRow, Key, KeyBuilder, PlanHeader, RunRows, Score};
 use serde::{Serialize, Serializer};
 
 use crate::analyse::suite_rows::{check_date, newest_plan};
@@ -135,7 +135,10 @@ fn suite_cell(
     if judgments.is_empty() && (choice.judge.is_some() || choice.prompt_version.is_some()) {
         return None;
     }
-    let scores = CellScores::of(plan, &CellRow { judgments: &judgments, ..*row });
+    let is_wanted = |share: &&GameShare| judgments.iter().any(|judgment| judgment.judge == share.judge);
+    let is_filtered = choice.judge.is_some() || choice.prompt_version.is_some();
+    let shares: Vec<GameShare> = row.shares.iter().filter(|share| !is_filtered || is_wanted(share)).copied().collect();
+    let scores = CellScores::of(plan, &CellRow { judgments: &judgments, shares: &shares, ..*row });
     let score = |name: &String| plan.metric(name).and_then(|at| scores.scores.get(at).cloned().flatten());
     let is_unscored = scores.scores.iter().flatten().any(|score| matches!(score, Score::Unscored { .. }));
     let checks =

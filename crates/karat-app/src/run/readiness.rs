@@ -1,19 +1,89 @@
-//! Problems that a run of a valid suite would meet on this machine: missing keys, unknown prices.
+//! Problems that a run of a valid suite would meet on this machine: missing keys, unknown prices, scripts in place of models.
 
 use std::collections::BTreeSet;
 
-use karat_providers::{Providers, Settings, address_notes};
+use karat_providers::{ProviderError, Providers, Settings, address_notes};
+use karat_report::usd;
 use karat_suite::Plan;
 use karat_text::host::{host_of, is_this_machine};
 use karat_types::{ModelSpec, PlanHeader, Pricing};
 
+use crate::error::RunError;
 use crate::run::preflight_budget::ceiling_note;
-use crate::{App, Invocation};
+use crate::suite::load::find_suite;
+use crate::suite::preset::{SuiteFiles, is_preset};
+use crate::{App, AppError, CallRecording, Invocation};
+
+/// The set of models for a first comparison.
+const STARTER: &str = "starter";
+
+/// The set of models that may judge in place of a preset's scripts.
+const JUDGES: &str = "judges";
 
 impl App {
     /// The note on the models of a plan that the default ceiling of cost cannot bind.
     pub fn ceiling_note(&self, plan: &Plan, invocation: &Invocation) -> Option<String> {
         ceiling_note(&plan.header, invocation)
+    }
+
+    /// The variable of a model's key, if it is not set.
+    pub(crate) fn missing_key(&self, model: &ModelSpec) -> Option<String> {
+        let lookup = self.lookup.clone();
+        let settings = Settings { host: self.opened.host(), ..Settings::new(move |name| lookup(name)) };
+        let errors = Providers::connect_all(std::slice::from_ref(model), &Default::default(), settings).err();
+        errors.unwrap_or_default().into_iter().find_map(|error| match error {
+            ProviderError::MissingKey { variable, .. } => Some(variable),
+            _ => None,
+        })
+    }
+
+    /// Refuses a run whose judge was chosen for it and has no key. A replay asks nobody.
+    pub(crate) fn check_chosen_judge(&self, plan: &Plan, tape: &CallRecording) -> Result<(), RunError> {
+        let chosen = plan.chosen_judge.as_ref().filter(|_| !matches!(tape, CallRecording::Replay(_)));
+        let judge = chosen.and_then(|chosen| plan.header.judges.iter().find(|judge| judge.id == chosen.id));
+        match judge.and_then(|judge| Some((judge, self.missing_key(judge)?))) {
+            Some((judge, variable)) => Err(RunError::NoJudgeKey { judge: judge.id.clone(), variable }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ids of the models that may judge real models in place of a preset's scripts: those with a key first.
+    pub(crate) fn real_judges(&self) -> Result<Vec<String>, AppError> {
+        let known = self.known_models()?;
+        let has_key = |id: &&String| known.get(id).is_some_and(|judge| self.missing_key(judge).is_none());
+        let (with_key, without): (Vec<&String>, Vec<&String>) =
+            known.set(JUDGES).unwrap_or_default().iter().partition(has_key);
+        Ok(with_key.into_iter().chain(without).cloned().collect())
+    }
+
+    /// The command that asks real models in place of a preset's scripts, with its price, where a key for one of them is set:
+    /// a key in the environment alone spends nothing. `None` for other runs.
+    pub fn starter_offer(&self, invocation: &Invocation, plan: &Plan) -> Option<String> {
+        let overrides = &invocation.overrides;
+        let is_as_shipped = overrides.models.is_empty() && overrides.judges.is_empty() && overrides.tier.is_none();
+        let asks_models = (0..plan.header.systems.len()).any(|system| plan.header.system_model(system).is_some());
+        let path = find_suite(&invocation.suite, &SuiteFiles).ok().filter(|path| is_preset(path))?;
+        if !(is_as_shipped && asks_models && plan.header.is_simulated()) {
+            return None;
+        }
+        let known = self.known_models().ok()?;
+        let mut models = known.set(STARTER).unwrap_or_default().iter().filter_map(|id| known.get(id));
+        let is_set = |model: &ModelSpec| self.missing_key(model).is_none();
+        models.find(|model| is_set(model))?;
+        let mut real = invocation.clone();
+        real.suite = path;
+        real.overrides.models = vec![STARTER.to_owned()];
+        let plan = self.load(&real).ok()?.plan;
+        let (low, high) = self.estimate(&plan).ok()?.cost();
+        let missing: BTreeSet<String> = plan.header.all_models().filter_map(|model| self.missing_key(model)).collect();
+        let missing: Vec<String> = missing.into_iter().collect();
+        let needs = if missing.is_empty() { String::new() } else { format!(" once {} is set", missing.join(", ")) };
+        Some(format!(
+            "scripts answered, and no key was used: `karat run {} --models {STARTER}` asks real models{needs}, for about {} to {}",
+            invocation.suite,
+            usd(Some(low.usd())),
+            usd(Some(high.usd()))
+        ))
     }
 
     /// The missing prerequisites of a plan, and weaknesses that would leave keys in stored data, a sentence each. Makes

@@ -23,6 +23,7 @@ pub(crate) fn compose() -> Catalog {
             outside: metric.outside,
             embeds: metric.embeds,
             joins: metric.joins,
+            by_words: metric.by_words,
             counts_when: metric.counts_when.map(|(option, value)| (option.to_owned(), value.to_owned())),
             ..Entry::default()
         };

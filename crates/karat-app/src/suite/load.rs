@@ -10,7 +10,7 @@ use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
 use crate::suite::catalog;
-use crate::suite::preset::{SuiteFiles, names, suite_path};
+use crate::suite::preset::{SuiteFiles, is_preset, names, suite_path};
 use crate::suite::root::RootFiles;
 use crate::{App, AppError, Invocation};
 
@@ -71,6 +71,12 @@ impl App {
         let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         overrides.context.traces = self.trace_files();
         overrides.context.host_functions = self.opened.host().versions();
+        let changes_models = !overrides.models.is_empty()
+            || overrides.tier.is_some()
+            || overrides.set.iter().any(|(address, _)| address.starts_with("models"));
+        if is_preset(&path) && changes_models {
+            overrides.context.real_judges = Some(self.real_judges()?);
+        }
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         let plan = suite.plan()?;

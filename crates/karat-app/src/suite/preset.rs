@@ -9,6 +9,9 @@ use karat_types::FilePath;
 
 static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/presets");
 
+/// What paths of presets begin with.
+const PRESET: &str = "preset:";
+
 /// Ids of the presets.
 pub fn names() -> Vec<&'static str> {
     PRESETS.dirs().filter_map(|dir| dir.path().to_str()).collect()
@@ -18,7 +21,12 @@ pub fn names() -> Vec<&'static str> {
 pub(crate) fn suite_path(name: &str) -> Option<String> {
     let suite = format!("{name}/karat.yaml");
     // By its text: as a path, `faq/` equals `faq` and means a folder.
-    (names().contains(&name) && PRESETS.get_file(&suite).is_some()).then(|| format!("preset:{suite}"))
+    (names().contains(&name) && PRESETS.get_file(&suite).is_some()).then(|| format!("{PRESET}{suite}"))
+}
+
+/// Returns whether a path is one of a preset.
+pub(crate) fn is_preset(path: &str) -> bool {
+    path.starts_with(PRESET)
 }
 
 /// The text of a preset's file.
@@ -51,42 +59,42 @@ pub(crate) struct SuiteFiles;
 
 impl Files for SuiteFiles {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        match path.strip_prefix("preset:") {
+        match path.strip_prefix(PRESET) {
             None => DiskFiles.read(path),
             Some(inner) => PRESETS.get_file(inner).map(|file| file.contents().to_vec()).ok_or_else(not_found),
         }
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        let Some(inner) = dir.strip_prefix("preset:") else { return DiskFiles.list(dir) };
+        let Some(inner) = dir.strip_prefix(PRESET) else { return DiskFiles.list(dir) };
         let dir = PRESETS.get_dir(inner).ok_or_else(not_found)?;
         let names = dir.entries().iter().filter_map(|entry| entry.path().file_name());
         Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
     }
 
     fn is_file(&self, path: &str) -> bool {
-        match path.strip_prefix("preset:") {
+        match path.strip_prefix(PRESET) {
             None => DiskFiles.is_file(path),
             Some(inner) => PRESETS.get_file(inner).is_some(),
         }
     }
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
-        match folder.starts_with("preset:") {
+        match is_preset(folder) {
             false => DiskFiles.open_beneath(folder, path),
             true => self.open(&join_beneath(folder, path)?),
         }
     }
 
     fn open_seekable(&self, path: &FilePath) -> io::Result<Box<dyn ReadSeek>> {
-        match path.to_string().starts_with("preset:") {
+        match is_preset(&path.to_string()) {
             false => DiskFiles.open_seekable(path),
             true => Ok(Box::new(io::Cursor::new(self.read_path(path)?))),
         }
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
-        match path.strip_prefix("preset:") {
+        match path.strip_prefix(PRESET) {
             None => DiskFiles.open(path),
             Some(_) => Ok(Box::new(io::Cursor::new(self.read(path)?))),
         }

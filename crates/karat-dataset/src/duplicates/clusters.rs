@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use karat_text::similar::tell_apart;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::frames::{differ_in_numbers, fillings};
+use super::frames::{CodedWord, fillings};
 use super::verifier::DuplicateVerifier;
 
 /// The kind of likeness of two texts.
@@ -38,7 +39,7 @@ pub struct Cluster {
     pub members: Vec<Member>,
 }
 
-/// Rows that fill the same frame with other numbers or words. They are no duplicates.
+/// Rows that fill the same frame with other numbers, names or other words that decide. They are no duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Frame {
     /// The rows, the first of them first.
@@ -130,18 +131,18 @@ impl DuplicateVerifier {
         (best, frame)
     }
 
-    fn sequence(&self, row: u32) -> &[u32] {
+    fn sequence(&self, row: u32) -> &[CodedWord] {
         self.known_text(row).map(|text| &*text.sequence).unwrap_or_default()
     }
 
     fn same_frame(&self, one: u32, other: u32) -> bool {
-        differ_in_numbers(self.sequence(one), self.sequence(other))
+        tell_apart(self.sequence(one), self.sequence(other))
     }
 
     /// Takes rows out of clusters that fill a place of the kept text with other words.
     fn split_fillings(&self, clusters: &mut BTreeMap<u32, Vec<(u32, f64)>>, framed: &mut Vec<(u32, u32)>) {
         for (kept, members) in clusters.iter_mut() {
-            let sequences: Vec<&[u32]> = members.iter().map(|(row, _)| self.sequence(*row)).collect();
+            let sequences: Vec<&[CodedWord]> = members.iter().map(|(row, _)| self.sequence(*row)).collect();
             let filled = fillings(self.sequence(*kept), &sequences);
             framed.extend(filled.iter().map(|at| (*kept, members[*at].0)));
             let mut at = 0;

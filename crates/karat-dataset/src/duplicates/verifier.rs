@@ -1,6 +1,7 @@
 //! The second pass: shingles of candidates, and their exact likeness.
 
 use super::candidates::Candidates;
+use super::frames::{CodedWord, coded_words};
 use super::shingles::{Shingled, jaccard};
 
 /// The shingles of a candidate, as the upper halves of their hashes: two that differ are the same once in four billion.
@@ -8,12 +9,13 @@ use super::shingles::{Shingled, jaccard};
 pub(crate) struct KnownText {
     words: Option<Box<[u32]>>,
     characters: Option<Box<[u32]>>,
-    pub(crate) sequence: Box<[u32]>,
+    pub(crate) sequence: Box<[CodedWord]>,
 }
 
 impl KnownText {
     pub(crate) fn new(text: &str, cut: f64) -> Self {
-        let Shingled { words, characters, sequence } = Shingled::new(text, cut);
+        let Shingled { words, characters } = Shingled::new(text, cut);
+        let sequence = coded_words(text);
         Self { words: words.map(|set| halves(&set)), characters: characters.map(|set| halves(&set)), sequence }
     }
 

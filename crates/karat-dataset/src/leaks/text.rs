@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::hash::{join, mix};
-use crate::words::{Word, words};
+use crate::hash::{HashedWord, hashed_words, join, mix};
 
 /// The part of a row, or of a suite, that a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -27,14 +26,14 @@ pub struct LeakText {
     /// The part that it is.
     pub field: LeakField,
     pub(crate) text: String,
-    pub(crate) words: Vec<Word>,
+    pub(crate) words: Vec<HashedWord>,
 }
 
 impl LeakText {
     /// Cuts a text into words.
     pub fn new(number: u32, field: LeakField, text: impl Into<String>) -> Self {
         let text = text.into();
-        let words = words(&text);
+        let words = hashed_words(&text);
         Self { number, field, text, words }
     }
 
@@ -68,6 +67,6 @@ impl LeakText {
     }
 }
 
-fn phrase(words: &[Word]) -> u64 {
+fn phrase(words: &[HashedWord]) -> u64 {
     mix(words.iter().fold(words.len() as u64, |hash, word| join(hash, word.hash)))
 }

@@ -40,7 +40,7 @@ impl<'a> LoggedCall<'a> {
         model: Option<&ModelSpec>,
         privacy: &Privacy,
     ) -> Option<Self> {
-        if model.is_some_and(|model| ["scripted", "stub"].contains(&model.provider.as_str())) || exchange.is_replayed {
+        if model.is_some_and(|model| model.is_scripted()) || exchange.is_replayed {
             return None;
         }
         let is_ok = exchange.outcome.is_ok();

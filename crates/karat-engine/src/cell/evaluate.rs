@@ -140,8 +140,9 @@ impl RunContext {
             Err(error) => unreadable_cell(ordinal, &error),
         };
         record.cost.paid = Money::ZERO;
-        if let Some(output) = record.output.clone() {
-            self.score(row, system, &mut record, &output).await;
+        match record.output.clone() {
+            Some(output) => self.score(row, system, &mut record, &output).await,
+            None => self.score_failed_cell(row, system, &mut record),
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -152,8 +153,9 @@ impl RunContext {
             Ok(stored) => stored.unwrap_or_else(|| CellRecord::empty(ordinal)),
             Err(error) => unreadable_cell(ordinal, &error),
         };
-        if let Some(output) = record.output.clone() {
-            self.score(row, system, &mut record, &output).await;
+        match record.output.clone() {
+            Some(output) => self.score(row, system, &mut record, &output).await,
+            None => self.score_failed_cell(row, system, &mut record),
         }
         EvaluatedCell { record, step: None, flight: None }
     }
@@ -193,9 +195,46 @@ impl RunContext {
                 record.facts = tally.facts.clone();
                 record.calls = tally.calls.clone();
                 record.notes = tally.notes.clone();
+                self.score_failed_cell(row, system, &mut record);
             }
         }
         EvaluatedCell { record, step: unsaved, flight: held }
+    }
+
+    /// Notes which metrics do not apply to the row of a cell that failed: they lose nothing by it.
+    fn score_failed_cell(&self, row: &Row, system: &ReadySystem, record: &mut CellRecord) {
+        if record.status != CellStatus::Error {
+            return;
+        }
+        let (at, place, trial) = self.plan.place(record.ordinal);
+        let joined = CellRows { joins: &self.systems.joins, files: &self.resolver.recorded_files, row, system, trial };
+        let mut scores: Vec<(u16, Score)> = Vec::new();
+        for ready in &self.systems.scorers {
+            let view = CellView {
+                sample: &row.shown,
+                output: &Value::Null,
+                latency_ms: 0.0,
+                facts: &record.facts,
+                cost: None,
+                usage: record.cost.usage,
+                so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
+                joined: Some(&joined),
+            };
+            if let Err(score) = ready.scorer.applies(&view) {
+                scores.extend(ready.metrics.iter().map(|metric| (*metric, score.clone())));
+            }
+        }
+        for judge in &self.systems.judges {
+            let score = match judge.is_about(at, place) {
+                true => judge.machine.unasked(&row.shown, self.plan.run.seed),
+                false => Some(Score::not_applicable("there is nothing to compare it with")),
+            };
+            let metrics = judge.metrics.iter().map(|(_, metric)| *metric);
+            let open: Vec<u16> = metrics.filter(|metric| !scores.iter().any(|(known, _)| known == metric)).collect();
+            scores.extend(open.into_iter().filter_map(|metric| Some((metric, score.clone()?))));
+        }
+        scores.sort_by_key(|(metric, _)| *metric);
+        record.scores = scores;
     }
 
     /// Adds the scores of the cell's output to its record. If the run is stopped meanwhile, the record has the error of a

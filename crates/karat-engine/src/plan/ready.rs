@@ -236,6 +236,15 @@ impl ReadyJudge {
         !matches!(self.partners, Partners::None)
     }
 
+    /// Returns whether outputs of a system are graded or compared in a row, by this judgment or by one of another system.
+    pub fn is_about(&self, row: u64, system: usize) -> bool {
+        match &self.partners {
+            Partners::None => true,
+            Partners::One(partners) => partners.get(system).is_some_and(Option::is_some),
+            Partners::Design(design) => design.pairs(row).any(|(one, other)| one == system || other == system),
+        }
+    }
+
     /// Returns whether the judge grades outputs of a system in a row: it does not grade the other side of its pairs.
     pub fn is_asked(&self, row: u64, system: usize) -> bool {
         !self.is_of_pairs() || !self.partners.of(row, system).is_empty()

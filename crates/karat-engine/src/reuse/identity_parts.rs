@@ -1,8 +1,13 @@
 //! The named parts of identities: one list makes the key and later tells which part has changed.
 
-use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, PrivacySpec, RubricScorer, ServiceSpec, StepSpec};
+use karat_types::{
+    Action, Key, KeyBuilder, MergeHow, ModelSpec, PlanHeader, PrivacySpec, RubricScorer, ServiceSpec, StepSpec,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+/// The rule by which a union takes items for one. Outputs that another rule has merged are not reused: they may lack items.
+const UNION_RULE: &str = "statements";
 
 /// A part of an identity that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,6 +102,9 @@ pub(crate) fn step_parts(
     parts.add("parsing", &step.parse);
     parts.add("taken parts", &step.take);
     parts.add("merging", &step.merge);
+    if step.merge.as_ref().is_some_and(|merge| merge.how == MergeHow::Union) {
+        parts.add("rule of merging", UNION_RULE);
+    }
     parts.add("parameters", &step.parameters);
     add_redaction(&mut parts, &plan.privacy);
     if let Some(chunk) = &step.chunk {
@@ -159,6 +167,7 @@ pub(crate) fn judge_parts(
     }
     if scorer.rubric.show.iter().any(|item| item.chunk.is_some()) {
         parts.add("judge's context window", judge.context_window);
+        parts.add("rule of findings", UNION_RULE);
     }
     add_model(&mut parts, "judge", judge);
     parts.add("seed", plan.run.seed);

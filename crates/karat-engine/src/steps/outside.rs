@@ -211,8 +211,9 @@ impl OutsideMachine {
         // The cost counts with each request already.
         metered.cost = Some(Money::ZERO);
         self.notes.extend(std::mem::take(&mut metered.notes));
-        let notes = std::mem::take(&mut self.notes);
-        let answer = merge_pieces(&self.step, values);
+        let mut notes = std::mem::take(&mut self.notes);
+        let (answer, note) = merge_pieces(&self.step, values);
+        notes.extend(note);
         if let Some(problem) = shape::nothing_at(self.step.take.values().flat_map(TakeSpec::paths), &answer) {
             return Err(self.unreadable_answer(&problem));
         }

@@ -1,6 +1,7 @@
 //! `chunk` and `merge`: runs an action over the pieces of a text or a list, and merges its answers.
 
 use karat_text::chunking::chunk;
+use karat_text::chunking::merge::DroppedItem;
 use karat_text::kind::kind;
 use karat_text::template::{Context, Expression, TemplateError};
 use karat_types::{CellError, ChunkSize, MergeHow, MergeSpec, Note, NoteKind, StepSpec};
@@ -86,12 +87,36 @@ pub(super) fn piece_context(context: &Context, piece: &Value, index: usize) -> C
     context.child().with("chunk", &json!({ "text": piece, "index": index }))
 }
 
-/// The answers of all pieces as one value; a list of them without `merge`.
-pub(super) fn merge_pieces(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
+/// Characters of an item that a note quotes.
+const QUOTED: usize = 200;
+
+/// The answers of all pieces as one value, a list of them without `merge`; and a note on the items that were dropped.
+pub(super) fn merge_pieces(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> (Value, Option<Note>) {
     let concat = MergeSpec { how: MergeHow::Concat, of: None, by: None, similar: None };
-    match (&step.merge, &step.chunk) {
-        (Some(merge), _) => karat_text::chunking::merge::merge(merge, values.into_iter().collect()),
-        (None, Some(_)) => karat_text::chunking::merge::merge(&concat, values.into_iter().collect()),
-        (None, None) => values.into_iter().next().unwrap_or(Value::Null),
+    let merge = match (&step.merge, &step.chunk) {
+        (Some(merge), _) => merge,
+        (None, Some(_)) => &concat,
+        (None, None) => return (values.into_iter().next().unwrap_or(Value::Null), None),
+    };
+    let merged = karat_text::chunking::merge::merge(merge, values.into_iter().collect());
+    (merged.value, merge_note(step, &merged.dropped))
+}
+
+/// Lists what a merge dropped. An item that is worded as the kept one is named once.
+fn merge_note(step: &StepSpec, dropped: &[DroppedItem]) -> Option<Note> {
+    if dropped.is_empty() {
+        return None;
     }
+    let cut = |text: &str| match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("“{}…”", &text[..end]),
+        None => format!("“{text}”"),
+    };
+    let listed = dropped.iter().map(|item| match item.text == item.kept {
+        true => format!("{} again", cut(&item.text)),
+        false => format!("{} as {}", cut(&item.text), cut(&item.kept)),
+    });
+    let listed = listed.collect::<Vec<_>>().join("; ");
+    let items = if dropped.len() == 1 { "1 item".to_owned() } else { format!("{} items", dropped.len()) };
+    let text = format!("step `{}` merged {items} that another one says: {listed}", step.id);
+    Some(Note { kind: NoteKind::Merged, text, count: u32::try_from(dropped.len()).unwrap_or(u32::MAX) })
 }

@@ -238,8 +238,9 @@ impl PromptMachine {
             PieceState::Done(value) => Some(value),
             PieceState::Open => None,
         });
-        let merged = merge_pieces(&self.step, values);
-        let notes = std::mem::take(&mut self.notes);
+        let (merged, note) = merge_pieces(&self.step, values);
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.extend(note);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
     }
 }

@@ -154,7 +154,7 @@ impl Providers {
     pub fn batch_exchange(&self, model: &str, request: Bytes, status: Option<u16>, response: Bytes) -> Exchange {
         let secrets = &self.dispatch.secrets;
         let Some(connected) = self.models.get(model) else {
-            return unsent_exchange(format!("model {model}: it was never connected; this is a bug in karat"));
+            return unsent_exchange(format!("model {model}: it is not connected, because no call of it was planned"));
         };
         let Backend::Http(endpoint) = &connected.backend else {
             return unsent_exchange(format!("model {model}: it has no batch API; this is a bug in karat"));

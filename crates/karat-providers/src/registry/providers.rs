@@ -544,5 +544,5 @@ fn expected_tokens(request: &ChatRequest) -> u64 {
 }
 
 fn not_connected(model: &str) -> Exchange {
-    unsent_exchange(format!("model {model}: it was never connected; this is a bug in karat"))
+    unsent_exchange(format!("model {model}: it is not connected, because no call of it was planned"))
 }

@@ -188,6 +188,7 @@ mod tests {
             volatile: false,
             aggregate: "mean".to_owned(),
             bound: karat_types::Bound::default(),
+            by_words: false,
         }
     }
 

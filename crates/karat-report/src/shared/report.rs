@@ -195,8 +195,8 @@ impl<'a> Report<'a> {
     /// Returns `true` if every model and judge of the run is simulated, so that no provider bills anything.
     pub(crate) fn is_simulated(self) -> bool {
         let plan = &self.findings.plan;
-        let mut providers = plan.all_models().map(|model| model.provider.as_str()).peekable();
-        providers.peek().is_some() && providers.all(|provider| matches!(provider, "scripted" | "stub"))
+        let mut models = plan.all_models().peekable();
+        models.peek().is_some() && models.all(karat_types::ModelSpec::is_scripted)
     }
 
     /// Returns where and when the prices of the run's models were read: `gpt-5 2026-11-20, list; …`. Nothing for simulated
@@ -204,7 +204,7 @@ impl<'a> Report<'a> {
     pub(crate) fn price_origins(self) -> Option<String> {
         let plan = &self.findings.plan;
         let billed = plan.all_models();
-        let billed = billed.filter(|model| !matches!(model.provider.as_str(), "scripted" | "stub"));
+        let billed = billed.filter(|model| !model.is_scripted());
         let mut origins: Vec<String> = Vec::new();
         for model in billed {
             let Pricing::Known(price) = &model.price else { continue };

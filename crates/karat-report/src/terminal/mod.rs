@@ -141,7 +141,9 @@ fn ranking(report: Report<'_>) -> Vec<String> {
     let ranked = board.places.len() > 1 && !board.is_level();
     let worst = board.places.last().filter(|_| ranked);
     let level = board.is_level().then(|| format!("all {} have the same score", count(board.places.len() as u64)));
+    let scripts = report.findings.plan.script_warning().map(|_| "graded by scripts: the order says nothing".to_owned());
     [
+        scripts,
         level,
         line(if ranked { "best   " } else { "score  " }, board.places.first()),
         line("worst  ", worst),

@@ -18,5 +18,6 @@ pub(crate) fn note_name(kind: NoteKind) -> &'static str {
         NoteKind::UserLimit => "conversation ended by the limit of the user's messages",
         NoteKind::UnaskedCall => "tool called without being offered",
         NoteKind::NotApplied => "a setting was not applied",
+        NoteKind::Merged => "items merged because another one says the same",
     }
 }

@@ -62,7 +62,7 @@ mod votes;
 use std::sync::Arc;
 
 use karat_text::template::TemplateError;
-use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
+use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample, Score};
 use serde_json::Value;
 
 pub use round::call_labels::{CallLabel, call_labels};
@@ -138,7 +138,12 @@ impl RubricJudge {
 
     /// Returns false if the judge asks nothing about a sample, whatever its output is: its judgment is *not applicable*.
     pub fn may_ask(&self, sample: &Sample, seed: u64) -> bool {
-        prepare::may_ask(&self.0, sample, seed)
+        self.unasked(sample, seed).is_none()
+    }
+
+    /// The score of every output of a sample about which the judge asks nothing; `None` where it may ask.
+    pub fn unasked(&self, sample: &Sample, seed: u64) -> Option<Score> {
+        prepare::unasked(&self.0, sample, seed)
     }
 
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be

@@ -13,6 +13,9 @@ use super::output::{external, similarity};
 use super::registry::Registered;
 use super::{CellView, EmbeddingTexts, RowJoin, Scorer};
 
+/// The reason of rows without a reference where a metric needs one.
+const NO_REFERENCE: &str = "no reference";
+
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
     registered: &'static Registered,
@@ -78,19 +81,36 @@ impl BoundMetric {
         }
         let reference = self.reference(cell)?;
         self.with_metric(cell, |metric| {
-            // What the suite itself says is meant, even if it is empty.
-            let is_literal = matches!(self.reference, Reference::Value(_));
-            let reference = match &reference {
-                Some(reference) if is_literal || !metric.reference_form().is_none(reference) => Some(&**reference),
-                _ => None,
-            };
-            if self.registered.needs == Needs::Reference && reference.is_none() {
-                return Err(Score::not_applicable("no reference"));
-            }
+            let reference = self.known_reference(metric, reference.as_deref())?;
             let output =
                 self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
             Ok(ask(metric, &MetricInput { output: &output, reference: reference.unwrap_or(&null), cell }))
         })
+    }
+
+    /// Returns the reference of a row unless the metric takes it for none; the error is the score of a metric that needs one.
+    fn known_reference<'r>(
+        &self,
+        metric: &dyn Metric,
+        reference: Option<&'r Value>,
+    ) -> Result<Option<&'r Value>, Score> {
+        // What the suite itself says is meant, even if it is empty.
+        let is_literal = matches!(self.reference, Reference::Value(_));
+        let reference = reference.filter(|reference| is_literal || !metric.reference_form().is_none(reference));
+        if self.registered.needs == Needs::Reference && reference.is_none() {
+            return Err(Score::not_applicable(NO_REFERENCE));
+        }
+        Ok(reference)
+    }
+
+    /// Returns whether an option of the metric comes from the output.
+    fn has_options_of_output(&self) -> bool {
+        match &self.metric {
+            MetricSource::Once(_) => false,
+            MetricSource::PerRow(settings) => settings
+                .iter()
+                .any(|(_, value)| matches!(value, OptionValue::Computed(template) if reads_output(template))),
+        }
     }
 
     fn with_metric<T>(
@@ -165,6 +185,29 @@ impl Scorer for BoundMetric {
             .unwrap_or_else(|score| vec![score; self.registered.figures()])
     }
 
+    fn applies(&self, cell: &CellView<'_>) -> Result<(), Score> {
+        if matches!(&self.reference, Reference::Computed(template) if reads_output(template)) {
+            return Ok(());
+        }
+        let null = Value::Null;
+        let cell = &CellView { output: &null, ..*cell };
+        let reference = match self.reference(cell) {
+            _ if self.registered.needs == Needs::Nothing => None,
+            Ok(None) if self.registered.needs == Needs::Reference => return Err(Score::not_applicable(NO_REFERENCE)),
+            Ok(reference) => reference,
+            // A reference that cannot be computed leaves each output unscored.
+            Err(_) => return Ok(()),
+        };
+        if self.has_options_of_output() {
+            return Ok(());
+        }
+        let applies = |metric: &dyn Metric| {
+            let reference = self.known_reference(metric, reference.as_deref())?;
+            metric.applies(&MetricInput { output: &null, reference: reference.unwrap_or(&null), cell })
+        };
+        self.with_metric(cell, |metric| Ok(applies(metric))).unwrap_or(Ok(()))
+    }
+
     fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>> {
         self.registered.is_outside.then(|| self.apply(cell, |metric, given| metric.ask(given))).map(|asked| {
             asked.and_then(|request| {
@@ -196,6 +239,10 @@ impl Scorer for BoundMetric {
             MetricSource::PerRow(_) => Vec::new(),
         }
     }
+}
+
+fn reads_output(template: &Template) -> bool {
+    template.reads().iter().any(|name| name.split('.').next() == Some("output"))
 }
 
 fn is_computed(value: &Value) -> bool {

@@ -22,6 +22,12 @@ pub(super) trait Metric: Send + Sync {
         vec![self.score(given)]
     }
 
+    /// Asked before there is an output: the error is the score of every output where the row alone makes the metric not
+    /// applicable. The output and the times of the cell are unknown then. What only an output can tell is no error.
+    fn applies(&self, _: &MetricInput<'_>) -> Result<(), Score> {
+        Ok(())
+    }
+
     /// The texts whose vectors are compared, where the metric compares vectors; the error is the score of a cell of which
     /// nothing has to be asked.
     fn embed(&self, _: &MetricInput<'_>) -> Option<Result<EmbeddingTexts, Score>> {
@@ -36,6 +42,14 @@ pub(super) trait Metric: Send + Sync {
     /// The request to a program or service, where the metric is not computed here.
     fn ask(&self, _: &MetricInput<'_>) -> Option<Request> {
         None
+    }
+}
+
+/// For metrics whose reference alone can make them not applicable: what their score of any output says of it.
+pub(super) fn applies_if_scored(score: Score) -> Result<(), Score> {
+    match score {
+        Score::NotApplicable { .. } => Err(score),
+        Score::Value { .. } | Score::Unscored { .. } => Ok(()),
     }
 }
 

@@ -61,6 +61,11 @@ pub trait Scorer: Send + Sync {
     /// The scores of a cell that has an output.
     fn score(&self, cell: &CellView<'_>) -> Vec<Score>;
 
+    /// Asked before there is an output: the error is the score of every output of the row, where the row alone makes the
+    /// scorer not applicable. It looks at nothing of the cell but its sample, its joined rows and the scores of earlier
+    /// scorers.
+    fn applies(&self, cell: &CellView<'_>) -> Result<(), Score>;
+
     /// The request to a service or program for the cell's one score, where the scorer does not compute it itself; the error
     /// is the score of a cell about which nothing has to be asked.
     fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>>;
@@ -160,6 +165,8 @@ pub struct MetricEntry {
     /// The option and its value under which it counts something instead of giving a share: then it has no highest value,
     /// and less is better.
     pub counts_when: Option<(&'static str, &'static str)>,
+    /// True if it finds texts by their words where its option `similar` is below 1.
+    pub by_words: bool,
 }
 
 /// A registered metric.

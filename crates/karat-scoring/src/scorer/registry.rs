@@ -30,6 +30,7 @@ pub(super) struct Registered {
     pub joins: bool,
     /// The option and its value under which it counts something.
     counts_when: Option<(&'static str, &'static str)>,
+    by_words: bool,
     schema: fn() -> Value,
     pub make: Make,
 }
@@ -54,6 +55,7 @@ impl Registered {
             embeds: self.embeds,
             joins: self.joins,
             counts_when: self.counts_when,
+            by_words: self.by_words,
         }
     }
 
@@ -93,6 +95,7 @@ impl Registered {
             embeds: false,
             joins: false,
             counts_when: None,
+            by_words: false,
             schema: schema::<M>,
             make: M::make,
         }
@@ -121,6 +124,10 @@ impl Registered {
 
     const fn or_count(self, option: &'static str, value: &'static str) -> Self {
         Self { counts_when: Some((option, value)), ..self }
+    }
+
+    const fn by_words(self) -> Self {
+        Self { by_words: true, ..self }
     }
 
     const fn or_verdicts(self) -> Self {
@@ -168,7 +175,7 @@ pub(super) static METRICS: &[Registered] = &[
     )
     .lower_is_better(),
     Registered::open::<value::Count>("count", "How many members a list has; a number is itself."),
-    Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0),
+    Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0).by_words(),
     Registered::test::<value::Label>("label", "The text is the expected label."),
     Registered::profile::<summary::SummaryOptions>(
         "summary",

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use karat_types::{
     CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord, StoredStop,
+    Tournaments,
 };
 
 use crate::block::pack::Damage;
@@ -120,6 +121,29 @@ impl RunRows for StoredRun {
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), RowError> {
+        let plan = &self.header.plan;
+        match Tournaments::of(plan) {
+            None => self.for_each_judged(ordinals, row),
+            Some(tournaments) => {
+                tournaments.with_shares(plan, &ordinals, &mut |wider, each| self.for_each_judged(wider, each), row)
+            }
+        }
+    }
+
+    fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
+        self.store
+            .read("a cell's output", |connection| self.find_output(connection, ordinal))
+            .map_err(|error| RowError(error.to_string()))
+    }
+}
+
+impl StoredRun {
+    /// Calls `row` for each cell of these ordinals with its own judgments, until it breaks.
+    fn for_each_judged(
+        &self,
+        ordinals: Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
         let mut found = FoundRows::default();
         let mut first = ordinals.start;
         while first < ordinals.end {
@@ -136,14 +160,6 @@ impl RunRows for StoredRun {
         Ok(())
     }
 
-    fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
-        self.store
-            .read("a cell's output", |connection| self.find_output(connection, ordinal))
-            .map_err(|error| RowError(error.to_string()))
-    }
-}
-
-impl StoredRun {
     /// Returns the totals of the run so far.
     ///
     /// # Errors
@@ -281,7 +297,7 @@ impl StoredRun {
             found.cells += 1;
             found.judgments += judgments.len() as u64;
             *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
-            if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
+            if row(CellRow { sample, system, trial, cell: &cell, judgments, shares: &[] }).is_break() {
                 *lock(&self.shown) = None;
                 return Ok(ControlFlow::Break(()));
             }

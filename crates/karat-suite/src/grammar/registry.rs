@@ -37,7 +37,7 @@ pub(crate) static MODEL: Object = Object::new(
         may("provider", Shape::Text, "Protocol of the provider.", "openai"),
         may("with", Shape::With(Kind::Provider), "Options of the provider.", "{ headers: { X-Team: evals } }"),
         may("model", Shape::Text, "Name that is sent to the provider. Default: the id.", "llama3.1:8b"),
-        may("family", Shape::Text, "Family of the model. A judge that grades its own family is flagged.", "llama"),
+        may("family", Shape::Text, "Family of the model. `judge_bias` compares how a judge grades its own family.", "llama"),
         may("base_url", Shape::Text, "Root of the API, if it is not the provider's own.", "http://localhost:11434/v1"),
         may("api_key_env", Shape::Text, "Environment variable with the API key.", "OPENAI_API_KEY"),
         may(

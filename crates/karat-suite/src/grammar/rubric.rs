@@ -30,13 +30,13 @@ pub(crate) static RUBRIC: Object = Object::new(
         may(
             "show",
             Shape::Map(&Shape::Short(&SHOWN, "value")),
-            "Everything that the judge sees: name to template.",
+            "Everything that the judge sees: name to template. Default: the input and the output.",
             r#"{ ticket: "{{ input }}", answer: "{{ output }}" }"#,
         ),
         may(
             "reference",
             Shape::Words(&["hidden", "optional", "required"]),
-            "Whether the judge sees the reference.",
+            "Whether the judge sees the reference: never (`hidden`, the default), where the row has one, or always, so that a row without one is not applicable.",
             "optional",
         ),
         may(

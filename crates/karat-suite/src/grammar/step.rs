@@ -218,7 +218,12 @@ static MERGE: Object = Object::new(
         ),
         may("of", Shape::Path, "Path of the list within each piece.", "$.claims"),
         may("by", Shape::Path, "Path, within an item, of the value by which duplicates are found.", "text"),
-        may("similar", Shape::Number(0.0, 1.0), "Similarity from which two texts count as duplicates.", "0.9"),
+        may(
+            "similar",
+            Shape::Number(0.0, 1.0),
+            "Similarity from which a text that only adds words to another one counts as its duplicate. Texts that differ in a number, a unit, a name, a negation or a direction, or that have another word in the place of one, are never duplicates. Default: only texts that are equal but for case, white space and punctuation.",
+            "0.9",
+        ),
     ],
 );
 

@@ -96,6 +96,9 @@ pub struct LoadContext {
     pub scorers: Option<Vec<String>>,
     /// The folder of traces, for datasets of the source `traces:NAME`.
     pub traces: TraceFiles,
+    /// Of a suite that nobody wrote for these models: ids of the models that may judge in place of its scripted judges where
+    /// real models are tested, the best one first. `None` for a suite whose judges somebody has named.
+    pub real_judges: Option<Vec<String>>,
     /// The version of each host function that the caller has, by name.
     pub host_functions: BTreeMap<String, String>,
     /// The outputs of the suite's last run, which paths into outputs are checked against.

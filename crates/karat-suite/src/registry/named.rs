@@ -5,7 +5,7 @@ use karat_types::{ModelSpec, Pricing};
 
 use crate::catalog::NamedModels;
 
-/// The families that names begin with. A judge that grades its own family is flagged.
+/// The families that names begin with.
 const FAMILIES: [&str; 9] = ["gpt", "claude", "gemini", "llama", "deepseek", "qwen", "mistral", "grok", "gemma"];
 
 /// The provider of a spelling.

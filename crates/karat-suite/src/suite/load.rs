@@ -15,7 +15,9 @@ use karat_types::{
     VariantSpec,
 };
 
-use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
+use super::selection::{
+    ChosenJudge, check_models, choose_judge, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants,
+};
 use super::{Suite, read};
 use crate::catalog::Catalog;
 use crate::check;
@@ -140,6 +142,8 @@ struct Matrix {
     models: Vec<ModelSpec>,
     /// Ids of the judges.
     judges: Vec<String>,
+    /// The one of them, if it was chosen because scripts grade no real model.
+    chosen_judge: Option<ChosenJudge>,
     scorers: Vec<ScorerSpec>,
 }
 
@@ -166,7 +170,15 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, known, decoder);
     let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
-    let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
+    let chosen_judge = choose_judge(&judges, &models, overrides, known).unwrap_or_else(|problem| {
+        let place = node.field("judges").map_or(&node.place, |judges| &judges.place);
+        decoder.problems.error(place, problem).hint("name a judge with --judges");
+        None
+    });
+    let judges: Vec<String> = match &chosen_judge {
+        Some(chosen) => vec![chosen.id.clone()],
+        None => judges.into_iter().map(|judge| judge.id).collect(),
+    };
     let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
     decoder.warn_of_related_users(node.field("variants"), &variants, &models, known);
     versions::missing(node, &variants, &scorers, decoder);
@@ -174,7 +186,7 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
         let place = node.field("judges").or_else(|| node.field("models")).unwrap_or(node).place.clone();
         safe::refuse_models(&models, &variants, &scorers, known, &place, &mut decoder.problems);
     }
-    Matrix { declared_variants, variants, models, judges, scorers }
+    Matrix { declared_variants, variants, models, judges, chosen_judge, scorers }
 }
 
 /// The variants and models that rows may name: all that are declared, and those that are selected.
@@ -347,6 +359,7 @@ impl Assembly<'_> {
         scorers.extend(judged_checks.map(|checks| checks.judge_scorer(&matrix.judges, row_checks.has_input)));
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         notes.extend(assessment.notes);
+        notes.extend(matrix.chosen_judge.as_ref().map(ChosenJudge::note));
         if let Some(wanted) = &overrides.context.scorers {
             let is_wanted = |scorer: &ScorerSpec| wanted.contains(&scorer.id);
             let first = |scorer: &ScorerSpec| scorer.cascade.as_ref().map(|cascade| cascade.first.clone());
@@ -384,6 +397,7 @@ impl Assembly<'_> {
             dataset_header,
             representative_rows: representative_rows.map(Arc::new),
             checks,
+            chosen_judge: matrix.chosen_judge,
             selection: (overrides.limit, asked),
             recordings: decoder.recordings,
             notes,

@@ -22,6 +22,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
         apply_bound(metrics, scorer)
     });
     let mut metrics: Vec<MetricSpec> = each.collect();
+    mark_combined(&mut metrics, scorers, catalog);
     // A cascade does not grade every cell, so it is no check.
     let is_test = |metric: &&MetricSpec| {
         (metric.binary || metric.verdicts) && scorers.get(metric.scorer).is_some_and(|it| !it.is_in_cascade())
@@ -40,9 +41,29 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
             volatile,
             aggregate: "mean".to_owned(),
             bound: Bound::default(),
+            by_words: false,
         });
     }
     metrics
+}
+
+/// Marks metrics that are made of others which find texts by their words. A scorer names those before it.
+fn mark_combined(metrics: &mut [MetricSpec], scorers: &[ScorerSpec], catalog: &Catalog) {
+    for at in 0..metrics.len() {
+        let Some(ScorerKind::Metric { with, .. }) = scorers.get(metrics[at].scorer).map(|scorer| &scorer.kind) else {
+            continue;
+        };
+        let is_by_words = |part: &Value| match part {
+            Value::String(name) => metrics.iter().any(|other| other.by_words && other.name == *name),
+            Value::Object(check) => {
+                let entry = check.get("metric").and_then(Value::as_str).and_then(|name| catalog.metrics.get(name));
+                entry.zip(check.get("with").and_then(Value::as_object)).is_some_and(|(it, with)| it.is_by_words(with))
+            }
+            _ => false,
+        };
+        let parts = with.get("of").and_then(Value::as_array).into_iter().flatten();
+        metrics[at].by_words |= parts.into_iter().any(is_by_words);
+    }
 }
 
 /// The metrics of a scorer with its bound: it makes its composite pass/fail, or each figure where it has none.
@@ -90,6 +111,7 @@ fn of_metric(index: usize, scorer: &ScorerSpec, entry: &Entry, with: &Map<String
         volatile: entry.volatile,
         aggregate: scorer.aggregate.clone(),
         bound: Bound::default(),
+        by_words: entry.is_by_words(with),
     };
     if entry.dimensions.is_empty() {
         return vec![spec(scorer.id.clone())];
@@ -110,6 +132,7 @@ fn of_rubric(index: usize, scorer: &ScorerSpec, judged: &RubricScorer) -> Vec<Me
         volatile: false,
         aggregate: scorer.aggregate.clone(),
         bound: Bound::default(),
+        by_words: false,
     };
     let of_dimension = |name: String, dimension: &Dimension| {
         spec(name, Some(dimension.scale.bounds()), is_binary(&dimension.scale), dimension.better)

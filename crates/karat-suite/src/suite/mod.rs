@@ -45,6 +45,8 @@ use crate::registry::Registry;
 use crate::syntax::node::Node;
 use crate::syntax::yaml;
 
+pub use selection::ChosenJudge;
+
 /// A suite that can be planned.
 pub struct Suite {
     pub(crate) path: String,
@@ -72,6 +74,8 @@ pub struct Suite {
     pub(crate) dataset_header: DatasetHeader,
     pub(crate) representative_rows: Option<Arc<RepresentativeRows>>,
     checks: Vec<CheckCounts>,
+    /// The judge that was chosen because the suite's own are scripts.
+    pub(crate) chosen_judge: Option<ChosenJudge>,
     /// Limit and ids of samples, as the caller narrowed the dataset.
     pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,

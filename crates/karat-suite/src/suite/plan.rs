@@ -16,8 +16,7 @@ use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
 use crate::decode::service::CanarySpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
-use crate::suite::Suite;
-use crate::suite::{hash, prompt_limits};
+use crate::suite::{ChosenJudge, Suite, hash, prompt_limits};
 
 /// Everything that fixes cells and judgments: a header that is stored with the run, and the rows, which are streamed.
 #[derive(Clone)]
@@ -38,6 +37,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
+    /// The judge that was chosen because the suite's own judges are scripts.
+    pub chosen_judge: Option<ChosenJudge>,
     /// The part of the rows that is run; `None` = all. No part of the plan's identity: each part has the whole's header.
     pub(super) shard: Option<ShardRows>,
     pub(super) states_concurrency: bool,
@@ -144,6 +145,7 @@ impl Suite {
             tokenizer: Tokenizer::NAME.to_owned(),
             privacy: self.privacy.clone(),
         };
+        notes.extend(header.script_warning());
         header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
         Ok(Plan {
             header: Arc::new(header),
@@ -153,6 +155,7 @@ impl Suite {
             alerts: self.alerts.clone(),
             key_variables: self.registry.key_variables(),
             notes,
+            chosen_judge: self.chosen_judge.clone(),
             warnings: self.warnings().clone(),
             shard: None,
             states_concurrency: self.states_concurrency,

@@ -58,6 +58,65 @@ pub(super) fn check_models(
     }
 }
 
+/// A real judge that stands in for scripted ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenJudge {
+    /// Its id.
+    pub id: String,
+    /// The families of the tested models, none of which is its own.
+    pub families: Vec<String>,
+}
+
+impl ChosenJudge {
+    /// The note on the choice.
+    pub(super) fn note(&self) -> String {
+        let other = match self.families.as_slice() {
+            [] => String::new(),
+            families => format!(", of another family than {}", families.join(", ")),
+        };
+        format!(
+            "`{}` judges{other}: the suite's own judges are scripts, which grade no real model; --judges names another one",
+            self.id
+        )
+    }
+}
+
+/// Returns the judge of a suite whose own judges are scripts that nobody named, where real models are tested: a real one of
+/// another family.
+///
+/// # Errors
+/// No model that may stand in is of another family.
+pub(super) fn choose_judge(
+    judges: &[ModelSpec],
+    models: &[ModelSpec],
+    overrides: &Overrides,
+    known: &Registry,
+) -> Result<Option<ChosenJudge>, String> {
+    let Some(candidates) = &overrides.context.real_judges else { return Ok(None) };
+    let is_named =
+        !overrides.judges.is_empty() || overrides.set.iter().any(|(address, _)| address.starts_with("judges"));
+    let real: Vec<&ModelSpec> = models.iter().filter(|model| !model.is_scripted()).collect();
+    if is_named || real.is_empty() || !judges.iter().any(ModelSpec::is_scripted) {
+        return Ok(None);
+    }
+    let mut families: Vec<String> = real.iter().filter_map(|model| model.family.clone()).collect();
+    families.sort_unstable();
+    families.dedup();
+    let is_other = |judge: &ModelSpec| {
+        !judge.is_scripted()
+            && judge.family.as_ref().is_none_or(|family| !families.contains(family))
+            && !real.iter().any(|model| model.id == judge.id)
+    };
+    let judge = candidates.iter().filter_map(|id| known.find(id)).find(|judge| is_other(judge));
+    let none = || {
+        format!(
+            "the judges are scripts, which grade no real model, and no known judge is of another family than {}",
+            families.join(", ")
+        )
+    };
+    Ok(Some(ChosenJudge { id: judge.ok_or_else(none)?.id.clone(), families }))
+}
+
 /// Removes analyses that compare with a variant or model which is not selected. Returns a note for each.
 pub(super) fn drop_baseless_analyses(
     analyses: &mut Vec<AnalysisSpec>,

@@ -1,11 +1,13 @@
 //! The symbolic header of a plan: everything that fixes cells and judgments, rows apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus};
+use crate::{
+    Better, Bound, Key, ModelSpec, Moment, ScorerKind, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus,
+};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,9 +145,38 @@ impl PlanHeader {
     pub fn is_simulated(&self) -> bool {
         let mut models = self.all_models().peekable();
         let mut steps = self.variants.iter().flat_map(|variant| &variant.steps);
-        models.peek().is_some()
-            && models.all(|model| matches!(model.provider.as_str(), "scripted" | "stub"))
-            && !steps.any(|step| step.action.is_outside())
+        models.peek().is_some() && models.all(ModelSpec::is_scripted) && !steps.any(|step| step.action.is_outside())
+    }
+
+    /// The warning about scripted judges that grade real models; `None` if there are none.
+    pub fn script_warning(&self) -> Option<String> {
+        let is_asked = |judge: &&ModelSpec| {
+            self.scorers.iter().any(|scorer| match &scorer.kind {
+                ScorerKind::Rubric(rubric) => rubric.judges.contains(&judge.id),
+                ScorerKind::Metric { .. } => false,
+            })
+        };
+        let of_system = |system: usize| {
+            let steps = self.systems.get(system).and_then(|it| self.variants.get(it.variant)).map(|it| &it.steps);
+            let fixed = steps.into_iter().flatten().filter_map(|step| step.model.as_ref());
+            let fixed = fixed.filter_map(|id| self.models.iter().find(|model| model.id == *id));
+            self.system_model(system).into_iter().chain(fixed)
+        };
+        let scripts = self.judges.iter().filter(|judge| judge.is_scripted()).filter(is_asked);
+        let judges: Vec<String> = scripts.map(|judge| format!("`{}`", judge.id)).collect();
+        let real = (0..self.systems.len()).flat_map(of_system).filter(|model| !model.is_scripted());
+        let models: BTreeSet<String> = real.map(|model| format!("`{}`", model.id)).collect();
+        if judges.is_empty() || models.is_empty() {
+            return None;
+        }
+        let models: Vec<String> = models.into_iter().collect();
+        Some(format!(
+            "{} {} and {} a real model ({}): such scores say nothing of it. Name a real judge with --judges.",
+            judges.join(", "),
+            if judges.len() == 1 { "is a script" } else { "are scripts" },
+            if judges.len() == 1 { "grades" } else { "grade" },
+            models.join(", ")
+        ))
     }
 
     /// Cells of the plan before conditions that only a row can decide.
@@ -217,8 +248,8 @@ impl PlanHeader {
             return None;
         }
         match &self.scorers.get(metric.scorer)?.kind {
-            crate::ScorerKind::Metric { metric, .. } if metric == "latency" => Some("ms"),
-            crate::ScorerKind::Metric { metric, .. } if metric == "cost" => Some("USD"),
+            ScorerKind::Metric { metric, .. } if metric == "latency" => Some("ms"),
+            ScorerKind::Metric { metric, .. } if metric == "cost" => Some("USD"),
             _ => None,
         }
     }
@@ -333,6 +364,9 @@ pub struct MetricSpec {
     /// The bound that makes its scores 0 or 1.
     #[serde(default, skip_serializing_if = "Bound::is_none")]
     pub bound: Bound,
+    /// True if it finds texts again by their words, so that a paraphrase counts as missing: it ranks no system.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_words: bool,
 }
 
 /// The index of the first scorer's metric that stands for a metric of a cascade: that of the same dimension, or the only

@@ -152,6 +152,12 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// Returns whether a script on this machine plays the model: nobody bills its calls, and its replies say nothing of any
+    /// model.
+    pub fn is_scripted(&self) -> bool {
+        matches!(self.provider.as_str(), "scripted" | "stub")
+    }
+
     /// The model with the price of calls that are made live.
     #[must_use]
     pub fn live(&self) -> Self {

@@ -389,7 +389,8 @@ pub struct MergeSpec {
     /// Path of what makes two items equal; the whole item without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Similarity in (0, 1] from which two texts count as equal; 1 = equal after case and white space are folded.
+    /// Similarity in (0, 1] from which a text that only adds words to another one is its duplicate; without it, only texts
+    /// that are equal after case, white space and punctuation are folded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similar: Option<f64>,
 }

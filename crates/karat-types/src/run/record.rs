@@ -385,6 +385,8 @@ pub enum NoteKind {
     UserLimit,
     /// A setting was not sent: the model refuses it, or its protocol lacks it.
     NotApplied,
+    /// A merge dropped items that another one says.
+    Merged,
 }
 
 /// A note that every report must show.

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
+use crate::{CellRecord, GameShare, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
 
 /// A stored run could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,8 @@ pub struct CellRow<'a> {
     pub cell: &'a CellRecord,
     /// Its judgments.
     pub judgments: &'a [JudgmentRow],
+    /// In a tournament, what it won of all its games, also of those that stand with other cells; by metric, then judge.
+    pub shares: &'a [GameShare],
 }
 
 /// A judgment as read back.

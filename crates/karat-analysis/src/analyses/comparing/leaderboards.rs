@@ -41,7 +41,7 @@ impl Analysis for LeaderboardsFold {
     fn add_cell(&mut self, _cell: &ScoredCell<'_>) {}
 
     fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
-        let metrics = context.plan.metrics.iter().zip(context.leaderboards);
+        let metrics = context.plan.metrics.iter().zip(context.leaderboards).filter(|(metric, _)| !metric.by_words);
         let boards = metrics.map(|(metric, board)| (metric.name.clone(), board.clone())).collect();
         Outcome::Leaderboards(Leaderboards { boards })
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::path::Path;
-use karat_text::similar::Folded;
+use karat_text::similar::{Folded, Statement};
 use karat_types::{Action, AnalysisSpec, CellStatus, PlanHeader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
+use crate::run::metric_names::BY_WORDS;
 
 /// Characters of an item that are kept.
 const TEXT: usize = 200;
@@ -42,7 +43,8 @@ pub struct MissingItemsOptions {
     pub groups: BTreeMap<String, Vec<String>>,
     /// Ids of the variants whose items are searched for.
     pub from: Vec<String>,
-    /// Least similarity, 0 to 1, at which two texts count as one item.
+    /// Least similarity, 0 to 1, at which two texts count as one item. Texts that differ in a number, a unit, a name, a
+    /// negation or a direction, or that have another word in the place of one, never do.
     #[serde(default = "similar")]
     pub similar: f64,
     /// Number of missing items listed.
@@ -61,6 +63,8 @@ fn top() -> usize {
 /// The items searched for and missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MissingItems {
+    /// How items are matched.
+    pub note: &'static str,
     /// The variants whose items were searched for.
     pub from: Vec<String>,
     /// Samples with items of at least one of them.
@@ -123,7 +127,7 @@ struct Other {
     variant: String,
     model: String,
     in_pieces: bool,
-    found: Vec<Folded>,
+    found: Vec<Statement>,
 }
 
 struct MissingItemsFold {
@@ -150,7 +154,7 @@ pub(in crate::analyses) fn build(
     }
     let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
     // A variant that `--variants` left out of this run is no error.
-    let found = MissingItems { from: options.from.clone(), ..MissingItems::default() };
+    let found = MissingItems { from: options.from.clone(), note: BY_WORDS, ..MissingItems::default() };
     Ok(Some(Box::new(MissingItemsFold {
         plan: plan.clone(),
         options,
@@ -205,20 +209,21 @@ impl MissingItemsFold {
             return;
         }
         self.found.samples += 1;
-        let mut distinct: Vec<(Folded, String, String, BTreeSet<String>)> = Vec::new();
+        let similar = Some(self.options.similar);
+        let mut distinct: Vec<(Statement, String, String, BTreeSet<String>)> = Vec::new();
         for (variant, text, group) in wanted {
-            let folded = Folded::new(&text);
-            match distinct.iter_mut().find(|(known, ..)| known.is_similar(&folded, self.options.similar)) {
+            let statement = Statement::new(&text);
+            match distinct.iter_mut().find(|(known, ..)| known.is_one_with(&statement, similar)) {
                 Some((.., from)) => {
                     from.insert(variant);
                 }
-                None => distinct.push((folded, text, group, BTreeSet::from([variant]))),
+                None => distinct.push((statement, text, group, BTreeSet::from([variant]))),
             }
         }
-        for (folded, text, group, from) in distinct {
+        for (statement, text, group, from) in distinct {
             let has: Vec<bool> = others
                 .iter()
-                .map(|other| other.found.iter().any(|item| item.is_similar(&folded, self.options.similar)))
+                .map(|other| other.found.iter().any(|item| item.is_one_with(&statement, similar)))
                 .collect();
             let reach = missing_extent(&others, &has);
             let counted = self.found.groups.entry(group.clone()).or_default();
@@ -316,7 +321,7 @@ impl Analysis for MissingItemsFold {
             .map_or_else(|| system_id(&self.plan, cell.row.system), |model| model.id.clone());
         self.others.push(Other {
             in_pieces: self.reads_in_pieces(cell.row.system),
-            found: items.iter().map(|(text, _)| Folded::new(text)).collect(),
+            found: items.iter().map(|(text, _)| Statement::new(text)).collect(),
             variant,
             model,
         });

@@ -10,6 +10,9 @@
 //!
 //! Grades are compared within a sample if several systems answered it, so that hard samples do not appear as bias. A
 //! longer answer may be a better one: only a slope against people's labels (`against_people`) proves bias.
+//!
+//! In a tournament each game is a grade of both of its outputs: 1 for the winner, 0 for the loser, ½ for a tie. So the order
+//! in which the suite lists its systems does not matter.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,9 +25,9 @@ use karat_stats::preference::{Preferred, position_bias};
 use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, all_drawn_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::AnalysisError;
+use crate::analyses::judging::bias_grades::{GameCollector, GradesByJudge, JudgeGrade, JudgedOutput};
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
@@ -140,27 +143,15 @@ pub struct VoteConsistency {
     pub same: Finding,
 }
 
-/// The grade of one judge for one cell in one metric.
-#[derive(Debug, Clone, Copy)]
-struct JudgeGrade {
-    sample: usize,
-    grade: f64,
-    words: f64,
-    markup: f64,
-    /// People's mean grade, if any.
-    human: Option<f64>,
-    /// The other judges' mean, if any.
-    others: Option<f64>,
-    system: usize,
-}
-
 struct JudgeBiasFold {
     options: JudgeBiasOptions,
     plan: Arc<PlanHeader>,
     scorer: usize,
     labels: Vec<Label>,
+    /// The games of a tournament.
+    games: Option<GameCollector>,
     /// By judge and metric.
-    grades: BTreeMap<(usize, usize), Vec<JudgeGrade>>,
+    grades: GradesByJudge,
     /// By judge and metric: the sample and its votes.
     rounds: BTreeMap<(usize, usize), Vec<(usize, VoteRounds)>>,
 }
@@ -195,6 +186,7 @@ pub(in crate::analyses) fn build(
         plan: plan.clone(),
         scorer,
         labels,
+        games: plan.pair_design(rubric).map(|design| GameCollector::new(design, scorer)),
         grades: BTreeMap::new(),
         rounds: BTreeMap::new(),
     })))
@@ -207,49 +199,18 @@ impl Analysis for JudgeBiasFold {
 
     fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
-        let text = all_text(output);
-        let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup_share(&text));
-        let mut people: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (_, label) in LabelIndex::new(&self.labels).about(&self.plan, &cell.row) {
-            grades(&self.plan, &[self.scorer], label).into_iter().for_each(|(metric, grade)| {
-                people.entry(metric).or_default().push(grade);
-            });
-        }
-        let judgments = || cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer);
-        for judgment in judgments() {
-            // Each pair of a tournament has rounds of its own.
-            let pairs = judgment.rounds.chunk_by(|a, b| a.opponent == b.opponent).filter(|rounds| rounds.len() > 1);
-            for (rounds, (metric, _)) in
-                pairs.flat_map(|rounds| judgment.scores.iter().map(move |score| (rounds, score)))
-            {
-                let mut said = VoteRounds::default();
-                for round in rounds {
-                    let numbers = round.scores.iter().filter(|(at, _)| at == metric).map(|(_, number)| *number);
-                    if round.swapped { said.swapped.extend(numbers) } else { said.straight.extend(numbers) }
-                }
-                let place = (usize::from(judgment.judge), usize::from(*metric));
-                self.rounds.entry(place).or_default().push((cell.sample, said));
-            }
-            for (metric, score) in &judgment.scores {
-                let Some(grade) = score.number() else { continue };
-                let others = judgments().filter(|it| it.judge != judgment.judge);
-                let others = others.filter_map(|it| it.scores.iter().find(|(at, _)| at == metric)?.1.number());
-                let metric = usize::from(*metric);
-                let place = (usize::from(judgment.judge), metric);
-                self.grades.entry(place).or_default().push(JudgeGrade {
-                    sample: cell.sample,
-                    grade,
-                    words,
-                    markup,
-                    human: people.get(&metric).and_then(|grades| mean(grades)),
-                    others: mean(&others.collect::<Vec<_>>()),
-                    system: cell.row.system,
-                });
-            }
+        let judged = JudgedOutput::new(output, self.people(cell));
+        self.add_rounds(cell);
+        match &mut self.games {
+            Some(games) => games.add(&self.plan, cell, judged, &mut self.grades),
+            None => self.add_grades(cell, &judged),
         }
     }
 
-    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        if let Some(games) = &mut self.games {
+            games.close_sample(&mut self.grades);
+        }
         let mut found = JudgeBias {
             scorer: self.options.scorer.clone(),
             leanings: Vec::new(),
@@ -310,6 +271,59 @@ impl Analysis for JudgeBiasFold {
 }
 
 impl JudgeBiasFold {
+    /// People's mean grade of an output by metric.
+    fn people(&self, cell: &ScoredCell<'_>) -> BTreeMap<usize, f64> {
+        let mut people: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (_, label) in LabelIndex::new(&self.labels).about(&self.plan, &cell.row) {
+            grades(&self.plan, &[self.scorer], label).into_iter().for_each(|(metric, grade)| {
+                people.entry(metric).or_default().push(grade);
+            });
+        }
+        people.into_iter().filter_map(|(metric, grades)| Some((metric, mean(&grades)?))).collect()
+    }
+
+    /// Collects the votes of a cell.
+    fn add_rounds(&mut self, cell: &ScoredCell<'_>) {
+        for judgment in cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer) {
+            // Each pair of a tournament has rounds of its own.
+            let pairs = judgment.rounds.chunk_by(|a, b| a.opponent == b.opponent).filter(|rounds| rounds.len() > 1);
+            for (rounds, (metric, _)) in
+                pairs.flat_map(|rounds| judgment.scores.iter().map(move |score| (rounds, score)))
+            {
+                let mut said = VoteRounds::default();
+                for round in rounds {
+                    let numbers = round.scores.iter().filter(|(at, _)| at == metric).map(|(_, number)| *number);
+                    if round.swapped { said.swapped.extend(numbers) } else { said.straight.extend(numbers) }
+                }
+                let place = (usize::from(judgment.judge), usize::from(*metric));
+                self.rounds.entry(place).or_default().push((cell.sample, said));
+            }
+        }
+    }
+
+    /// Adds the grades of a cell whose outputs are judged one by one.
+    fn add_grades(&mut self, cell: &ScoredCell<'_>, judged: &JudgedOutput) {
+        let judgments = || cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer);
+        for judgment in judgments() {
+            for (metric, score) in &judgment.scores {
+                let Some(grade) = score.number() else { continue };
+                let others = judgments().filter(|it| it.judge != judgment.judge);
+                let others = others.filter_map(|it| it.scores.iter().find(|(at, _)| at == metric)?.1.number());
+                let metric = usize::from(*metric);
+                let place = (usize::from(judgment.judge), metric);
+                self.grades.entry(place).or_default().push(JudgeGrade {
+                    sample: cell.sample,
+                    grade,
+                    words: judged.words,
+                    markup: judged.markup,
+                    human: judged.human.get(&metric).copied(),
+                    others: mean(&others.collect::<Vec<_>>()),
+                    system: cell.row.system,
+                });
+            }
+        }
+    }
+
     /// The judge's lead over the others on its own family, minus that on other families: a mean over samples.
     fn favour(
         &self,
@@ -431,37 +445,6 @@ fn feature_slope(
     Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
 }
 
-/// All texts within an output, one per line; other values as JSON.
-fn all_text(output: &Value) -> String {
-    fn gather<'v>(value: &'v Value, into: &mut Vec<std::borrow::Cow<'v, str>>) {
-        match value {
-            Value::String(text) => into.push(text.into()),
-            Value::Array(items) => items.iter().for_each(|item| gather(item, into)),
-            Value::Object(members) => members.values().for_each(|member| gather(member, into)),
-            Value::Null => {}
-            other => into.push(other.to_string().into()),
-        }
-    }
-    let mut texts = Vec::new();
-    gather(output, &mut texts);
-    texts.join("\n")
-}
-
-/// The share of a text's lines with Markdown: headings, lists, tables, quotes, code, bold.
-fn markup_share(text: &str) -> f64 {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let numbered = |line: &str| {
-        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "))
-    };
-    let marked = |line: &&&str| {
-        ["#", "- ", "* ", "+ ", "> ", "|", "```"].iter().any(|mark| line.starts_with(mark))
-            || numbered(line)
-            || line.matches("**").count() >= 2
-    };
-    if lines.is_empty() { 0.0 } else { lines.iter().filter(marked).count() as f64 / lines.len() as f64 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -533,16 +516,5 @@ mod tests {
         );
         assert!(position.p.as_ref().unwrap().value() < 0.001 && position.first.as_ref().unwrap().value() > 0.5);
         assert_eq!((found.votes[0].same.value(), found.votes.len()), (0.5, 1));
-    }
-
-    #[test]
-    fn every_text_of_an_output_counts() {
-        assert_eq!(all_text(&json!({"a": "x", "b": [1, {"c": "y"}, null]})), "x\n1\ny");
-    }
-
-    #[test]
-    fn markup_is_a_share_of_lines() {
-        assert_eq!((markup_share("# Head\n\nplain\n- item\n2. second"), markup_share("**a**")), (0.75, 1.0));
-        assert_eq!((markup_share(""), markup_share("2024 was plain"), markup_share("a **b** c")), (0.0, 0.0, 1.0));
     }
 }

@@ -16,7 +16,7 @@ mod merged;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
+use karat_types::{CellRow, CellStatus, JudgmentRow, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
 
 use crate::AnalysisError;
 use crate::figures::groups::{is_called, system_id};
@@ -257,6 +257,14 @@ fn grade_cell(
     let of_scores = |scores: &[(u16, Score)]| {
         figures(&|wanted| scores.iter().find(|(at, _)| usize::from(*at) == wanted)?.1.number())
     };
+    // In a tournament a judgment holds a part of the cell's games.
+    let of_judgment = |judgment: &JudgmentRow| {
+        let won = |wanted: usize| {
+            let own = row.shares.iter().filter(|share| share.judge == judgment.judge);
+            own.into_iter().find(|share| usize::from(share.metric) == wanted).map(|share| share.won / share.games)
+        };
+        if row.shares.is_empty() { of_scores(&judgment.scores) } else { figures(&won) }
+    };
     if !graded.by_judges {
         let own = base(of_scores(&row.cell.scores)?);
         return Some(GradedCell { content: content_digests(row), ..GradedCell::of(own) });
@@ -273,7 +281,7 @@ fn grade_cell(
                 notes: judgment.reasoning.clone(),
                 caps: judgment.caps.clone(),
                 before_caps: figures_before_caps(plan, graded, judgment),
-                ..base(of_scores(&judgment.scores)?)
+                ..base(of_judgment(judgment)?)
             };
             add_answers(&judgment.answered, &mut judged.answered_as);
             Some((judgment.judge, judged))

@@ -161,7 +161,7 @@ const ABSENT: (State, f64) = (State::Absent, 0.0);
 fn cell_state(cell: &Value, metric: &str) -> (State, f64) {
     let score = cell.get("scores").and_then(|scores| scores.get(metric));
     match (text(cell, "status"), score) {
-        (Some("error"), _) => (State::Error, 0.0),
+        (Some("error"), score) if score.is_none_or(|score| score.get("na").is_none()) => (State::Error, 0.0),
         (_, Some(score)) => match score.get("value").and_then(Value::as_f64) {
             Some(value) => (State::Value, value),
             None if score.get("unscored").is_some() => (State::Unscored, 0.0),

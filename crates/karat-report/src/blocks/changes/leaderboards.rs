@@ -24,5 +24,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Leaderboards) -> Vec
     if let Some(system) = columns.get_mut(2) {
         system.is_number = false;
     }
-    vec![table(Head::new("Leaderboards", "Who leads?"), columns, rows)]
+    let mut head = Head::new("Leaderboards", "Who leads?");
+    head.notes.extend(report.findings.plan.script_warning());
+    vec![table(head, columns, rows)]
 }

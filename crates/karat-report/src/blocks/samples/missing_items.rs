@@ -18,9 +18,10 @@ pub(in crate::blocks) fn blocks(found: &MissingItems) -> Vec<Block> {
     let mut head = Head::new("Missing items", "What do other systems never find?")
         .with_n(found.samples)
         .with_note(format!(
-            "Items of {} are looked for in the outputs of all other systems; an item that no system has is systematically \
-             missing.",
-            found.from.join(", ")
+            "Items of {} are looked for in the outputs of all other systems, {}. An item that no system has is \
+             systematically missing.",
+            found.from.join(", "),
+            found.note
         ))
         .when_empty("No sample has items of these variants and cells of others: nothing to compare.", "karat validate");
     head.notes.extend(found.patterns.iter().cloned());

@@ -323,7 +323,8 @@ struct PlaceView<'a> {
 }
 
 fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderboard)> {
-    report.metrics().filter_map(move |(at, metric)| Some((metric.name.as_str(), report.findings.leaderboards.get(at)?)))
+    let ranked = report.metrics().filter(|(_, metric)| !metric.by_words);
+    ranked.filter_map(move |(at, metric)| Some((metric.name.as_str(), report.findings.leaderboards.get(at)?)))
 }
 
 fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>> {

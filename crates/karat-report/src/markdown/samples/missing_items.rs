@@ -26,7 +26,9 @@ fn section(page: &mut Page, id: &str, found: &MissingItems) {
     page.paragraph(
         Inline::plain("Items of ")
             .then(Inline::list(found.from.iter().map(Inline::code)))
-            .and(" are looked for in the outputs of all other systems; samples: ")
+            .and(" are looked for in the outputs of all other systems, ")
+            .and(found.note)
+            .and(". Samples: ")
             .and_text(count(found.samples))
             .and(". An item that no system has is systematically missing."),
     );

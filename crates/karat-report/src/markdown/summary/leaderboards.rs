@@ -18,8 +18,11 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
             "A score is the mean over variants, each with the same weight; n counts samples × variants.",
         ));
     }
+    if let Some(warning) = report.findings.plan.script_warning() {
+        page.paragraph(Inline::sentence(&warning));
+    }
     let ranked = if report.findings.models.is_empty() { "Variant" } else { "Model" };
-    for (at, metric) in report.metrics() {
+    for (at, metric) in report.metrics().filter(|(_, metric)| !metric.by_words) {
         if let Some(board) = report.findings.leaderboards.get(at) {
             page.heading(3, Inline::code(&metric.name));
             write_board(page, metric, board, ranked);

@@ -28,6 +28,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     let (first, rest) = boards.split_at(boards.len().min(BOARDS));
     let rest_content = html! { div.pair { @for board in rest { (board) } } };
     html! {
+        @if let Some(warning) = report.findings.plan.script_warning() { p.soft { (line(&warning)) } }
         @if !report.findings.models.is_empty() && report.findings.plan.variants.len() > 1 {
             p.soft { "A score is the mean over variants, each with the same weight; n counts samples × variants." }
         }
@@ -37,7 +38,8 @@ pub(super) fn section(report: Report<'_>) -> Markup {
 }
 
 fn board(report: Report<'_>, at: usize) -> Option<Markup> {
-    let (metric, board) = (report.findings.plan.metrics.get(at)?, report.findings.leaderboards.get(at)?);
+    let metric = report.findings.plan.metrics.get(at).filter(|metric| !metric.by_words)?;
+    let board = report.findings.leaderboards.get(at)?;
     let scale = scales::scale_of(&report.findings.plan, metric);
     let places = places(board, &scale);
     let mut notes = vec![format!(

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use karat_text::similar::Statement;
 use karat_types::{DiagnosticSpec, FieldType, FindingMerge};
 use serde_json::Value;
 
-use crate::judge::chunks::routed_members::{ComparedText, RoutedMembers};
+use crate::judge::chunks::routed_members::RoutedMembers;
+
+/// Least likeness of two findings of different pieces that are one; see [`Statement`].
+const SIMILAR: f64 = 0.85;
 
 /// The findings of one kind, of all pieces that are asked for it.
 pub(crate) struct PieceFindings<'a> {
@@ -72,11 +76,11 @@ impl<'a> PieceFindings<'a> {
     }
 }
 
-/// A finding as it is compared: by the members that it is about, else its texts by similarity; positions in lists exactly,
+/// A finding as it is compared: by the members that it is about, else by what its texts say; positions in lists exactly,
 /// words such as a severity not at all.
 struct ComparedFinding<'a> {
     item: &'a Value,
-    text: ComparedText,
+    text: Statement,
     positions: Vec<&'a Value>,
     members: BTreeSet<usize>,
 }
@@ -87,11 +91,11 @@ impl<'a> ComparedFinding<'a> {
             spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
         };
         let texts: Vec<String> = fields(FieldType::is_text).map(words).collect();
-        let text = ComparedText::new(&if texts.is_empty() { words(item) } else { texts.join(" | ") });
+        let text = Statement::new(&if texts.is_empty() { words(item) } else { texts.join(" | ") });
         let members = match texts.as_slice() {
             [] | [_] => members.members_about(piece, std::slice::from_ref(&text)),
             several => {
-                members.members_about(piece, &several.iter().map(|text| ComparedText::new(text)).collect::<Vec<_>>())
+                members.members_about(piece, &several.iter().map(|text| Statement::new(text)).collect::<Vec<_>>())
             }
         };
         let positions = fields(|kind| matches!(kind, FieldType::IndexOf(_) | FieldType::Integer | FieldType::Number));
@@ -101,9 +105,8 @@ impl<'a> ComparedFinding<'a> {
     fn is_same(&self, other: &Self) -> bool {
         let is_of_no_member = self.members.is_empty() && other.members.is_empty();
         self.positions == other.positions
-            && (self.text.equals(&other.text)
-                || !self.members.is_disjoint(&other.members)
-                || is_of_no_member && self.text.is_like(&other.text))
+            && (!self.members.is_disjoint(&other.members)
+                || self.text.is_one_with(&other.text, is_of_no_member.then_some(SIMILAR)))
     }
 }
 

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use karat_text::similar::Folded;
+use karat_text::similar::Statement;
 use serde_json::Value;
 
 use crate::judge::chunks::item_texts::ItemTexts;
 use crate::judge::round::prepare::Piece;
 use crate::judge::rubric::compiled::Aspect;
 
-/// Similarity from which two texts of different pieces say the same.
-const SAME: f64 = 0.85;
+/// Least likeness of a finding's text and the member that it is about.
+const LIKE: f64 = 0.85;
 
 /// All members of the pieces of one judgment, each once.
 pub(crate) struct RoutedMembers {
@@ -24,8 +24,8 @@ pub(crate) struct RoutedMembers {
 }
 
 struct RoutedMember {
-    own: Vec<ComparedText>,
-    quoted: Vec<ComparedText>,
+    own: Vec<Statement>,
+    quoted: Vec<Statement>,
     /// The number of pieces that judge it.
     pieces: usize,
 }
@@ -82,9 +82,9 @@ impl RoutedMembers {
     }
 
     /// The members that a finding of a piece is about, by any of its texts; none where it is about no member.
-    pub fn members_about(&self, piece: usize, texts: &[ComparedText]) -> BTreeSet<usize> {
-        let own: fn(&RoutedMember) -> &[ComparedText] = |member| &member.own;
-        let quoted: fn(&RoutedMember) -> &[ComparedText] = |member| &member.quoted;
+    pub fn members_about(&self, piece: usize, texts: &[Statement]) -> BTreeSet<usize> {
+        let own: fn(&RoutedMember) -> &[Statement] = |member| &member.own;
+        let quoted: fn(&RoutedMember) -> &[Statement] = |member| &member.quoted;
         let (shown, all): (Vec<usize>, Vec<usize>) =
             (self.members_of_piece(piece).iter().copied().collect(), (0..self.members.len()).collect());
         let searches = [(&shown, own), (&shown, quoted), (&all, own), (&all, quoted)];
@@ -92,56 +92,30 @@ impl RoutedMembers {
         candidates.find(|members| !members.is_empty()).unwrap_or_default()
     }
 
-    /// Those that say one of the texts; where none does, those that say something alike.
+    /// Those that say one of the texts; where none does, those most like one that no number, name or other deciding word
+    /// tells apart from it.
     fn closest(
         &self,
         among: &[usize],
-        texts_of: fn(&RoutedMember) -> &[ComparedText],
-        texts: &[ComparedText],
+        texts_of: fn(&RoutedMember) -> &[Statement],
+        texts: &[Statement],
     ) -> BTreeSet<usize> {
-        let that = |says: fn(&ComparedText, &ComparedText) -> bool| -> BTreeSet<usize> {
-            let says = |at: &&usize| {
-                let texts_of_member = self.members.get(**at).map(texts_of).unwrap_or_default();
-                texts_of_member.iter().any(|one| texts.iter().any(|other| says(one, other)))
-            };
-            among.iter().filter(says).copied().collect()
+        let likeness = |at: usize| {
+            let of_member = self.members.get(at).map(texts_of).unwrap_or_default().iter();
+            let pairs = of_member.flat_map(|one| texts.iter().map(move |other| (one, other)));
+            let alike = pairs.filter(|(one, other)| one.key() == other.key() || one.may_mean(other, LIKE));
+            alike.map(|(one, other)| one.likeness(other)).reduce(f64::max)
         };
-        let equal = that(ComparedText::equals);
-        if equal.is_empty() { that(ComparedText::is_like) } else { equal }
+        let alike: Vec<(usize, f64)> = among.iter().filter_map(|at| Some((*at, likeness(*at)?))).collect();
+        let most = alike.iter().map(|(_, likeness)| *likeness).fold(0.0, f64::max);
+        alike.into_iter().filter(|(_, likeness)| *likeness >= most).map(|(at, _)| at).collect()
     }
 }
 
 impl RoutedMember {
     fn new(value: &Value) -> Self {
         let ItemTexts { own, quoted } = ItemTexts::of(value);
-        let compared = |texts: Vec<&str>| texts.into_iter().map(ComparedText::new).collect();
+        let compared = |texts: Vec<&str>| texts.into_iter().map(Statement::new).collect();
         Self { own: compared(own), quoted: compared(quoted), pieces: 0 }
-    }
-}
-
-/// A text as it is compared: by similarity, but what has other numbers says something else.
-#[derive(Debug)]
-pub(crate) struct ComparedText {
-    text: Folded,
-    numbers: Vec<String>,
-}
-
-impl ComparedText {
-    pub fn new(text: &str) -> Self {
-        let text = Folded::new(text);
-        let mut numbers: Vec<String> =
-            text.words().filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_owned).collect();
-        numbers.sort_unstable();
-        Self { text, numbers }
-    }
-
-    /// True if both are the same but for case and white space.
-    pub fn equals(&self, other: &Self) -> bool {
-        self.text.text() == other.text.text()
-    }
-
-    /// True if both say about the same.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.numbers == other.numbers && self.text.is_similar(&other.text, SAME)
     }
 }

@@ -21,6 +21,9 @@ use crate::judge::rubric::item::{Item, Side, is_of_output};
 use crate::judge::rubric::{caps, section_labels};
 use crate::judge::verdict::{Mode, Verdict};
 
+const NOTHING_ASKED: &str = "the row asks for nothing of a judge";
+const NO_REFERENCE: &str = "no reference";
+
 /// The content that all calls of a judgment share.
 #[derive(Debug)]
 pub(crate) struct PreparedRound {
@@ -83,12 +86,12 @@ impl PreparedRound {
             let holds = condition.eval(&context(&setup.reads, input));
             let holds = holds.map_err(|error| failed(failed_template("condition", &error)))?;
             if holds != Value::Bool(true) {
-                let score = Score::not_applicable("the row asks for nothing of a judge");
+                let score = Score::not_applicable(NOTHING_ASKED);
                 return Err(Box::new(Verdict::uniform(setup.names(), &score)));
             }
         }
         if setup.rubric.reference == ReferenceUse::Required && reference.is_none() {
-            return Err(Box::new(Verdict::uniform(setup.names(), &Score::not_applicable("no reference"))));
+            return Err(Box::new(Verdict::uniform(setup.names(), &Score::not_applicable(NO_REFERENCE))));
         }
         let mode = if reference.is_some() { Mode::Paired } else { Mode::Absolute };
         if input.output.is_null() && reads_output(setup) {
@@ -119,8 +122,7 @@ impl PreparedRound {
             .map_err(failed)?;
         let required = setup.items.iter().zip(&contents).filter(|(item, _)| item.spec.required);
         if let Some((item, _)) = required.into_iter().find(|(_, content)| content.is_blank()) {
-            let score = Score::not_applicable(format!("there is no {}", item.spec.name));
-            return Err(Box::new(Verdict::uniform(setup.names(), &score)));
+            return Err(Box::new(Verdict::uniform(setup.names(), &lacking(&item.spec.name))));
         }
         let times = setup.times.as_ref().map(|times| times.value(&context)).transpose();
         let times = times.map_err(template("`times`".to_owned())).map_err(failed)?.unwrap_or_default();
@@ -152,22 +154,33 @@ impl PreparedRound {
     }
 }
 
-/// Returns false if the judge asks nothing about a sample, whatever its output is: what a judgment must show is missing, or
-/// its condition, which does not look at the output, does not hold.
-pub(crate) fn may_ask(setup: &CompiledRubric, sample: &Sample, seed: u64) -> bool {
-    if setup.rubric.reference == ReferenceUse::Required && sample.reference.is_none() {
-        return false;
-    }
+/// The score of every output of a sample about which the judge asks nothing, whatever the output is: what a judgment must
+/// show is missing, or its condition, which does not look at the output, does not hold.
+pub(crate) fn unasked(setup: &CompiledRubric, sample: &Sample, seed: u64) -> Option<Score> {
     let mut required = setup.items.iter().filter(|item| item.spec.required && !item.is_of_output()).peekable();
     let condition =
         setup.only_where.as_ref().filter(|condition| !condition.reads().iter().any(|name| is_of_output(name)));
-    if required.peek().is_none() && condition.is_none() {
-        return true;
+    let has_reference = setup.rubric.reference != ReferenceUse::Required || sample.reference.is_some();
+    if has_reference && required.peek().is_none() && condition.is_none() {
+        return None;
     }
     let context = context(&setup.reads, JudgeInput { sample, output: &Value::Null, seed });
     // A condition or template that fails is an error of the judgment.
-    condition.and_then(|condition| condition.eval(&context).ok()).is_none_or(|holds| holds == Value::Bool(true))
-        && !required.any(|item| prompt_values::content(item, &context, seed).is_ok_and(|content| content.is_blank()))
+    let holds = condition.and_then(|condition| condition.eval(&context).ok());
+    if holds.is_some_and(|holds| holds != Value::Bool(true)) {
+        return Some(Score::not_applicable(NOTHING_ASKED));
+    }
+    if !has_reference {
+        return Some(Score::not_applicable(NO_REFERENCE));
+    }
+    let missing =
+        required.find(|item| prompt_values::content(item, &context, seed).is_ok_and(|content| content.is_blank()))?;
+    Some(lacking(&missing.spec.name))
+}
+
+/// The score where a value that must be shown is not there.
+fn lacking(name: &str) -> Score {
+    Score::not_applicable(format!("there is no {name}"))
 }
 
 /// The number of calls of a round for a sample whose output is not known: those for an output with an empty list.

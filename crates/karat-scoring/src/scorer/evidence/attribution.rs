@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::citation::{Need, is_same};
 use super::speaker::{Speaker, named_in};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
 use crate::scorer::output::text::test;
 
 /// Options of `attribution`.
@@ -99,6 +99,10 @@ fn names(citation: &Value, chunk: &Value) -> bool {
 }
 
 impl Metric for Attribution {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let gold = match given.reference {
             Value::Array(gold) => Speaker::all(gold),

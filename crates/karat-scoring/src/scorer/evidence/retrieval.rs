@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, is_blank};
+use crate::scorer::metric::{
+    Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored, is_blank,
+};
 use crate::scorer::output::text::{test, text};
 
 /// Options shared by the ranking metrics.
@@ -135,6 +137,10 @@ impl RankingMetric {
 }
 
 impl Metric for RankingMetric {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let found = self.spaces(given.output);
         let relevant = self.relevant_spaces(given.reference).into_iter();
@@ -261,6 +267,10 @@ struct Quote {
 }
 
 impl Metric for Quote {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
         let (wanted, said) = (words(&quote), words(&text(given.output)));

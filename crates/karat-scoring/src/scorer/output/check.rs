@@ -112,6 +112,11 @@ impl Check {
 }
 
 impl ReadyCheck {
+    /// Returns whether the row lets it apply to an output.
+    pub fn applies(&self, cell: &CellView<'_>) -> bool {
+        self.scorer.applies(cell).is_ok()
+    }
+
     /// 1 if the check holds, else 0; or the reason for no decision.
     pub fn verdict(&self, cell: &CellView<'_>) -> Score {
         let score = self.raw_score(cell);

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::check::Check;
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
+const NONE_APPLIES: &str = "the row has no check that applies";
+
 /// `assert` has no options: the checks are its reference.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
@@ -56,8 +58,19 @@ impl Metric for Checklist {
             _ if !failed.is_empty() => Score::value_because(0.0, format!("failed: {}", failed.join(", "))),
             Some(why) => Score::unscored(why),
             None if applies => Score::value(1.0),
-            None => Score::not_applicable("the row has no check that applies"),
+            None => Score::not_applicable(NONE_APPLIES),
         }
+    }
+
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        let Value::Array(items) = given.reference else { return Ok(()) };
+        let mut checks = items.iter().filter(|item| item.get("rubric").is_none());
+        // A check that cannot be read leaves the whole unscored.
+        let applies = checks.any(|item| match Check::deserialize(item).map(Check::compile) {
+            Ok(Ok(check)) => check.applies(given.cell),
+            _ => true,
+        });
+        if applies { Ok(()) } else { Err(Score::not_applicable(NONE_APPLIES)) }
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
 
 /// Options of `combine`.
 #[derive(Deserialize, JsonSchema)]
@@ -41,6 +41,10 @@ impl Options for Combine {
 }
 
 impl Metric for Combine {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     /// Of the scores that apply, those with a bound as the passes and fails that it makes of them; one that is unscored
     /// leaves the whole unscored. The least, the most and the product of passes and fails is one itself.
     fn score(&self, given: &MetricInput<'_>) -> Score {

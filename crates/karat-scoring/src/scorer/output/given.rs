@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::scorer::RowJoin;
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
 
 /// Options of `given`. Rows are found as those of a `recorded` step are.
 #[derive(Deserialize, JsonSchema)]
@@ -46,6 +46,10 @@ impl Options for Given {
 }
 
 impl Metric for GivenMetric {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     /// The score as it stands in the file; *unscored* where the file has no row, or the score is null: the tool failed to
     /// give it. A row without the member was not scored by this name at all: the score does not apply to it.
     fn score(&self, given: &MetricInput<'_>) -> Score {

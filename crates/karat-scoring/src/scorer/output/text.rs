@@ -85,6 +85,10 @@ impl Options for Exact {
 }
 
 impl Metric for text::Exact {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let is_text = words_of_turn(given.output).is_some() && !given.reference.is_object();
         if !is_text && !self.prefix && (given.output.is_object() || given.output.is_array()) {
@@ -157,6 +161,10 @@ impl Options for Contains {
 }
 
 impl Metric for Phrases {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let Contains { ignore_case, all, any, need, either, squad } = &self.options;
         let output = text(given.output);
@@ -212,6 +220,10 @@ impl Options for Regex {
 }
 
 impl Metric for Pattern {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = text(given.output);
         if let Some(pattern) = &self.0 {
@@ -248,6 +260,10 @@ enum EditUnit {
 struct Edits;
 
 impl Metric for Edits {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = text(given.output);
         let edits =
@@ -288,6 +304,10 @@ impl Options for Jaccard {
 struct Pairwise(fn(&str, &str) -> f64);
 
 impl Metric for Pairwise {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         best(given, self.0)
     }
@@ -311,6 +331,10 @@ impl Options for TokenF1 {
 }
 
 impl Metric for TokenF1 {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = squad::token_f1(&text(given.output), &alternatives(given.reference), squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)
@@ -378,6 +402,10 @@ impl Options for Rouge {
 }
 
 impl Metric for Rouge {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let kind = match self.r#type {
             RougeType::One => rouge::RougeType::One,
@@ -446,6 +474,10 @@ impl Options for Bleu {
 }
 
 impl Metric for bleu::Bleu {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = self.sentence(&text(given.output), &alternatives(given.reference));
         // sacrebleu's sum of logarithms lets equal texts score a rounding error above 100.
@@ -476,6 +508,10 @@ impl Options for Chrf {
 }
 
 impl Metric for chrf::Chrf {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = self.sentence(&text(given.output), &alternatives(given.reference));
         score.map_or_else(no_reference, |score| Score::value(score.min(100.0)))

@@ -155,7 +155,10 @@ pub(crate) struct SetF1 {
     by: Option<String>,
     /// Which figure.
     part: Part,
-    /// Similarity in (0, 1] from which two texts match; 1 = equal up to case and white space.
+    /// Similarity in (0, 1] from which two texts match; 1, the default: only texts that are equal but for case, white space
+    /// and punctuation. Texts that differ in a number, a unit, a name, a negation or a direction, or that have another word
+    /// in the place of one, never match. Below 1, figures are matched by words: a paraphrase counts as missing, and the
+    /// metric ranks no system.
     similar: Option<f64>,
 }
 

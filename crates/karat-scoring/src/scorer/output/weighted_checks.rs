@@ -18,6 +18,8 @@ pub(crate) struct Checks {
     of: Vec<Check>,
 }
 
+const NONE_APPLIES: &str = "none of the checks applies";
+
 struct WeightedChecks(Vec<ReadyCheck>);
 
 impl Options for Checks {
@@ -61,13 +63,19 @@ impl Metric for WeightedChecks {
             }
         }
         if weights <= 0.0 {
-            return Score::not_applicable("none of the checks applies");
+            return Score::not_applicable(NONE_APPLIES);
         }
         let mean = sum / weights;
         match lacking.is_empty() {
             true => Score::value(mean),
             false => Score::value_because(mean, format!("failed or below 1: {}", lacking.join(", "))),
         }
+    }
+
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        let counted = self.0.iter().filter(|check| check.weight > 0.0);
+        let applies = counted.into_iter().any(|check| check.applies(given.cell));
+        if applies { Ok(()) } else { Err(Score::not_applicable(NONE_APPLIES)) }
     }
 
     fn joins(&self) -> Vec<RowJoin> {

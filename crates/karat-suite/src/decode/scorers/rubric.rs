@@ -75,13 +75,12 @@ impl Decoder<'_> {
             Some(show) => show.entries().iter().filter_map(|entry| self.shown_values(entry, &mut reads)).collect(),
             None => self.shown_by_default(node, &mut reads),
         };
-        let is_question = node.field("dimensions").is_none();
         let rubric = Rubric {
             id: node.text_of("id").unwrap_or(name).to_owned(),
             version: self.version(node),
             ask: ask.to_owned(),
             show,
-            reference: reference.unwrap_or(if is_question { ReferenceUse::Optional } else { ReferenceUse::Hidden }),
+            reference: reference.unwrap_or_default(),
             breakdowns: self.breakdowns(node),
             overall: node.field("overall").map(overall),
             rationale: node.field("rationale").map(rationale).unwrap_or_default(),
@@ -93,13 +92,27 @@ impl Decoder<'_> {
             invalid: invalid(node),
             dimensions,
         };
-        if rubric.reference != ReferenceUse::Hidden {
-            reads.push("reference".to_owned());
+        match rubric.reference {
+            ReferenceUse::Hidden => self.warn_of_unseen_reference(node, &rubric),
+            ReferenceUse::Optional | ReferenceUse::Required => reads.push("reference".to_owned()),
         }
         self.consistency(node, &rubric);
         reads.sort_unstable();
         reads.dedup();
         Some(Decoded { rubric, reads })
+    }
+
+    /// Warns of a question about a reference that the judge is not shown under any name.
+    fn warn_of_unseen_reference(&mut self, node: &Node, rubric: &Rubric) {
+        let speaks =
+            |text: &str| ["reference", "expected answer"].iter().any(|word| text.to_lowercase().contains(word));
+        let is_shown = |item: &ShowItem| speaks(&item.value) || item.name.contains("expected") || speaks(&item.name);
+        let asked = node.field("ask").filter(|_| speaks(&rubric.ask) && !rubric.show.iter().any(is_shown));
+        if let Some(asked) = asked {
+            self.problems
+                .warn(&asked.place, "the judge does not see the reference that `ask` speaks of")
+                .hint("add `reference: optional`, or list it: `show: { expected: \"{{ reference }}\" }`");
+        }
     }
 
     fn dimensions(&mut self, node: Option<&Node>, ask: &str) -> Vec<Dimension> {

@@ -116,6 +116,42 @@ fn a_question_alone_is_one_pass_or_fail() {
     assert_eq!(polite.show.iter().map(|item| item.value.as_str()).collect::<Vec<_>>(), ["{{ input }}", "{{ output }}"]);
 }
 
+/// F44: a judge sees the reference only if the rubric says so, whatever else it shows or asks.
+#[test]
+fn the_reference_is_hidden_unless_the_rubric_says_otherwise() {
+    let loaded = |rubric: &str| {
+        let suite = format!(
+            "name: s\ndataset: {{ source: d.jsonl, id: id, input: q, reference: a }}\njudges: [gpt-4o]\n\
+             variants: {{ v: [ {{ recorded: {{ column: q }} }} ] }}\nscorers: {{ tone: {{ rubric: {rubric} }} }}\n"
+        );
+        World::new(&[("karat.yaml", &suite), ("d.jsonl", "{\"id\": 1, \"q\": \"x\", \"a\": \"y\"}\n")])
+            .load(&Overrides::default())
+            .unwrap()
+    };
+    let use_and_reads = |text: &str| {
+        let plan = loaded(text).plan().unwrap();
+        let ScorerKind::Rubric(scorer) = &plan.header.scorers[0].kind else { panic!("no rubric") };
+        (scorer.rubric.reference, scorer.reads.iter().any(|name| name == "reference"))
+    };
+    for hidden in [
+        "{ ask: Is it polite? }",
+        "{ ask: Is it polite?, show: { reply: '{{ output }}' } }",
+        "{ ask: Grade it., dimensions: { tone: { scale: [1, 5] } } }",
+    ] {
+        assert_eq!(use_and_reads(hidden), (ReferenceUse::Hidden, false), "{hidden}");
+    }
+    assert_eq!(use_and_reads("{ ask: Is it right?, reference: optional }"), (ReferenceUse::Optional, true));
+    assert_eq!(use_and_reads("{ ask: Is it right?, reference: required }"), (ReferenceUse::Required, true));
+    assert_eq!(
+        use_and_reads("{ ask: Is it right?, show: { expected: '{{ reference }}' } }"),
+        (ReferenceUse::Hidden, true)
+    );
+    let warned = |text: &str| loaded(text).warnings().plain().contains("does not see the reference");
+    assert!(warned("{ ask: Does it agree with the reference? }"));
+    assert!(!warned("{ ask: Does it agree with the reference?, reference: optional }"));
+    assert!(!warned("{ ask: Does it agree with the reference?, show: { reference: '{{ sample.a }}' } }"));
+}
+
 /// The contract: a metric's name is the scorer's id, with `.dimension` where it has several.
 #[test]
 fn metrics_have_the_names_of_the_contract() {

@@ -38,11 +38,14 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
     report::check_output(&args.output, args.json)?;
     let execution =
         Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };
+    let offer = if context.quiet { None } else { context.app.starter_offer(&invocation, &loaded.plan) };
     let outcome = context.app.run(loaded.plan, &invocation, execution);
     if args.alert {
         send_alerts(context, &invocation, outcome.as_ref())?;
     }
-    finish(context, &outcome?, &args.output, args.json)
+    let exit = finish(context, &outcome?, &args.output, args.json)?;
+    offer.iter().for_each(|offer| context.printer.say(offer));
+    Ok(exit)
 }
 
 /// Stores what the alerts of the suite have to say of a run, and sends it.

@@ -20,7 +20,7 @@ use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::reference::pinned::Pinned;
-use crate::score::consensus::{fold_text, item_text};
+use crate::score::consensus::{item_text, statement_key};
 use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
 
@@ -303,9 +303,14 @@ impl DeltaFold {
     fn read(&mut self, cell: &ScoredCell<'_>) {
         let Some(side) = self.sides.get_mut(cell.row.system) else { return };
         let steady = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| !it.volatile);
+        let shares = cell.row.shares;
+        let of_games = shares.iter().map(|it| (usize::from(it.metric), Some(it.judge), Some(it.won / it.games)));
         let judged = cell.row.judgments.iter().flat_map(|judgment| {
             judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score.number()))
         });
+        // In a tournament a judgment holds a part of the cell's games.
+        let is_whole = |(metric, ..): &GradedScore| !shares.iter().any(|it| usize::from(it.metric) == *metric);
+        let judged = judged.filter(is_whole).chain(of_games);
         // A bound applies to the merged grade, not to each judge's.
         let bounded = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| it.bound.is_some());
         let judged: Vec<GradedScore> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
@@ -318,7 +323,7 @@ impl DeltaFold {
         for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
             if let (true, Value::Array(items)) = (self.names.contains(name), items) {
                 let texts = side.texts.entry(name.clone()).or_default();
-                texts.extend(items.iter().map(item_text).map(|text| (fold_text(&text), text)));
+                texts.extend(items.iter().map(item_text).map(|text| (statement_key(&text), text)));
             }
         }
     }

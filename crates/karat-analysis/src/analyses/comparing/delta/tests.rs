@@ -37,7 +37,7 @@ fn texts_that_come_and_go_are_listed_once() {
     let missing = other.texts.iter().find(|it| it.name == "missingClaims").unwrap();
     assert!(missing.n_disappeared > 0 && !missing.disappeared.is_empty());
     let mut seen = BTreeSet::new();
-    assert!(missing.disappeared.iter().all(|it| seen.insert((it.sample.clone(), fold_text(&it.text)))));
+    assert!(missing.disappeared.iter().all(|it| seen.insert((it.sample.clone(), statement_key(&it.text)))));
 }
 
 /// CL-10: a base that failed everywhere matches nothing, which differs from no change.

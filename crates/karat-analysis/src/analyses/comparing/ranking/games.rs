@@ -3,15 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_stats::preference::Pairing;
-use karat_types::{CellRow, JudgeRound, PairDesign, PlanHeader, RubricScorer};
-
-/// The result of a game for the system whose cell holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GameResult {
-    Won,
-    Tied,
-    Lost,
-}
+use karat_types::{CellRow, GameResult, PairDesign, PlanHeader, RubricScorer};
 
 /// The one who compared two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +27,7 @@ pub(crate) struct Game {
     pub depends_on_order: bool,
 }
 
-/// The systems whose outputs are compared with a cell's, in the order of [`JudgeRound::opponent`].
+/// The systems whose outputs are compared with a cell's, in the order of [`JudgeRound::opponent`](karat_types::JudgeRound::opponent).
 #[derive(Debug)]
 pub(crate) enum Opponents {
     Design(PairDesign),
@@ -69,44 +61,19 @@ pub(crate) fn cell_games(
     let others = opponents.of(plan.place(row.cell.ordinal).0, row.system);
     let mut games = Vec::new();
     for judgment in row.judgments.iter().filter(|it| usize::from(it.scorer) == scorer) {
-        let mut pairs: BTreeMap<u16, Vec<&JudgeRound>> = BTreeMap::new();
-        judgment.rounds.iter().for_each(|round| pairs.entry(round.opponent).or_default().push(round));
-        for (opponent, rounds) in pairs {
-            let Some(other) = others.get(usize::from(opponent)).copied() else { continue };
-            let Some((result, depends_on_order)) = pair_result(&rounds, metric) else { continue };
-            let judge = GameJudge::Model(judgment.judge);
-            games.push(Game { judge, sample, own: row.system, other, result, depends_on_order });
+        for game in u16::try_from(metric).map(|metric| judgment.games(metric)).unwrap_or_default() {
+            let Some(other) = others.get(usize::from(game.opponent)).copied() else { continue };
+            games.push(Game {
+                judge: GameJudge::Model(judgment.judge),
+                sample,
+                own: row.system,
+                other,
+                result: game.result,
+                depends_on_order: game.depends_on_order,
+            });
         }
     }
     games
-}
-
-/// The result of a pair's rounds: each vote is what both orders say alike, else a tie; of several votes, what most of
-/// them say.
-fn pair_result(rounds: &[&JudgeRound], metric: usize) -> Option<(GameResult, bool)> {
-    let said = |swapped: bool| {
-        let own = rounds.iter().filter(move |round| round.swapped == swapped);
-        own.filter_map(|round| round.scores.iter().find(|(at, _)| usize::from(*at) == metric).map(|(_, it)| sign(*it)))
-    };
-    let (straight, swapped): (Vec<i32>, Vec<i32>) = (said(false).collect(), said(true).collect());
-    let votes: Vec<(i32, bool)> = match swapped.is_empty() {
-        true => straight.iter().map(|vote| (*vote, false)).collect(),
-        false => straight.iter().zip(&swapped).map(|(a, b)| if a == b { (*a, false) } else { (0, true) }).collect(),
-    };
-    if votes.is_empty() {
-        return None;
-    }
-    let result = match votes.iter().map(|(vote, _)| vote).sum::<i32>() {
-        sum if sum > 0 => GameResult::Won,
-        0 => GameResult::Tied,
-        _ => GameResult::Lost,
-    };
-    Some((result, votes.iter().any(|(_, differs)| *differs)))
-}
-
-/// 1 where the own output is preferred, −1 where the other is.
-fn sign(number: f64) -> i32 {
-    i32::from(number > 0.5) - i32::from(number < 0.5)
 }
 
 /// The games of each cluster, as pairings of systems.

@@ -1,13 +1,12 @@
 //! `ranking`: the strengths of systems from judges' verdicts on pairs of outputs (PW-02).
 //!
-//! `games` reads the verdicts of judges, `people_games` those of people in closed tasks, `shares` makes them scores of cells; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
+//! `games` reads the verdicts of judges, `people_games` those of people in closed tasks; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
 //! clusters of them. A game is one judge's verdict on the outputs of two systems for one sample. A verdict that changes
 //! with the order of the outputs is a tie, and counted (PW-03). A game of people is one person's verdict; together they are
 //! one more judge, `people` (PW-01).
 
 mod games;
 mod people_games;
-pub(in crate::analyses) mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +16,7 @@ use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_stats::preference::{self, NoMaximum, Pairing, PreferenceModel, RankedModel, RankedPair, rank_models};
-use karat_types::{AnalysisSpec, CellStatus, PlanHeader, RubricScorer, ScorerKind, Versus};
+use karat_types::{AnalysisSpec, CellStatus, GameResult, PlanHeader, RubricScorer, ScorerKind, Versus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +26,7 @@ use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::score::people::PeopleTask;
-use games::{Game, GameJudge, GameResult, Opponents, cell_games, pairings};
+use games::{Game, GameJudge, Opponents, cell_games, pairings};
 use people_games::PeopleGames;
 
 /// Number of resamples.

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use karat_types::{Key, PlanHeader};
+use karat_types::{GameResult, Key, PlanHeader};
 
-use super::games::{Game, GameJudge, GameResult};
+use super::games::{Game, GameJudge};
 use crate::analyses::ScoredCell;
 use crate::score::labels::metrics_called;
 use crate::score::people::{PeopleGame, PeopleTask, tasks_of};

@@ -1,6 +1,6 @@
 //! Rankings of runs with planted verdicts.
 
-use karat_types::{JudgeRound, Score, output_key};
+use karat_types::{JudgeRound, RunRows, Score, output_key};
 use serde_json::json;
 
 use super::*;
@@ -175,4 +175,69 @@ fn people_play_in_the_same_tournament() {
         judges_only.systems.iter().find(|it| it.system == "model-a/variant-0").unwrap().record.1 + 20
     );
     assert!(found.without.iter().any(|it| it.judge == "people"), "{:?}", found.without);
+}
+
+/// F46: a judge's bias and the scores of cells count every game of a system, so the order of systems changes nothing.
+#[test]
+fn the_order_of_systems_changes_no_bias_and_no_score() {
+    const MODELS: usize = 5;
+    // The shorter output mostly wins; which model comes first in the suite must not matter.
+    let words = |model: usize, sample: usize| 5 + (model * 17 + sample * 7) % 60;
+    let wins = |sample: usize, a: usize, b: usize| {
+        let is_noisy = (sample + a + b).is_multiple_of(4);
+        f64::from(u8::from((words(a, sample) < words(b, sample)) != is_noisy))
+    };
+    let of_order = |place: &dyn Fn(usize) -> usize| {
+        let mut run = tournament(MODELS, &["judge"], |_, sample, own, other, _| {
+            let (a, b) = (place(own), place(other));
+            // A game has one result, whichever system holds it.
+            if a < b { wins(sample, a, b) } else { 1.0 - wins(sample, b, a) }
+        });
+        Arc::make_mut(&mut run.header.plan).analyses = vec![AnalysisSpec {
+            analysis: "judge_bias".to_owned(),
+            id: "bias".to_owned(),
+            with: serde_json::Map::from_iter([("scorer".to_owned(), json!("quality"))]),
+        }];
+        for cell in &run.cells {
+            let text = "word ".repeat(words(place(cell.system), cell.sample));
+            run.outputs.insert(cell.cell.ordinal, json!(text));
+        }
+        run
+    };
+    let slope = |run: &MemoryRun| {
+        let findings = analyse(run, &Options::default()).unwrap();
+        let bias = findings.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::JudgeBias(found) => found.leanings.first().cloned(),
+            _ => None,
+        });
+        let bias = bias.expect("words vary");
+        (bias.slope.value(), bias.correlation.unwrap().value(), bias.slope.n())
+    };
+    let (straight, turned) = (of_order(&|at| at), of_order(&|at| MODELS - 1 - at));
+    let ((one, r, n), (other, turned_r, _)) = (slope(&straight), slope(&turned));
+    // Each of 10 games on 40 samples grades two outputs.
+    assert_eq!(n, 800);
+    assert!(one < -0.05 && (one - other).abs() < 1e-12 && (r - turned_r).abs() < 1e-12, "{one} {other} {r} {turned_r}");
+    let scores = |run: &MemoryRun, place: &dyn Fn(usize) -> usize| {
+        let (plan, mut scores) = (run.plan(), std::collections::BTreeMap::new());
+        run.for_each(&mut |row| {
+            let score = crate::CellScores::of(&plan, &row).number(0).expect("every system has games");
+            scores.insert((row.sample.id.clone(), place(row.system)), score);
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+        scores
+    };
+    let all = scores(&straight, &|at| at);
+    assert_eq!(all, scores(&turned, &|at| MODELS - 1 - at));
+    // A part of a sample has the same scores: the games of its other cells count.
+    let mut part = Vec::new();
+    straight
+        .for_each_in(5..7, &mut |row| {
+            part.push((row.cell.ordinal, crate::CellScores::of(&straight.plan(), &row).number(0).unwrap()));
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    let sample = straight.samples[1].id.clone();
+    assert_eq!(part, [(5, all[&(sample.clone(), 0)]), (6, all[&(sample, 1)])]);
 }

@@ -1,9 +1,19 @@
 //! The similarity of two texts.
+//!
+//! Here are folding, the similarity of words, and the nearest name. `statement` is the rule by which two texts are one;
+//! read it first. `words` cuts a text into words and tells what they decide, by the lists of `lexicon`.
+
+mod lexicon;
+mod statement;
+mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+pub use statement::{ComparedWord, Difference, Statement, differences, tell_apart};
+pub use words::{Word, WordKind, kinds, words};
 
 /// Returns the similarity of two texts, from 0 (no word in common) to 1 (equal once case and white space are folded).
 ///
@@ -25,7 +35,7 @@ impl Folded {
     /// Folds case and white space, and finds the words.
     pub fn new(text: &str) -> Self {
         let text = fold(text);
-        let words = words(&text);
+        let words = tokens(&text);
         let weight = words.iter().map(|word| text[word.clone()].chars().count()).sum();
         Self { text, words, weight }
     }
@@ -89,7 +99,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-fn words(text: &str) -> Vec<Range<usize>> {
+fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut inside = false;
     for (at, character) in text.char_indices() {
