@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored};
 
 /// A value as text. The output of a step with tools is its words.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
