@@ -40,11 +40,13 @@ pub use crate::process::external_call::{ExternalCall, parse_external_reply};
 pub use crate::process::host_functions::{Host, HostAnswer, HostFunctions};
 pub use crate::process::program::end_processes;
 pub use crate::process::services::{ServiceError, Services};
-pub use crate::registry::environment_report::{ProviderEnvironment, probe_address, provider_environments};
+pub use crate::registry::environment_report::{
+    ProviderEnvironment, address_notes, probe_address, provider_environments,
+};
 pub use crate::registry::error::ProviderError;
 pub use crate::registry::hosts::{HttpProvider, catalog, http_providers, makes_embeddings};
 pub use crate::registry::outside::ExternalTexts;
-pub use crate::registry::places::{address_notes, check_texts};
+pub use crate::registry::places::check_texts;
 pub use crate::registry::providers::Providers;
 pub use crate::registry::settings::Settings;
 pub use limiter::{Gate, LimiterPool, QueueEntry, SlotGuard};

@@ -1,14 +1,19 @@
-//! The provider settings in this environment, without any value: for `karat doctor`.
+//! The provider settings in this environment, without any value: for `karat doctor`; and the addresses that a run asks.
 
 use std::time::Duration;
 
+use karat_text::env_template;
+use karat_types::ModelSpec;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
+use crate::http::proxies::ProxyRules;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
+use crate::registry::connect::own_address;
 use crate::registry::hosts::HOSTS;
-use crate::registry::places::{self, Keys};
+use crate::registry::outside::ExternalTexts;
+use crate::registry::places::{self, Keys, host_variables, without_query};
 use crate::registry::settings::Settings;
 
 /// The settings of one provider on this machine.
@@ -53,6 +58,65 @@ pub fn provider_environments(settings: &Settings) -> Vec<ProviderEnvironment> {
         ProviderEnvironment { name, key_variables, key, base_url, base_url_variable, redirected_by, refusal }
     };
     HOSTS.iter().map(one).collect()
+}
+
+/// The addresses that models and requests of steps, tools and scorers are asked at, as far as they are not the providers'
+/// own, and the proxies before them: a sentence each, without a full stop. A step's address counts where a variable decides
+/// its host; another stands in the suite.
+pub fn address_notes(models: &[ModelSpec], outside: &ExternalTexts, settings: &Settings) -> Vec<String> {
+    let rules = ProxyRules::of(settings).ok();
+    let mut asked: Vec<(String, String, Vec<&str>)> = Vec::new();
+    let mut proxied: Vec<String> = Vec::new();
+    let from = |variables: &[&str]| match variables {
+        [] => "its `base_url`".to_owned(),
+        [variable, ..] => match settings.file_of(variable) {
+            Some(file) => format!("{variable} in `{file}`"),
+            None => (*variable).to_owned(),
+        },
+    };
+    let mut through = |url: &Url| {
+        let Some(proxy) = rules.as_ref().and_then(|rules| rules.before(url)) else { return };
+        let Ok(address) = &proxy.address else { return };
+        let scheme = url.scheme();
+        let text =
+            format!("requests to {scheme} addresses go through the proxy {address} ({})", from(&[&proxy.variable]));
+        if !proxied.contains(&text) {
+            proxied.push(text);
+        }
+    };
+    for model in models {
+        let Some((url, variables, is_own)) = own_address(model, settings) else { continue };
+        through(&url);
+        if is_own {
+            continue;
+        }
+        let (address, from) = (without_query(&url), from(&variables.iter().map(String::as_str).collect::<Vec<_>>()));
+        match asked.iter_mut().find(|(known, of, _)| (known, of) == (&address, &from)) {
+            Some((.., ids)) if !ids.contains(&model.id.as_str()) => ids.push(&model.id),
+            Some(_) => {}
+            None => asked.push((address, from, vec![&model.id])),
+        }
+    }
+    let mut notes: Vec<String> = asked.into_iter().map(|(address, from, ids)| note(&ids, &address, &from)).collect();
+    for (who, text) in &outside.urls {
+        let filled = env_template::fill(text, |name| settings.lookup(name)).ok();
+        let Some(url) = filled.and_then(|text| Url::parse(text.trim()).ok()) else { continue };
+        through(&url);
+        let variables = host_variables(text);
+        let note = format!("{who} is asked at {} ({})", without_query(&url), from(&variables));
+        if !variables.is_empty() && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes.extend(proxied);
+    notes
+}
+
+fn note(ids: &[&str], address: &str, from: &str) -> String {
+    match ids {
+        [id] => format!("model {id} is asked at {address} ({from})"),
+        ids => format!("models {} are asked at {address} ({from})", ids.join(", ")),
+    }
 }
 
 /// Timeout of a probe.

@@ -1,16 +1,12 @@
 //! The rule of where a key may go. An address, a proxy or a certificate that stands only in a file of the folder, such as
 //! `.env`, gets a key only of the same file: a folder that was cloned must not direct the keys of the environment elsewhere.
-//!
-//! Whoever runs Karat sees every address that is not the provider's own: [`address_notes`].
 
 use karat_text::env_template;
-use karat_types::{EnvTemplate, EnvTemplatePart, ModelSpec};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 use reqwest::Url;
 
 use crate::http::proxies::ProxyRules;
-use crate::registry::connect::own_address;
 use crate::registry::error::ProviderError;
-use crate::registry::outside::ExternalTexts;
 use crate::registry::settings::Settings;
 
 /// What is sent to an address and must not go astray.
@@ -97,69 +93,10 @@ fn place(settings: &Settings, variable: &str) -> String {
     settings.file_of(variable).map_or_else(|| "the environment".to_owned(), |file| format!("`{file}`"))
 }
 
-fn without_query(url: &Url) -> String {
+pub(crate) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.into()
-}
-
-/// The addresses that models and requests of steps, tools and scorers are asked at, as far as they are not the providers'
-/// own, and the proxies before them: a sentence each, without a full stop. A step's address counts where a variable decides
-/// its host; another stands in the suite.
-pub fn address_notes(models: &[ModelSpec], outside: &ExternalTexts, settings: &Settings) -> Vec<String> {
-    let rules = ProxyRules::of(settings).ok();
-    let mut asked: Vec<(String, String, Vec<&str>)> = Vec::new();
-    let mut proxied: Vec<String> = Vec::new();
-    let from = |variables: &[&str]| match variables {
-        [] => "its `base_url`".to_owned(),
-        [variable, ..] => match settings.file_of(variable) {
-            Some(file) => format!("{variable} in `{file}`"),
-            None => (*variable).to_owned(),
-        },
-    };
-    let mut through = |url: &Url| {
-        let Some(proxy) = rules.as_ref().and_then(|rules| rules.before(url)) else { return };
-        let Ok(address) = &proxy.address else { return };
-        let scheme = url.scheme();
-        let text =
-            format!("requests to {scheme} addresses go through the proxy {address} ({})", from(&[&proxy.variable]));
-        if !proxied.contains(&text) {
-            proxied.push(text);
-        }
-    };
-    for model in models {
-        let Some((url, variables, is_own)) = own_address(model, settings) else { continue };
-        through(&url);
-        if is_own {
-            continue;
-        }
-        let (address, from) = (without_query(&url), from(&variables.iter().map(String::as_str).collect::<Vec<_>>()));
-        match asked.iter_mut().find(|(known, of, _)| (known, of) == (&address, &from)) {
-            Some((.., ids)) if !ids.contains(&model.id.as_str()) => ids.push(&model.id),
-            Some(_) => {}
-            None => asked.push((address, from, vec![&model.id])),
-        }
-    }
-    let mut notes: Vec<String> = asked.into_iter().map(|(address, from, ids)| note(&ids, &address, &from)).collect();
-    for (who, text) in &outside.urls {
-        let filled = env_template::fill(text, |name| settings.lookup(name)).ok();
-        let Some(url) = filled.and_then(|text| Url::parse(text.trim()).ok()) else { continue };
-        through(&url);
-        let variables = host_variables(text);
-        let note = format!("{who} is asked at {} ({})", without_query(&url), from(&variables));
-        if !variables.is_empty() && !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes.extend(proxied);
-    notes
-}
-
-fn note(ids: &[&str], address: &str, from: &str) -> String {
-    match ids {
-        [id] => format!("model {id} is asked at {address} ({from})"),
-        ids => format!("models {} are asked at {address} ({from})", ids.join(", ")),
-    }
 }
 
 #[cfg(test)]
