@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_providers::{Settings, probe_address, provider_environments, proxies, unused_proxy};
+use karat_providers::{probe_address, provider_environments, proxies, unused_proxy};
 use serde::Serialize;
 
 use crate::error::RunError;

@@ -1,6 +1,6 @@
 //! The health of the store, and the suites that a server may run.
 
-use karat_providers::{Settings, probe_address};
+use karat_providers::probe_address;
 use serde::Serialize;
 
 use crate::run::execution::runtime;

@@ -180,7 +180,7 @@ fn collect_embedded(krate: &Path, folder: &Path, embedded: &mut Vec<String>) {
 /// of its package, and forgets to where a line of the profile names the package.
 #[test]
 fn no_profile_names_the_package_of_the_program() {
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let profiles = manifest.split("\n[profile.").skip(1).collect::<Vec<_>>();
     let stripped = profiles.iter().filter(|profile| profile.contains("\nstrip = \"symbols\""));
     assert_eq!(stripped.count(), 1, "`dist` inherits it");

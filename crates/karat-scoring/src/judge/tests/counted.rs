@@ -59,7 +59,7 @@ fn judge_is_asked_for_the_list_alone() {
     let reply = json!({"reasoning": "r", "claims": claims(&[("a", "supported"), ("b", "absent"), ("c", "supported"), ("d", "supported")])});
     let found = driven(&judge, &[reply]);
     assert_eq!(found.number("share"), 0.75);
-    let karat_types::Score::Value { reason, .. } = found.score("share") else { panic!("a value") };
+    let Score::Value { reason, .. } = found.score("share") else { panic!("a value") };
     assert_eq!(reason.as_deref(), Some("3 of 4 in `claims`: verdict == 'supported'"));
     let request = &found.asked[0].1;
     let prompt = text(request);
@@ -83,7 +83,7 @@ fn judge_is_asked_for_the_list_alone() {
 fn empty_list_is_not_applicable() {
     let judge = judge(rubric(&share_and_tone()), json!({}));
     let found = driven(&judge, &[json!({"reasoning": "r", "tone": 4, "claims": []})]);
-    assert_eq!(found.score("share"), &karat_types::Score::not_applicable("the list `claims` is empty"));
+    assert_eq!(found.score("share"), &Score::not_applicable("the list `claims` is empty"));
     assert_eq!(found.number("tone"), 4.0);
     let found = driven(&judge, &[json!({"reasoning": "r", "tone": 4}), json!({"reasoning": "r", "tone": 4})]);
     assert_eq!(found.asked.len(), 2);

@@ -90,7 +90,7 @@ impl Driven {
         self.asked.iter().map(|(id, _)| id.as_str()).collect()
     }
 
-    fn score(&self, name: &str) -> &karat_types::Score {
+    fn score(&self, name: &str) -> &Score {
         &self.verdict.scores.iter().find(|(known, _)| known == name).unwrap().1
     }
 
@@ -137,7 +137,7 @@ fn a_missing_reference_is_not_applicable() {
     let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
     let sample = sample("s", json!({}), None);
     let driven = Driven::new(judge.machine(JudgeInput { sample: &sample, output: &json!({}), seed: 1 }), []);
-    assert_eq!(driven.score("title"), &karat_types::Score::not_applicable("no reference"));
+    assert_eq!(driven.score("title"), &Score::not_applicable("no reference"));
     assert!(driven.verdict.error.is_none());
 }
 
@@ -157,7 +157,7 @@ fn missing_required_values_make_no_call() {
     };
     for sources in [json!(null), json!([]), json!({}), json!(" "), json!([null, "", {"text": ""}])] {
         let driven = Driven::new(machine(&sources), []);
-        assert_eq!(driven.score("title"), &karat_types::Score::not_applicable("there is no context"), "{sources}");
+        assert_eq!(driven.score("title"), &Score::not_applicable("there is no context"), "{sources}");
         assert!(driven.asked.is_empty() && driven.verdict.error.is_none());
     }
     for sources in [json!(["Revenue rose."]), json!({"c1": "Revenue rose."}), json!("Revenue rose.")] {

@@ -94,7 +94,7 @@ fn half_a_pair_says_nothing() {
 #[test]
 fn a_missing_side_costs_no_call() {
     let alone = judged(versus, None, &[]);
-    assert!(matches!(alone.score("helpful"), karat_types::Score::NotApplicable { .. }));
+    assert!(matches!(alone.score("helpful"), Score::NotApplicable { .. }));
     let won = judged(versus, Some(&Value::Null), &[]);
     assert_eq!((won.number("helpful"), won.number("overall")), (1.0, 1.0));
 }

@@ -11,6 +11,7 @@ use std::fmt;
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use karat_text::schema::{Patterns, Schema};
+use karat_types::json;
 use serde_json::{Map, Number, Value};
 
 use crate::dataset::DatasetError;
@@ -235,8 +236,16 @@ fn type_cells(row: &mut Value, schema: &Value) {
             continue;
         }
         let typed = match wanted {
-            "integer" => text.parse::<i64>().ok().map(Value::from),
-            "number" => text.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number),
+            "integer" => match text.parse::<i64>() {
+                Ok(number) => Some(Value::from(number)),
+                // One of more than 64 bits keeps its digits.
+                Err(_) => json::number(text).filter(|number| !number.is_f64()).map(Value::Number),
+            },
+            "number" => {
+                let float = text.parse::<f64>().ok().and_then(Number::from_f64);
+                let is_longer = |exact: &Number| float.as_ref().is_none_or(|float| !json::same_number(float, exact));
+                json::number(text).filter(is_longer).or(float.clone()).map(Value::Number)
+            }
             "boolean" => text.parse::<bool>().ok().map(Value::Bool),
             _ => None,
         };

@@ -283,17 +283,19 @@ fn the_dataset_hash_holds_contents() {
     assert_eq!(hash(&moved), base);
 }
 
+/// F5, F6: a schema makes numbers of cells, also of those that 64 bits do not hold.
 #[test]
 fn csv_cells_take_the_types_of_the_schema() {
     let schema = r#"{ "properties": { "n": { "type": "integer" }, "ok": { "type": "boolean" }, "text": { "type": "string" } } }"#;
     let world = World::new(&[
         ("karat.yaml", &minimal("{ source: d.csv, row_schema: s.json, where: sample.n > 1 }")),
         ("s.json", schema),
-        ("d.csv", "id,n,ok,text\na,1,true,x\nb,2,false,007\nc,3,,\"y, \"\"z\"\"\"\n"),
+        ("d.csv", "id,n,ok,text\na,1,true,x\nb,2,false,007\nc,123456789012345678901,,\"y, \"\"z\"\"\"\n"),
     ]);
     let samples = samples(&world, &Overrides::default());
     assert_eq!(json!(samples[0].columns), json!({ "id": "b", "n": 2, "ok": false, "text": "007" }));
-    assert_eq!(json!(samples[1].columns), json!({ "id": "c", "n": 3, "text": "y, \"z\"" }));
+    let long = karat_types::json::parse("123456789012345678901").unwrap();
+    assert_eq!(json!(samples[1].columns), json!({ "id": "c", "n": long, "text": "y, \"z\"" }));
     assert_eq!((samples[0].row, samples[1].row), (0, 1));
     insta::assert_snapshot!(world.with("d.csv", "id,n\na,1\nb\n").problems(&Overrides::default()));
 }
