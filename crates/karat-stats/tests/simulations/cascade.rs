@@ -152,7 +152,8 @@ mod long {
         }
         println!("coverage {lowest:.3} to {highest:.3}");
         assert!(lowest >= 0.93 && highest <= 0.97);
-        let clustered = |scores, cells| simulate(runs, Design { cluster: 5, ..design(scores, cells, 0.6, 0.2) }).population;
+        let clustered =
+            |scores, cells| simulate(runs, Design { cluster: 5, ..design(scores, cells, 0.6, 0.2) }).population;
         println!(
             "| clusters of 5, 200 and 1,000 | {:.3} {:.3} |",
             clustered(Scores::Numbers, 200),

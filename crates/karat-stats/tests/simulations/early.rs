@@ -282,7 +282,10 @@ mod long {
         }
         row("beta", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.scores(n, 0.7, 4.0))));
         row("paired, 20 % differ", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| draw.discordant(n, 0.0))));
-        row("paired, sd .25", &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| clipped_normal(draw, n, 0.0, 0.25))));
+        row(
+            "paired, sd .25",
+            &sizes.map(|n| dataset_errors(runs, MIN_UNITS, |draw| clipped_normal(draw, n, 0.0, 0.25))),
+        );
         row(
             "clusters 1..9 (34 197 1,020)",
             &[34, 197, 1_020].map(|n| dataset_errors(runs, MIN_CLUSTERS, |draw| draw.clusters(n, 0.7, None))),

@@ -184,6 +184,7 @@ fn no_profile_names_the_package_of_the_program() {
     let profiles = manifest.split("\n[profile.").skip(1).collect::<Vec<_>>();
     let stripped = profiles.iter().filter(|profile| profile.contains("\nstrip = \"symbols\""));
     assert_eq!(stripped.count(), 1, "`dist` inherits it");
-    let named: Vec<&str> = profiles.iter().flat_map(|it| it.lines()).filter(|line| line.starts_with("karat.")).collect();
+    let named: Vec<&str> =
+        profiles.iter().flat_map(|it| it.lines()).filter(|line| line.starts_with("karat.")).collect();
     assert!(named.is_empty(), "{named:?}");
 }

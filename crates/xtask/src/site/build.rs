@@ -101,7 +101,10 @@ fn path_with_karat(root: &Path) -> Result<OsString, String> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // What `scripts/test` has built, so that nothing is built twice.
     let mut build = Command::new(cargo);
-    let built = build.args(["build", "--quiet", "--workspace", "--exclude", "karat-python", "--bins", "--examples"]).current_dir(root).status();
+    let built = build
+        .args(["build", "--quiet", "--workspace", "--exclude", "karat-python", "--bins", "--examples"])
+        .current_dir(root)
+        .status();
     if !built.map_err(|error| format!("starting cargo: {error}"))?.success() {
         return Err("karat does not build; the messages of cargo are above".to_owned());
     }

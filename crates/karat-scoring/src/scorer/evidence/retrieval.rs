@@ -12,9 +12,7 @@ use serde_json::Value;
 
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
-use crate::scorer::metric::{
-    Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored, is_blank,
-};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored, is_blank};
 use crate::scorer::output::text::{test, text};
 
 /// Options shared by the ranking metrics.
