@@ -224,7 +224,7 @@ impl App {
         found: RunTarget,
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
-        self.check_chosen_judge(&plan, &execution.tape)?;
+        let invocation = &self.with_chosen_judge(&plan, invocation, &execution.tape)?;
         set_sure_shares(&mut plan, &store, found.header.as_ref())?;
         // Also if this process was not asked for it: a call in a batch must not be made live too.
         let is_batched = invocation.batch || plan.header.run.batch || !store.batch_items(&found.id)?.is_empty();
@@ -241,13 +241,6 @@ impl App {
             }
         }
         let terms = self.terms(&plan, invocation, execution.tape, &found)?;
-        // Keys may come and go: the judge of a run stays.
-        let named = plan.chosen_judge.as_ref().map(|chosen| {
-            let mut named = invocation.clone();
-            named.overrides.judges = vec![chosen.id.clone()];
-            named
-        });
-        let invocation = named.as_ref().unwrap_or(invocation);
         // A shard is stored with the limits of the whole, which hold for the merged run.
         let mut whole = plan.whole();
         plan = plan.with_limits_shared(&invocation.overrides);

@@ -37,14 +37,25 @@ impl App {
         })
     }
 
-    /// Refuses a run whose judge was chosen for it and has no key. A replay asks nobody.
-    pub(crate) fn check_chosen_judge(&self, plan: &Plan, tape: &CallRecording) -> Result<(), RunError> {
-        let chosen = plan.chosen_judge.as_ref().filter(|_| !matches!(tape, CallRecording::Replay(_)));
-        let judge = chosen.and_then(|chosen| plan.header.judges.iter().find(|judge| judge.id == chosen.id));
-        match judge.and_then(|judge| Some((judge, self.missing_key(judge)?))) {
-            Some((judge, variable)) => Err(RunError::NoJudgeKey { judge: judge.id.clone(), variable }),
-            None => Ok(()),
+    /// The invocation with the judge that was chosen for it, which stays the run's own: keys may come and go.
+    ///
+    /// # Errors
+    /// The judge has no key, and is not replayed.
+    pub(crate) fn with_chosen_judge(
+        &self,
+        plan: &Plan,
+        invocation: &Invocation,
+        tape: &CallRecording,
+    ) -> Result<Invocation, RunError> {
+        let Some(chosen) = &plan.chosen_judge else { return Ok(invocation.clone()) };
+        let judge = plan.header.judges.iter().find(|judge| judge.id == chosen.id);
+        let asked = judge.filter(|_| !matches!(tape, CallRecording::Replay(_)));
+        if let Some(variable) = asked.and_then(|judge| self.missing_key(judge)) {
+            return Err(RunError::NoJudgeKey { judge: chosen.id.clone(), variable });
         }
+        let mut named = invocation.clone();
+        named.overrides.judges = vec![chosen.id.clone()];
+        Ok(named)
     }
 
     /// Ids of the models that may judge real models in place of a preset's scripts: those with a key first.
