@@ -19,6 +19,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson};
@@ -159,8 +160,8 @@ fn levels(schema: &Value) -> usize {
         if is_measured {
             let deepest = below.iter().filter_map(|part| known.get(&address(part))).max().copied().unwrap_or_default();
             known.insert(address(part), deepest + 1);
-        } else if !known.contains_key(&address(part)) {
-            known.insert(address(part), 0);
+        } else if let Entry::Vacant(place) = known.entry(address(part)) {
+            place.insert(0);
             open.push((part, true));
             open.extend(below.into_iter().map(|part| (part, false)));
         }

@@ -33,7 +33,7 @@ pub fn rank_sets(candidates: usize, pairs: &[PairTest], level: Level) -> (Vec<Op
     let adjusted = StepRule::Holm.adjust(&p);
     let mut sets = vec![RankSet { lo: 1, hi: candidates }; candidates];
     for (pair, p) in pairs.iter().zip(&adjusted) {
-        if p.is_none_or(|p| p > level.alpha()) || !(pair.advantage.abs() > 0.0) {
+        if p.is_none_or(|p| p > level.alpha()) || pair.advantage.is_nan() || pair.advantage == 0.0 {
             continue;
         }
         let first_wins = pair.advantage > 0.0;

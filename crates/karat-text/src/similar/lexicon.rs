@@ -6,7 +6,28 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::WordKind;
+/// The part of a word in what its text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordKind {
+    /// A word as any other.
+    Plain,
+    /// A word that often begins a sentence, and says little.
+    Common,
+    /// An article.
+    Filler,
+    /// A sign that only structures the text.
+    Mark,
+    /// A word with a capital at the start of a sentence: it may be a name.
+    Opening,
+    /// A unit, a name, a direction, a quantity: another one makes another statement.
+    Deciding,
+    /// A number in words.
+    NumberWord,
+    /// A number in digits.
+    Number,
+    /// A negation.
+    Negating,
+}
 
 /// Words that carry no meaning of their own.
 const FILLERS: &str = "a an the";

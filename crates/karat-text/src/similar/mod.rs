@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+pub use lexicon::WordKind;
 pub use statement::{ComparedWord, Difference, Statement, differences, tell_apart};
-pub use words::{Word, WordKind, kinds, words};
+pub use words::{Word, kinds, words};
 
 /// Returns the similarity of two texts, from 0 (no word in common) to 1 (equal once case and white space are folded).
 ///

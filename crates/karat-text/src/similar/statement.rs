@@ -13,7 +13,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{Word, WordKind, kinds, words};
+use super::lexicon::WordKind;
+use super::words::{Word, kinds, words};
 use super::{Folded, fold};
 
 /// A text, ready to be compared with others.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lexicon;
+use super::lexicon::{self, WordKind};
 
 /// A word, or a sign that carries meaning, such as `+` or `€`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,29 +11,6 @@ pub struct Word {
     pub place: Range<usize>,
     /// True if it holds a digit.
     pub is_number: bool,
-}
-
-/// The part of a word in what its text says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WordKind {
-    /// A word as any other.
-    Plain,
-    /// A word that often begins a sentence, and says little.
-    Common,
-    /// An article.
-    Filler,
-    /// A sign that only structures the text.
-    Mark,
-    /// A word with a capital at the start of a sentence: it may be a name.
-    Opening,
-    /// A unit, a name, a direction, a quantity: another one makes another statement.
-    Deciding,
-    /// A number in words.
-    NumberWord,
-    /// A number in digits.
-    Number,
-    /// A negation.
-    Negating,
 }
 
 impl WordKind {

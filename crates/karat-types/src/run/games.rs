@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
-use crate::{CellRecord, CellRow, CellStatus, JudgeRound, JudgmentRecord, JudgmentRow, PairDesign, PlanHeader};
+use crate::{
+    CellRecord, CellRow, CellStatus, GameShare, JudgeRound, JudgmentRecord, JudgmentRow, PairDesign, PlanHeader,
+};
 use crate::{RowError, SampleRecord, ScorerKind};
 
 /// The result of a game for the system whose cell holds it.
@@ -81,19 +83,6 @@ fn pair_result(rounds: &[&JudgeRound], metric: u16) -> Option<(GameResult, bool)
 /// 1 where the own output is preferred, −1 where the other is.
 fn sign(number: f64) -> i32 {
     i32::from(number > 0.5) - i32::from(number < 0.5)
-}
-
-/// What a cell won of its games before one judge.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GameShare {
-    /// Index of the metric.
-    pub metric: u16,
-    /// Index of the judge.
-    pub judge: u16,
-    /// Games won, a tie counting half.
-    pub won: f64,
-    /// Games.
-    pub games: f64,
 }
 
 /// The scorers of a plan that compare every system with every other.

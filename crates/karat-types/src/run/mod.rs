@@ -14,12 +14,12 @@ mod stop_rule;
 mod stopping;
 
 pub use event::{CallSummary, CellProgress, Event, Observer, OutputOrigin, SilentObserver};
-pub use games::{GameResult, GameShare, JudgedGame, ReadRows, Tournaments, all_games};
+pub use games::{GameResult, JudgedGame, ReadRows, Tournaments, all_games};
 pub use record::{
     AskedJudge, CallRecord, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note,
     NoteKind, Record, ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
 };
-pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
+pub use rows::{CellRow, GameShare, JudgmentRow, RowError, RunRows};
 pub use stop_rule::StopRule;
 pub use stopping::{
     DecidedBy, DroppedSystem, EarlyVerdict, OpenGate, STOP_SCHEMA, StopRecord, StopSpan, StoppedClaim, StoredStop,

@@ -2,7 +2,20 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::{CellRecord, GameShare, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
+use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
+
+/// What a cell won of its games before one judge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GameShare {
+    /// Index of the metric.
+    pub metric: u16,
+    /// Index of the judge.
+    pub judge: u16,
+    /// Games won, a tie counting half.
+    pub won: f64,
+    /// Games.
+    pub games: f64,
+}
 
 /// A stored run could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -346,7 +346,8 @@ fn check_member(needle: Operand<'_>, list: Operand<'_>) -> Result<(), Error> {
         let is_same_number = match (needle.value.as_str(), member.as_str()) {
             (Some(text), None) | (None, Some(text)) => {
                 let number = if needle.value.as_str().is_some() { &member } else { needle.value };
-                number_in(text).is_some_and(|it| f64::try_from(number.clone()).is_ok_and(|number| number == it))
+                number_in(text)
+                    .is_some_and(|it| f64::try_from(number.clone()).is_ok_and(|number| number.total_cmp(&it).is_eq()))
             }
             _ => false,
         };
