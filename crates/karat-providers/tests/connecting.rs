@@ -144,12 +144,12 @@ fn calls_can_be_spawned_and_are_small() {
 }
 
 #[tokio::test]
-async fn a_model_that_was_never_connected_is_a_bug_that_says_so() {
+async fn a_model_that_no_call_was_planned_of_is_not_asked() {
     let providers = Providers::connect(&[], environment(&[])).unwrap();
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
     let call = Call { model: "ghost", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     let exchange = providers.call(call, &SilentObserver).await;
     assert_eq!(exchange.attempts, 0);
-    assert!(exchange.outcome.unwrap_err().message.contains("bug in karat"));
+    assert!(exchange.outcome.unwrap_err().message.contains("is not connected"));
 }

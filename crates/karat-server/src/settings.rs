@@ -26,17 +26,17 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// True if `/metrics` needs no token.
     pub metrics_open: bool,
-    /// Who may ask from this machine while there are no tokens.
+    /// The users who may ask from this machine while there are no tokens.
     pub loopback: Loopback,
 }
 
-/// Who may ask from this machine while there are no tokens.
+/// The users who may ask from this machine while there are no tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Loopback {
     /// The user who started the server, and root. Where the system does not tell who made a connection, as [`Self::OwnKey`].
     #[default]
     SameUser,
-    /// Who has the key of [`crate::Server::url`].
+    /// A visitor who has the key of [`crate::Server::url`].
     OwnKey,
     /// Every user.
     Open,

@@ -82,7 +82,7 @@ impl Schema {
     /// # Errors
     /// The check takes too many steps.
     pub fn is_valid(&self, value: &Value) -> Result<bool, TooManySteps> {
-        self.bounded(value, u64::MAX, || self.validator.is_valid(CountedNode(value)))
+        self.check_within(value, u64::MAX, || self.validator.is_valid(CountedNode(value)))
     }
 
     /// The ways in which a value breaks the schema; none if it obeys. Of more than a thousand only the first.
@@ -93,7 +93,7 @@ impl Schema {
         if self.is_valid(value)? {
             return Ok(Vec::new());
         }
-        let all = self.bounded(value, MOST_ERRORS, || self.validator.iter_errors(CountedNode(value)).collect());
+        let all = self.check_within(value, MOST_ERRORS, || self.validator.iter_errors(CountedNode(value)).collect());
         Ok(all.unwrap_or_else(|_| vec![self.any_error(value)]))
     }
 
@@ -107,7 +107,7 @@ impl Schema {
 
     /// An error of a value that is known to be invalid.
     fn any_error<'v>(&self, value: &'v Value) -> ValidationError<'v> {
-        let first = self.bounded(value, MOST_ERRORS, || self.validator.validate(CountedNode(value)).err());
+        let first = self.check_within(value, MOST_ERRORS, || self.validator.validate(CountedNode(value)).err());
         first
             .ok()
             .flatten()
@@ -115,7 +115,7 @@ impl Schema {
     }
 
     /// Runs a check, with as many steps as the value's size allows and a stack for its depth.
-    fn bounded<T>(&self, value: &Value, errors: u64, check: impl FnOnce() -> T) -> Result<T, TooManySteps> {
+    fn check_within<T>(&self, value: &Value, errors: u64, check: impl FnOnce() -> T) -> Result<T, TooManySteps> {
         let (size, depth) = measure(value);
         let steps = STEPS.saturating_add(STEPS_EACH.saturating_mul(size));
         let stack = LEVEL.saturating_mul(self.levels).saturating_mul(depth + 1);

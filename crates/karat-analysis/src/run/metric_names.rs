@@ -15,7 +15,7 @@ pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     composite.or_else(named).or_else(steady)
 }
 
-/// What figures that find texts by their words leave out.
+/// The note on what figures that find texts by their words leave out.
 pub const BY_WORDS: &str = "matched by words: a paraphrase counts as missing";
 
 /// The warning about metrics that find texts by their words.

@@ -21,7 +21,7 @@ const MOST: u32 = 3;
 /// Replies that are remembered.
 const REMEMBERED: usize = 256;
 
-/// What was known of a run when its process was found dead.
+/// The facts known of a run when its process was found dead.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Deaths {
     /// Deaths in a row.
@@ -88,7 +88,7 @@ fn work_of(store: &Store, run: &str) -> Result<(u64, Vec<Key>), StoreError> {
     let (account, finished) = (store.account(run)?, store.finished_cells(run)?);
     let judged: u64 = finished.judgments.values().map(|judged| judged.present.len()).sum();
     let progress = account.spending.calls + finished.cells.len() + judged;
-    Ok((progress, account.paid.unused().take(REMEMBERED).collect()))
+    Ok((progress, account.paid.keys_without_use().take(REMEMBERED).collect()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use karat_types::FilePath;
 
 static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/presets");
 
-/// What paths of presets begin with.
+/// The beginning of paths of presets.
 const PRESET: &str = "preset:";
 
 /// Ids of the presets.

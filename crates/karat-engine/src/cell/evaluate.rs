@@ -226,7 +226,7 @@ impl RunContext {
         }
         for judge in &self.systems.judges {
             let score = match judge.is_about(at, place) {
-                true => judge.machine.unasked(&row.shown, self.plan.run.seed),
+                true => judge.machine.score_without_asking(&row.shown, self.plan.run.seed),
                 false => Some(Score::not_applicable("there is nothing to compare it with")),
             };
             let metrics = judge.metrics.iter().map(|(_, metric)| *metric);

@@ -82,7 +82,7 @@ impl Grading {
             .as_object()
             .is_some_and(|it| !it.contains_key("id") && (it.contains_key("text") || it.contains_key("embedding")));
         let mut read = |value: &Value, path: &str| {
-            Model::named(value, path, settings, report).map_err(|refusal| {
+            Model::of_value(value, path, settings, report).map_err(|refusal| {
                 let construct = value.get("id").map_or_else(|| text_of(value), text_of);
                 report.drop(refusal.of_sample(path, &construct));
             })
@@ -123,7 +123,12 @@ impl Model {
     ///
     /// # Errors
     /// The reason why a suite cannot ask it where the config asks it.
-    pub fn named(value: &Value, path: &str, settings: &Settings, report: &mut ImportReport) -> Result<Self, Refusal> {
+    pub fn of_value(
+        value: &Value,
+        path: &str,
+        settings: &Settings,
+        report: &mut ImportReport,
+    ) -> Result<Self, Refusal> {
         let map = |key: &str| value.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let id = id_of(value);
         Self::read(&id, &map("config"), &settings.with(&map("env")), path, report)
@@ -362,7 +367,8 @@ fn address(
     };
     let bare = url.trim_end_matches('/').len();
     url.truncate(bare);
-    if !url.ends_with(root) && !(provider == "gemini" && url.ends_with("/v1")) {
+    let has_root = url.ends_with(root) || provider == "gemini" && url.ends_with("/v1");
+    if !has_root {
         url.push_str(root);
     }
     if !url.contains("://") && !url.starts_with("${") {

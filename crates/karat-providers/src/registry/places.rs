@@ -9,7 +9,7 @@ use crate::http::proxies::ProxyRules;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 
-/// What is sent to an address and must not go astray.
+/// A secret that is sent to an address and must not go astray.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Keys<'a> {
     /// The variables whose values are sent.
@@ -78,7 +78,9 @@ pub(crate) fn host_variables(url: &EnvTemplate) -> Vec<&str> {
         match part {
             EnvTemplatePart::Text(text) => before.push_str(text),
             EnvTemplatePart::Variable { name, .. } => {
-                let is_behind = before.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#', '\\']));
+                // Without a scheme so far, a variable before holds it, and with it the host.
+                let rest = before.split_once("://").map_or(before.as_str(), |(_, rest)| rest);
+                let is_behind = rest.contains(['/', '?', '#', '\\']);
                 if !is_behind {
                     variables.push(name.as_str());
                 }

@@ -138,12 +138,12 @@ impl RubricJudge {
 
     /// Returns false if the judge asks nothing about a sample, whatever its output is: its judgment is *not applicable*.
     pub fn may_ask(&self, sample: &Sample, seed: u64) -> bool {
-        self.unasked(sample, seed).is_none()
+        self.score_without_asking(sample, seed).is_none()
     }
 
     /// The score of every output of a sample about which the judge asks nothing; `None` where it may ask.
-    pub fn unasked(&self, sample: &Sample, seed: u64) -> Option<Score> {
-        prepare::unasked(&self.0, sample, seed)
+    pub fn score_without_asking(&self, sample: &Sample, seed: u64) -> Option<Score> {
+        prepare::score_without_asking(&self.0, sample, seed)
     }
 
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be

@@ -38,18 +38,18 @@ pub(crate) struct Guard {
     pub hosts: AllowedHosts,
     pub sessions: Sessions,
     pub attempts: Attempts,
-    /// Who may ask while there are no tokens.
+    /// The users who may ask while there are no tokens.
     pub without_tokens: WithoutTokens,
     /// The key in the address that is printed, where one is needed.
     pub own_key: Option<String>,
 }
 
-/// Who may ask while there are no tokens.
+/// The users who may ask while there are no tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WithoutTokens {
     /// The user who started the server, and root.
     SameUser,
-    /// Who has the key of the printed address: the system does not tell who made a connection.
+    /// A visitor who has the key of the printed address: the system does not tell who made a connection.
     OwnKey,
     /// Every user of this machine.
     Everyone,

@@ -162,7 +162,7 @@ fn is_safe(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
 }
 
-/// What a token allows. `own` is the role of the key in the printed address.
+/// The rights of a token. `own` is the role of the key in the printed address.
 async fn check_token(state: &State, own: Option<Role>, token: String) -> Result<Option<Access>, Problem> {
     let is_own = |own: &String| bool::from(own.as_bytes().ct_eq(token.as_bytes()));
     if state.guard().own_key.as_ref().is_some_and(is_own) {

@@ -27,7 +27,7 @@ const JUST_BEYOND: f64 = 1e-9;
 const SMALLEST_P: f64 = 1e-15;
 const BISECTIONS: u32 = 50;
 
-/// What a metric's values are.
+/// The kind of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// 0 and 1, failed and passed.
@@ -168,7 +168,7 @@ impl Change {
         largest: Option<f64>,
         clusters: Option<Clusters>,
     ) -> Result<Self, InputError> {
-        let differences: Vec<f64> = differences.into_iter().map(rounded).collect();
+        let differences: Vec<f64> = differences.into_iter().map(round).collect();
         let clusters = clusters.filter(Clusters::hold_several);
         let robust = match &clusters {
             Some(clusters) => Some(robust_mean(&differences, clusters, Level::P95)?),
@@ -298,14 +298,14 @@ impl Change {
             ChangeTest::NoSampleDiffers => Some(1.0),
             ChangeTest::McNemar => Some(self.outcomes?.mcnemar().p_mid),
             ChangeTest::ClusterSignFlip if self.is_sampled() => Some(self.patterns().p(0.0)),
-            ChangeTest::ClusterSignFlip => self.flipped().exact_p(0.0),
+            ChangeTest::ClusterSignFlip => self.units_to_flip().exact_p(0.0),
             ChangeTest::ClusterT => {
                 let robust = self.robust.as_ref()?;
                 let t = robust.mean? / robust.standard_error?;
                 Some(StudentT::new(robust.df?)?.two_sided(t))
             }
-            ChangeTest::SignFlip => self.flipped().exact_p(0.0),
-            ChangeTest::Bounded => self.bounded()?.p_of_zero(self.largest?),
+            ChangeTest::SignFlip => self.units_to_flip().exact_p(0.0),
+            ChangeTest::Bounded => self.bounds()?.p_of_zero(self.largest?),
             ChangeTest::PairedT => paired_t(&self.differences, Level::P95).p_two_sided,
         }
     }
@@ -338,11 +338,11 @@ impl Change {
         }
         if self.tied {
             let largest = self.largest?;
-            return self.bounded()?.p_of(shift, -largest, largest);
+            return self.bounds()?.p_of(shift, -largest, largest);
         }
         match self.test {
             ChangeTest::ClusterSignFlip if self.is_sampled() => Some(self.patterns().p(shift)),
-            ChangeTest::ClusterSignFlip | ChangeTest::SignFlip => self.flipped().exact_p(shift),
+            ChangeTest::ClusterSignFlip | ChangeTest::SignFlip => self.units_to_flip().exact_p(shift),
             ChangeTest::ClusterT | ChangeTest::PairedT => {
                 let t = (self.difference()? - shift) / self.standard_error()?;
                 Some(StudentT::new(self.df()?)?.two_sided(t))
@@ -389,7 +389,7 @@ impl Change {
         }
         if self.tied {
             let largest = self.largest?;
-            return self.bounded()?.interval(-largest, largest, level);
+            return self.bounds()?.interval(-largest, largest, level);
         }
         let flips = |(lo, hi)| Interval { lo, hi, level, method: Method::SignFlip };
         match self.test {
@@ -397,7 +397,7 @@ impl Change {
             ChangeTest::PairedT => paired_t(&self.differences, level).interval,
             ChangeTest::ClusterSignFlip if self.is_sampled() => self.patterns().interval(level.alpha()).map(flips),
             ChangeTest::ClusterSignFlip | ChangeTest::SignFlip => {
-                self.flipped().exact_interval(level.alpha()).map(flips)
+                self.units_to_flip().exact_interval(level.alpha()).map(flips)
             }
             _ => None,
         }
@@ -423,7 +423,7 @@ impl Change {
         robust_mean(&self.differences, self.clusters.as_ref()?, level).ok()
     }
 
-    fn bounded(&self) -> Option<Bounded> {
+    fn bounds(&self) -> Option<Bounded> {
         let effect = match &self.clusters {
             Some(clusters) => tied_design_effect(&self.differences, clusters).ok()?,
             None => 1.0,
@@ -437,11 +437,11 @@ impl Change {
     }
 
     fn patterns(&self) -> &Sampled {
-        self.sampled.get_or_init(|| self.flipped().sampled(self.finest, self.seed))
+        self.sampled.get_or_init(|| self.units_to_flip().sample(self.finest, self.seed))
     }
 
     /// The units that are flipped: clusters, samples, or where these are many, those that differ.
-    fn flipped(&self) -> Units {
+    fn units_to_flip(&self) -> Units {
         match &self.clusters {
             Some(clusters) => Units {
                 sums: clusters.sums(&self.differences),
@@ -464,7 +464,7 @@ impl Change {
 
 /// A difference at twelve decimals: decimal fractions miss theirs by the last digits of what they are taken from, and no
 /// test should take that for variation.
-fn rounded(difference: f64) -> f64 {
+fn round(difference: f64) -> f64 {
     let scaled = (difference * DECIMALS).round();
     if scaled.abs() < 1.0 / f64::EPSILON { scaled / DECIMALS + 0.0 } else { difference }
 }

@@ -15,7 +15,7 @@ pub struct DrawnStratum {
     pub scores: Vec<f64>,
 }
 
-/// What a figure is to stand for.
+/// The estimand of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The rows of the frame: nothing is estimated where all were drawn.

@@ -30,11 +30,11 @@ pub(super) struct Units {
 impl Units {
     /// The two-sided exact p of a mean of `shift`; `None` above 40 units.
     pub(super) fn exact_p(&self, shift: f64) -> Option<f64> {
-        let test = self.shifted(shift)?;
+        let test = self.test_at(shift)?;
         Some((2.0 * test.p_greater.min(test.p_less)).min(1.0))
     }
 
-    fn shifted(&self, shift: f64) -> Option<SignFlip> {
+    fn test_at(&self, shift: f64) -> Option<SignFlip> {
         let sums: Vec<f64> = self.sums.iter().zip(&self.sizes).map(|(sum, size)| sum - shift * size).collect();
         sign_flip_exact(&sums)
     }
@@ -49,13 +49,13 @@ impl Units {
         let (least, most) = means.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), r| (lo.min(r), hi.max(r)));
         let centre = self.sums.iter().sum::<f64>() / self.sizes.iter().sum::<f64>();
         let centre = centre.clamp(least, most);
-        let lo = boundary(least, centre, |shift| self.shifted(shift).is_some_and(|test| test.p_greater <= tail));
-        let hi = boundary(most, centre, |shift| self.shifted(shift).is_some_and(|test| test.p_less <= tail));
+        let lo = boundary(least, centre, |shift| self.test_at(shift).is_some_and(|test| test.p_greater <= tail));
+        let hi = boundary(most, centre, |shift| self.test_at(shift).is_some_and(|test| test.p_less <= tail));
         Some((lo, hi))
     }
 
     /// Means r of random halves of the units, ascending: enough of them for decisions at `alpha`.
-    pub(super) fn sampled(&self, alpha: f64, seed: Seed) -> Sampled {
+    pub(super) fn sample(&self, alpha: f64, seed: Seed) -> Sampled {
         let patterns = if alpha < FINE_LEVEL { FINE_PATTERNS } else { PATTERNS };
         let mut rng = seed.stream(0);
         let mut means = Vec::with_capacity(patterns);

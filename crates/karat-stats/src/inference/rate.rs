@@ -20,7 +20,7 @@ pub struct ClusterRate {
     pub n_clusters: usize,
     /// The rate.
     pub rate: f64,
-    /// How many dependent trials are worth one independent trial, at least 1.
+    /// The number of dependent trials are worth one independent trial, at least 1.
     pub design_effect: f64,
     /// n / design effect.
     pub effective_n: f64,

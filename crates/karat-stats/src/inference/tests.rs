@@ -165,7 +165,7 @@ proptest! {
         use super::flips::Units;
         let sizes: Vec<f64> = (0..d.len()).map(|at| (1 + at % 3) as f64).collect();
         let units = Units { sums: d, sizes };
-        let sampled = units.sampled(0.05, Seed(5));
+        let sampled = units.sample(0.05, Seed(5));
         let (exact, near) = (units.exact_p(0.0).unwrap(), sampled.p(0.0));
         prop_assert!((exact - near).abs() < 0.03, "{exact} {near}");
         let (a, b) = (units.exact_interval(0.05).unwrap(), sampled.interval(0.05).unwrap());

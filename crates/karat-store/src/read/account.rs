@@ -87,7 +87,7 @@ impl PaidCalls {
     }
 
     /// The keys of replies that no result uses.
-    pub fn unused(&self) -> impl Iterator<Item = Key> + '_ {
+    pub fn keys_without_use(&self) -> impl Iterator<Item = Key> + '_ {
         self.at.keys().copied()
     }
 

@@ -43,7 +43,7 @@ pub fn words(text: &str) -> Vec<Word> {
         before = character;
         match kind(character) {
             _ if is_in_number || is_open && character == '.' && is_signed_point(text, at, is_before_digit) => {}
-            Kind::Separator if is_between_digits && matches!(character, '–' | '—') => {
+            CharacterKind::Separator if is_between_digits && matches!(character, '–' | '—') => {
                 found.push(at..end);
                 is_open = false;
             }
@@ -51,21 +51,21 @@ pub fn words(text: &str) -> Vec<Word> {
                 found.push(at..end);
                 is_open = true;
             }
-            Kind::Letter if is_open => {
+            CharacterKind::Letter if is_open => {
                 if let Some(word) = found.last_mut() {
                     word.end = end;
                 }
             }
-            Kind::Letter => {
+            CharacterKind::Letter => {
                 found.push(at..end);
                 is_open = true;
             }
-            Kind::Alone => {
+            CharacterKind::Alone => {
                 found.push(at..end);
                 is_open = false;
             }
-            Kind::Separator => is_open = false,
-            Kind::Ignored => {}
+            CharacterKind::Separator => is_open = false,
+            CharacterKind::Ignored => {}
         }
     }
     let word = |place: Range<usize>| Word { is_number: text[place.clone()].chars().any(char::is_numeric), place };
@@ -95,7 +95,7 @@ pub fn kinds(text: &str, words: &[Word]) -> Vec<WordKind> {
     kinds
 }
 
-/// What stands before a word.
+/// The text before a word.
 struct Before<'a> {
     kind: Option<WordKind>,
     between: &'a str,
@@ -158,7 +158,7 @@ fn is_deciding_sign(text: &str, word: &Word, sign: char) -> bool {
     }
 }
 
-enum Kind {
+enum CharacterKind {
     Letter,
     /// A word of its own.
     Alone,
@@ -166,14 +166,18 @@ enum Kind {
     Ignored,
 }
 
-fn kind(character: char) -> Kind {
+fn kind(character: char) -> CharacterKind {
     match character {
-        '\u{300}'..='\u{36f}' => Kind::Letter,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' => Kind::Ignored,
-        _ if is_unspaced(character) => Kind::Alone,
-        _ if character.is_alphanumeric() => Kind::Letter,
-        _ if character.is_whitespace() || character.is_control() || is_prose_mark(character) => Kind::Separator,
-        _ => Kind::Alone,
+        '\u{300}'..='\u{36f}' => CharacterKind::Letter,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' => {
+            CharacterKind::Ignored
+        }
+        _ if is_unspaced(character) => CharacterKind::Alone,
+        _ if character.is_alphanumeric() => CharacterKind::Letter,
+        _ if character.is_whitespace() || character.is_control() || is_prose_mark(character) => {
+            CharacterKind::Separator
+        }
+        _ => CharacterKind::Alone,
     }
 }
 

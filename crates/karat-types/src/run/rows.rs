@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
 
-/// What a cell won of its games before one judge.
+/// The games that a cell won of its games before one judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GameShare {
     /// Index of the metric.

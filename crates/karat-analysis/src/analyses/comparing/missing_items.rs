@@ -63,7 +63,7 @@ fn top() -> usize {
 /// The items searched for and missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MissingItems {
-    /// How items are matched.
+    /// The way in which items are matched.
     pub note: &'static str,
     /// The variants whose items were searched for.
     pub from: Vec<String>,

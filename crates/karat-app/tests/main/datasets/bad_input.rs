@@ -52,7 +52,7 @@ fn options_that_cannot_be_are_refused() {
     refused(app.split_dataset(&asked), &["`nobody`", "--by"]);
     let condition = DatasetRequest { condition: Some("sample.".to_owned()), ..rows.clone() };
     refused(app.sample_dataset(&sample(&condition, 3, SampleMethod::Random, out.clone())), &["`sample.`"]);
-    let none = DatasetRequest { condition: Some("sample.id == 'x'".to_owned()), ..rows.clone() };
+    let none = DatasetRequest { condition: Some("sample.topic == 'x'".to_owned()), ..rows.clone() };
     refused(app.sample_dataset(&sample(&none, 3, SampleMethod::Random, out.clone())), &["no rows that meet"]);
     let column = DatasetRequest { input: Some("body".to_owned()), ..rows };
     refused(app.dedup_dataset(&dedup(&column, None)), &["`body`", "--input", "topic"]);

@@ -295,7 +295,7 @@ fn objects_of_reports_have_each_key_once() {
 
 /// BC-05: the check of keys finds one that occurs twice.
 #[test]
-#[should_panic(expected = "the key `row` occurs twice")]
+#[should_panic(expected = "duplicate key \"row\"")]
 fn a_key_that_occurs_twice_is_found() {
     check_keys(r#"[{"a": 1, "hits": [{"row": "t0", "row": 0}]}]"#);
 }

@@ -37,7 +37,7 @@ fn write(folder: &Path) -> String {
         .map(|at| json!({ "id": format!("s{at}"), "q": format!("who {at:02}"), "gold": { "speakers": ["Ada Brandt"], "note": "n" } }))
         .collect();
     rows.extend(
-        (0..2).map(|at| json!({ "id": format!("n{at}"), "q": format!("much {at:02}"), "gold": { "value": 5 } })),
+        (0..2).map(|at| json!({ "id": format!("n{at}"), "q": format!("much {at:02}"), "gold": { "value": 5, "phrases": [], "documents": [] } })),
     );
     let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
     fs::write(folder.join("data.jsonl"), lines.join("\n")).unwrap();

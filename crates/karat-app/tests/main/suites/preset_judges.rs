@@ -1,4 +1,4 @@
-//! Who judges where a preset tests real models.
+//! The judge of a preset where a preset tests real models.
 
 use std::path::Path;
 use std::sync::Arc;

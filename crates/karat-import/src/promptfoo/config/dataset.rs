@@ -107,7 +107,7 @@ impl DatasetImport<'_> {
         let named = self.defaults.option("provider");
         let named = named.map(|value| Grading::read(value, path, self.settings, report)).unwrap_or_default();
         // promptfoo's own, which are asked where the environment of the config says.
-        let mut usual = |id: &str| Model::named(&json!(id), path, self.settings, report).map_err(drop);
+        let mut usual = |id: &str| Model::of_value(&json!(id), path, self.settings, report).map_err(drop);
         let embedding = named.embedding.or_else(|| Some(usual(EMBEDDINGS)));
         Grading { text: named.text, embedding }
     }
@@ -169,7 +169,7 @@ impl DatasetImport<'_> {
             None => {
                 let text = format!("the config names no judge; `{JUDGE}` stands in place of promptfoo's own");
                 draft.report.note(path, text);
-                Model::named(&json!(JUDGE), path, self.settings, &mut draft.report).ok()
+                Model::of_value(&json!(JUDGE), path, self.settings, &mut draft.report).ok()
             }
         };
         draft.suite.judges = judge.map(|judge| judge.entry(None, &mut Names::default()).1).into_iter().collect();

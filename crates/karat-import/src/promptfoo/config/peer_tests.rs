@@ -47,7 +47,7 @@ fn rows_mean_what_they_mean_there() {
 }
 
 /// The suite and the registry of a config with one judged test; `more` goes into the config.
-fn judged(more: Value) -> (crate::recorded::testing::Imported, String) {
+fn import_judge(more: Value) -> (crate::recorded::testing::Imported, String) {
     let mut whole = json!({
         "prompts": ["{{ q }}"], "providers": ["openai:gpt-4o-mini"],
         "tests": [{"vars": {"q": "a"}, "assert": [{"type": "llm-rubric", "value": "is polite"}]}],
@@ -86,7 +86,7 @@ fn addresses_and_keys_go_with_every_model() {
         json!({"tests": test(json!([{"type": "similar", "value": "x"}])), "defaultTest": {"options": {"provider": {"embedding": vectors()}}}}),
         json!({"tests": [{"vars": {"q": "a"}, "options": {"provider": {"embedding": vectors()}}, "assert": [{"type": "similar", "value": "x"}]}]}),
     ] {
-        let (_, all) = judged(more.clone());
+        let (_, all) = import_judge(more.clone());
         for part in ["https://llm.intern.example/v1", "INTERN_KEY", "0.25"] {
             assert!(all.contains(part), "{part}: {more}\n{all}");
         }
@@ -122,7 +122,7 @@ fn addresses_of_the_environment_are_carried_over() {
             "http://box:11434/v1",
         ),
     ] {
-        let (_, all) = judged(more.clone());
+        let (_, all) = import_judge(more.clone());
         assert!(
             all.contains(&format!("base_url: {expected}")) || all.contains(&format!("base_url: '{expected}'")),
             "{more}\n{all}"
@@ -134,7 +134,7 @@ fn addresses_of_the_environment_are_carried_over() {
 #[test]
 fn written_keys_of_other_addresses_have_variables_of_their_own() {
     let key = |config: Value| {
-        let (imported, _) = judged(json!({"providers": [{"id": "openai:gpt-5", "config": config}], "tests": []}));
+        let (imported, _) = import_judge(json!({"providers": [{"id": "openai:gpt-5", "config": config}], "tests": []}));
         imported.suite()["models"][0].clone()
     };
     for (config, expected) in [
@@ -152,7 +152,7 @@ fn written_keys_of_other_addresses_have_variables_of_their_own() {
         assert_eq!(entry["provider"] == "openai-compatible", is_keyless, "{entry}");
     }
     let (imported, _) =
-        judged(json!({"env": {"OPENAI_API_KEY": "literal", "OPENAI_BASE_URL": "http://box:1/v1"}, "tests": []}));
+        import_judge(json!({"env": {"OPENAI_API_KEY": "literal", "OPENAI_BASE_URL": "http://box:1/v1"}, "tests": []}));
     assert_eq!(imported.suite()["models"][0]["api_key_env"], "BOX_API_KEY");
 }
 
@@ -180,7 +180,7 @@ fn what_cannot_be_carried_over_is_asked_nowhere_else() {
             "similar",
         ),
     ] {
-        let (imported, all) = judged(more.clone());
+        let (imported, all) = import_judge(more.clone());
         assert!(imported.report.dropped.iter().any(|it| it.construct == construct), "{more}: {:?}", imported.dropped());
         assert!(
             !all.contains("rubric") && !all.contains("similarity") && imported.suite()["judges"].is_null(),
@@ -189,12 +189,12 @@ fn what_cannot_be_carried_over_is_asked_nowhere_else() {
         assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!([construct]), "{more}");
     }
     for provider in [json!({"id": "openai:gpt-5", "config": {"endpoint": "https://x"}}), json!("openai:embedding:x")] {
-        let (imported, _) = judged(json!({"providers": [provider], "tests": []}));
+        let (imported, _) = import_judge(json!({"providers": [provider], "tests": []}));
         assert!(!imported.report.dropped.is_empty() && imported.suite()["models"][0]["id"] == "stub", "{provider}");
     }
     // A test for a provider that is not carried over is asked of no other one.
     let (imported, _) =
-        judged(json!({"tests": [{"vars": {"q": "a"}}, {"vars": {"q": "secret"}, "provider": "bedrock:x"},
+        import_judge(json!({"tests": [{"vars": {"q": "a"}}, {"vars": {"q": "secret"}, "provider": "bedrock:x"},
         {"vars": {"q": "secret"}, "provider": {"id": "openai:gpt-4o-mini", "config": {"apiBaseUrl": "http://x"}}}]}));
     assert_eq!(imported.rows("data/samples.jsonl").len(), 1);
 }

@@ -70,7 +70,7 @@ pub(super) fn import_lines(source: &Source, file: &Path, draft: &mut Draft<'_>) 
     results.close(draft)
 }
 
-/// What results say of their systems, in the order of their first ones, each with its prompt.
+/// The systems that results name, in the order of their first ones, each with its prompt.
 #[derive(Default)]
 struct NamedSystems {
     all: Vec<(Named, Value)>,

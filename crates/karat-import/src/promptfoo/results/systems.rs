@@ -12,7 +12,7 @@ use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 use crate::text::names::valid_id;
 
-/// What a result says of its system.
+/// The system that a result names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Named {
     /// Its number, `promptIdx`.
@@ -44,7 +44,7 @@ fn text(value: Option<&Value>) -> Option<String> {
 }
 
 impl Named {
-    /// What a result says; `None` without a number.
+    /// The result as it is written; `None` without a number.
     pub fn of(result: &Value) -> Option<Self> {
         let provider = match result.get("provider") {
             Some(Value::Object(provider)) => [text(provider.get("id")), text(provider.get("label"))],

@@ -165,8 +165,11 @@ fn listed(provider: &str, passed: u64, failed: u64) -> Value {
            "metrics": {"testPassCount": passed, "testFailCount": failed, "testErrorCount": 0}})
 }
 
+/// A variant, the results of it that passed, and all of them.
+type Passed = (String, usize, usize);
+
 /// Passed of all by variant, and the figures by variant.
-fn figures(imported: &Imported) -> (Vec<(String, usize, usize)>, Vec<(String, f64)>) {
+fn figures(imported: &Imported) -> (Vec<Passed>, Vec<(String, f64)>) {
     let variants: Vec<String> = imported.suite()["variants"].as_object().unwrap().keys().cloned().collect();
     let passed = variants.iter().map(|variant| {
         let rows = imported.rows(&format!("data/outputs/{variant}.jsonl"));

@@ -156,7 +156,7 @@ impl PreparedRound {
 
 /// The score of every output of a sample about which the judge asks nothing, whatever the output is: what a judgment must
 /// show is missing, or its condition, which does not look at the output, does not hold.
-pub(crate) fn unasked(setup: &CompiledRubric, sample: &Sample, seed: u64) -> Option<Score> {
+pub(crate) fn score_without_asking(setup: &CompiledRubric, sample: &Sample, seed: u64) -> Option<Score> {
     let mut required = setup.items.iter().filter(|item| item.spec.required && !item.is_of_output()).peekable();
     let condition =
         setup.only_where.as_ref().filter(|condition| !condition.reads().iter().any(|name| is_of_output(name)));

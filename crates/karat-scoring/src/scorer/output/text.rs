@@ -35,9 +35,10 @@ pub(crate) fn texts(value: &Value) -> Vec<Cow<'_, str>> {
     }
 }
 
-/// The references that a text is compared with: those that are not blank.
+/// The references that a text is compared with. Blank members of a list are left out; a text that is blank as a whole is
+/// here only if the suite itself says so.
 pub(crate) fn alternatives(reference: &Value) -> Vec<Cow<'_, str>> {
-    texts(reference).into_iter().filter(|text| !text.trim().is_empty()).collect()
+    texts(reference).into_iter().filter(|text| !reference.is_array() || !text.trim().is_empty()).collect()
 }
 
 /// 1 where a test holds, else 0.

@@ -64,12 +64,12 @@ struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    fn unnamed(value: &'a Value) -> Self {
+    fn of_value(value: &'a Value) -> Self {
         Self { value, source: "" }
     }
 
     /// The operand in a sentence: `sample.n` is the text "5".
-    fn described(&self) -> String {
+    fn describe(&self) -> String {
         let value = match self.value.as_str() {
             Some(text) => format!("the text {}", shorten(text)),
             None if is_number(self.value) => format!("the number {}", self.value),
@@ -83,7 +83,7 @@ impl<'a> Operand<'a> {
     }
 
     /// The source with a filter behind it.
-    fn filtered(&self, filter: &str) -> String {
+    fn with_filter(&self, filter: &str) -> String {
         let is_simple = self.source.chars().all(|it| it.is_alphanumeric() || "._[]\"'".contains(it));
         match (self.source, is_simple) {
             ("", _) => format!("`| {filter}`"),
@@ -159,23 +159,23 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     environment.add_test("karat in", tests::is_in);
     for (sign, name) in SIGNS.iter().flat_map(|(sign, names)| names.iter().map(move |name| (*sign, *name))) {
         environment.add_test(name, move |state: &mut State<'_, '_>, one: &Value, other: &Value| {
-            compare(state, sign, Operand::unnamed(one), Operand::unnamed(other))
+            compare(state, sign, Operand::of_value(one), Operand::of_value(other))
         });
     }
     environment.add_test("karat divisibleby", tests::is_divisibleby);
     environment.add_test("divisibleby", |state: &mut State<'_, '_>, value: &Value, by: &Value| {
-        check_pair("is divisibleby", Operand::unnamed(value), Operand::unnamed(by))?;
+        check_pair("is divisibleby", Operand::of_value(value), Operand::of_value(by))?;
         state.perform_test("karat divisibleby", &[value.clone(), by.clone()])
     });
     for (name, rest) in [("odd", 1), ("even", 0)] {
         environment.add_test(name, move |value: &Value| {
-            check_pair(&format!("is {name}"), Operand::unnamed(value), Operand::unnamed(&Value::from(2)))?;
+            check_pair(&format!("is {name}"), Operand::of_value(value), Operand::of_value(&Value::from(2)))?;
             Ok::<_, Error>(i128::try_from(value.clone()).is_ok_and(|number| number.rem_euclid(2) == rest))
         });
     }
     for (name, wanted) in [("true", true), ("false", false)] {
         environment.add_test(name, move |value: &Value| {
-            check_truth(Operand::unnamed(value))?;
+            check_truth(Operand::of_value(value))?;
             Ok::<_, Error>(value.kind() == ValueKind::Bool && value.is_true() == wanted)
         });
     }
@@ -194,10 +194,10 @@ fn check_truth(operand: Operand<'_>) -> Result<(), Error> {
     match operand.value.as_str().filter(|text| says_truth(text)) {
         None => Ok(()),
         Some(text) => Err(TypeMismatch::error(
-            format!("{} is taken as a truth value, and every text but the empty one is true", operand.described()),
+            format!("{} is taken as a truth value, and every text but the empty one is true", operand.describe()),
             match number_in(text) {
-                Some(_) => format!("write {} to ask for its value", operand.filtered("int")),
-                None => format!("write {} to ask for its value", operand.filtered("bool")),
+                Some(_) => format!("write {} to ask for its value", operand.with_filter("int")),
+                None => format!("write {} to ask for its value", operand.with_filter("bool")),
             },
         )),
     }
@@ -208,7 +208,7 @@ fn check_members(arguments: &[Value]) -> Result<(), Error> {
     let Some(list) = arguments.first().filter(|list| !list.is_undefined()) else { return Ok(()) };
     for member in list.try_iter().into_iter().flatten() {
         match arguments.get(1).and_then(Value::as_str) {
-            None => check_truth(Operand::unnamed(&member))?,
+            None => check_truth(Operand::of_value(&member))?,
             Some(path) => {
                 let value = path.split('.').try_fold(member, |value, name| value.get_attr(name)).unwrap_or_default();
                 check_truth(Operand { value: &value, source: path })?;
@@ -220,7 +220,7 @@ fn check_members(arguments: &[Value]) -> Result<(), Error> {
 
 /// `{{ sample.flag | bool }}`: the truth that a text says; any other value as a condition takes it.
 fn as_bool(value: &Value) -> Result<bool, Error> {
-    let Some(text) = value.as_str() else { return Ok(defined(value)?.is_true()) };
+    let Some(text) = value.as_str() else { return Ok(known_value(value)?.is_true()) };
     let word = text.trim().to_lowercase();
     let said = TRUE_WORDS.contains(&&*word) || !FALSE_WORDS.contains(&&*word) && !word.is_empty();
     Ok(number_in(text).map_or(said, |number| number != 0.0))
@@ -244,7 +244,7 @@ fn as_number(state: &mut State<'_, '_>, filter: &str, mut arguments: Vec<Value>)
 }
 
 /// The value, or the error of an undefined name.
-fn defined(value: &Value) -> Result<&Value, Error> {
+fn known_value(value: &Value) -> Result<&Value, Error> {
     if !value.is_undefined() {
         return Ok(value);
     }
@@ -254,10 +254,10 @@ fn defined(value: &Value) -> Result<&Value, Error> {
 /// A chain of comparisons: `a < b <= c`. The arguments are each operand with its source, and the signs between them.
 fn compare_all(state: &mut State<'_, '_>, arguments: Rest<Value>) -> Result<bool, Error> {
     let [first, source, rest @ ..] = arguments.as_slice() else { return Ok(true) };
-    let mut left = Operand { value: defined(first)?, source: source.as_str().unwrap_or_default() };
+    let mut left = Operand { value: known_value(first)?, source: source.as_str().unwrap_or_default() };
     for step in rest.chunks(3) {
         let [sign, value, source] = step else { break };
-        let right = Operand { value: defined(value)?, source: source.as_str().unwrap_or_default() };
+        let right = Operand { value: known_value(value)?, source: source.as_str().unwrap_or_default() };
         let holds = match sign.as_str().unwrap_or_default() {
             "not in" => !compare(state, "in", left, right)?,
             sign => compare(state, sign, left, right)?,
@@ -286,7 +286,7 @@ fn compare(state: &mut State<'_, '_>, sign: &str, left: Operand<'_>, right: Oper
     if let Some((a, b)) = one.as_str().and_then(number_in).zip(other.as_str().and_then(number_in))
         && a.total_cmp(&b) != order
     {
-        let message = format!("{} and {} are compared letter by letter", left.described(), right.described());
+        let message = format!("{} and {} are compared letter by letter", left.describe(), right.describe());
         return Err(TypeMismatch::error(message, texts_hint(left)));
     }
     Ok(match sign {
@@ -309,7 +309,7 @@ fn order(one: &Value, other: &Value) -> Ordering {
 }
 
 fn texts_hint(text: Operand<'_>) -> String {
-    format!("cells of a CSV file are texts: write {} (or `float`) for a number", text.filtered("int"))
+    format!("cells of a CSV file are texts: write {} (or `float`) for a number", text.with_filter("int"))
 }
 
 /// Refuses a text beside a number, and a text that says a truth beside one.
@@ -317,12 +317,12 @@ fn check_pair(sign: &str, left: Operand<'_>, right: Operand<'_>) -> Result<(), E
     for (text, other) in [(left, right), (right, left)] {
         let Some(content) = text.value.as_str() else { continue };
         if is_number(other.value) {
-            let message = format!("`{sign}` has {} beside {}", text.described(), other.described());
+            let message = format!("`{sign}` has {} beside {}", text.describe(), other.describe());
             return Err(TypeMismatch::error(message, texts_hint(text)));
         }
         if other.value.kind() == ValueKind::Bool && says_truth(content) {
-            let message = format!("`{sign}` has {} beside {}", text.described(), other.described());
-            let hint = format!("cells of a CSV file are texts: write {}", text.filtered("bool"));
+            let message = format!("`{sign}` has {} beside {}", text.describe(), other.describe());
+            let hint = format!("cells of a CSV file are texts: write {}", text.with_filter("bool"));
             return Err(TypeMismatch::error(message, hint));
         }
     }
@@ -342,7 +342,7 @@ fn check_member(needle: Operand<'_>, list: Operand<'_>) -> Result<(), Error> {
         if member == *needle.value {
             return Ok(());
         }
-        let is_other = check_pair("in", needle, Operand::unnamed(&member)).is_err();
+        let is_other = check_pair("in", needle, Operand::of_value(&member)).is_err();
         let is_same_number = match (needle.value.as_str(), member.as_str()) {
             (Some(text), None) | (None, Some(text)) => {
                 let number = if needle.value.as_str().is_some() { &member } else { needle.value };
@@ -352,13 +352,13 @@ fn check_member(needle: Operand<'_>, list: Operand<'_>) -> Result<(), Error> {
             _ => false,
         };
         if is_other && is_same_number {
-            return check_pair("in", needle, Operand::unnamed(&member));
+            return check_pair("in", needle, Operand::of_value(&member));
         }
         alike |= !is_other;
         others = others.or(Some(member).filter(|_| is_other));
     }
     match others {
-        Some(member) if !alike => check_pair("in", needle, Operand::unnamed(&member)),
+        Some(member) if !alike => check_pair("in", needle, Operand::of_value(&member)),
         _ => Ok(()),
     }
 }
@@ -375,13 +375,13 @@ static OPERATIONS: LazyLock<Vec<(&str, Expression<'static, 'static>)>> = LazyLoc
 /// A chain of arithmetic: `a + b - c`, from the left. The arguments are as those of [`compare_all`].
 fn calculate(arguments: Rest<Value>) -> Result<Value, Error> {
     let [first, source, rest @ ..] = arguments.as_slice() else { return Ok(Value::UNDEFINED) };
-    let mut result = defined(first)?.clone();
+    let mut result = known_value(first)?.clone();
     let mut left_source = source.as_str().unwrap_or_default();
     for step in rest.chunks(3) {
         let [sign, value, source] = step else { break };
         let sign = sign.as_str().unwrap_or_default();
         let left = Operand { value: &result, source: left_source };
-        let right = Operand { value: defined(value)?, source: source.as_str().unwrap_or_default() };
+        let right = Operand { value: known_value(value)?, source: source.as_str().unwrap_or_default() };
         check_operands(sign, left, right)?;
         let float =
             |value: &Value| Digits::of(value).and_then(Digits::float).map_or_else(|| value.clone(), Value::from);
@@ -404,8 +404,8 @@ fn check_operands(sign: &str, left: Operand<'_>, right: Operand<'_>) -> Result<(
         // A text times a number repeats the text.
         ("*", (None, None)) => Ok(()),
         ("+", (Some(_), Some(_))) => {
-            let message = format!("`+` would join {} and {}", left.described(), right.described());
-            let hint = format!("write {} to add numbers, or `~` to join texts", left.filtered("int"));
+            let message = format!("`+` would join {} and {}", left.describe(), right.describe());
+            let hint = format!("write {} to add numbers, or `~` to join texts", left.with_filter("int"));
             Err(TypeMismatch::error(message, hint))
         }
         _ => check_pair(sign, left, right),

@@ -66,7 +66,7 @@ impl OperationFinder<'_, '_> {
     /// `a if condition else b`.
     fn choice(&mut self, range: Range<usize>, is_tested: bool) {
         let Some(first) = self.find(range.clone(), &["if"]) else { return self.any(range, is_tested) };
-        self.wrapped(range.clone(), is_tested, |this| {
+        self.wrap(range.clone(), is_tested, |this| {
             this.any(range.start..first, false);
             let mut at = first;
             loop {
@@ -99,7 +99,7 @@ impl OperationFinder<'_, '_> {
         if parts.len() < 2 {
             return part(self, range, is_tested);
         }
-        self.wrapped(range, is_tested, |this| {
+        self.wrap(range, is_tested, |this| {
             let last = parts.pop();
             parts.into_iter().for_each(|one| part(this, one, true));
             last.into_iter().for_each(|one| part(this, one, false));
@@ -122,7 +122,7 @@ impl OperationFinder<'_, '_> {
         if operands.len() < 2 {
             // What `is` asks is true or false.
             let is_answer = self.find(range.clone(), &["is"]).is_some();
-            return self.wrapped(range.clone(), is_tested && !is_answer, |this| this.arithmetic(range, 0));
+            return self.wrap(range.clone(), is_tested && !is_answer, |this| this.arithmetic(range, 0));
         }
         self.operation(COMPARE, operands, |this, operand| this.arithmetic(operand, 0));
     }
@@ -165,7 +165,7 @@ impl OperationFinder<'_, '_> {
         self.insert(places[0].start, format!("{function}("), Edit::OPENS);
         for (at, range) in operands.into_iter().enumerate() {
             operand(self, range);
-            let quoted = self.quoted(&places[at]);
+            let quoted = self.quote(&places[at]);
             match places.get(at + 1) {
                 Some(next) => {
                     let sign = self.source[places[at].end..next.start].split_whitespace().collect::<Vec<_>>().join(" ");
@@ -179,14 +179,14 @@ impl OperationFinder<'_, '_> {
     }
 
     /// Writes a check of a truth value around a condition.
-    fn wrapped(&mut self, range: Range<usize>, is_tested: bool, inner: impl FnOnce(&mut Self)) {
+    fn wrap(&mut self, range: Range<usize>, is_tested: bool, inner: impl FnOnce(&mut Self)) {
         if !is_tested || !self.may_be_text(&range) {
             return inner(self);
         }
         let place = self.place(&range);
         self.insert(place.start, "(".to_owned(), Edit::OPENS);
         inner(self);
-        let quoted = self.quoted(&place);
+        let quoted = self.quote(&place);
         self.insert(place.end, format!(")|{TRUTH}({quoted})"), Edit::CLOSES);
     }
 
@@ -212,7 +212,7 @@ impl OperationFinder<'_, '_> {
         (from + (between.len() - between.trim_start().len()), from + between.trim_end().len())
     }
 
-    fn quoted(&self, place: &Range<usize>) -> String {
+    fn quote(&self, place: &Range<usize>) -> String {
         let written = self.source[place.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
         let shown = match written.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &written[..end]),

@@ -50,7 +50,7 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     Ok(Exit::Pass)
 }
 
-/// Who may ask from this machine while there are no tokens.
+/// The users who may ask from this machine while there are no tokens.
 pub(super) fn loopback(is_open: bool) -> Loopback {
     if is_open { Loopback::Open } else { Loopback::SameUser }
 }

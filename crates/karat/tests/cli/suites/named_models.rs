@@ -50,12 +50,14 @@ fn a_file_does_not_direct_keys_elsewhere() {
         for arguments in [&["run"][..], &["run", "--safe"], &["plan"], &["doctor"]] {
             let said = run(Some("sk-planted-4242"), &file, name, arguments);
             let text = said.all();
-            for part in [address.as_str(), "OPENAI_BASE_URL", &format!("`{name}`"), "OPENAI_API_KEY in the environment"]
-            {
+            for part in [address.as_str(), "OPENAI_BASE_URL", &format!("`{name}`")] {
                 assert!(text.contains(part), "{part}: {text}");
             }
+            // A plan asks nobody: it names the address only.
+            let is_plan = arguments[0] == "plan";
+            assert!(is_plan || text.contains("OPENAI_API_KEY in the environment"), "{text}");
             assert!(!text.contains("sk-planted"), "{text}");
-            assert_eq!(said.code, i32::from(arguments[0] != "plan"), "{text}");
+            assert_eq!(said.code, i32::from(!is_plan), "{text}");
         }
     }
     assert_eq!(provider.received_requests().len(), 0);

@@ -17,16 +17,16 @@ use crate::vectors::input::{
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("paired_inference", change),
-    ("bounded_mean", bounded),
+    ("bounded_mean", bounded_case),
     ("cr2_mean", robust),
     ("cluster_rate", rate),
     ("share_interval", share),
-    ("unpaired", unpaired),
+    ("unpaired", unpaired_case),
     ("quantile_ci", quantile),
     ("rank_sets", ranks),
     ("pass_bounds", passes),
     ("designs", design),
-    ("anchored_design", anchored),
+    ("anchored_design", anchored_case),
 ];
 
 /// The clusters of the input; `None` where the field is null or missing.
@@ -74,7 +74,7 @@ fn change(input: &Value) -> Result<Value, String> {
     }))
 }
 
-fn bounded(input: &Value) -> Result<Value, String> {
+fn bounded_case(input: &Value) -> Result<Value, String> {
     let values = observed_values(input, "values")?;
     let found = commonest(&values);
     let bounded = Bounded::new(&values, number(input, "design_effect")?);
@@ -152,7 +152,7 @@ fn share(input: &Value) -> Result<Value, String> {
     }))
 }
 
-fn unpaired(input: &Value) -> Result<Value, String> {
+fn unpaired_case(input: &Value) -> Result<Value, String> {
     let level = level(input)?;
     let found: Option<Difference> = if input.get("rate_1").is_some() {
         let side = |at: u8| {
@@ -234,7 +234,7 @@ fn design(input: &Value) -> Result<Value, String> {
     }))
 }
 
-fn anchored(input: &Value) -> Result<Value, String> {
+fn anchored_case(input: &Value) -> Result<Value, String> {
     let stratum = |it: &Value| {
         Ok::<_, String>(LabelledStratum {
             rows: integer(it, "rows")? as u64,
