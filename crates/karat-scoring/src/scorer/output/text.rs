@@ -78,7 +78,7 @@ impl Options for Exact {
 
     fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let Self { ignore_case, trim, normalize, squad, prefix } = self;
-        if prefix && literal.is_some_and(|literal| alternatives(literal).is_empty()) {
+        if prefix && literal.is_some_and(|literal| alternatives(literal).iter().all(|text| text.trim().is_empty())) {
             return Err("the reference is empty, and every text begins with that".to_owned());
         }
         Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad, prefix }))
