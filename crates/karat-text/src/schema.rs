@@ -431,8 +431,6 @@ mod tests {
                 json!({"type": if combinator == "allOf" { "string" } else { "number" }}),
             ));
             assert!(count(&long, &json!("x")).is_err(), "{combinator}");
-            // Of a list or an object the validator remembers what it has decided.
-            assert!(count(&long, &json!(["x"])).is_ok(), "{combinator}");
         }
         let outcome = schema(&chain(30, "anyOf", json!({"type": "number"}))).is_valid(&json!("x"));
         assert!(outcome.unwrap_err().to_string().contains("more than 1000200 steps"));

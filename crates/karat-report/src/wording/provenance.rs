@@ -47,7 +47,7 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
     if !context.canonical {
         parts.push(("reused", reuse()));
         let addresses = addresses(header);
-        parts.extend((!addresses.is_empty()).then(|| ("asked at", addresses.join("; "))));
+        parts.extend((!addresses.is_empty()).then(|| ("addresses", addresses.join("; "))));
     }
     parts.push(("karat", header.version.clone()));
     parts

@@ -167,11 +167,30 @@ fn scalar(value: Value, source: &str, span: &Range<usize>) -> Tree {
             Tree::Scalar { value: core(written), written: written.to_owned() }
         }
         // Without quotes a text is written as it is read.
-        (Value::String(text), Some(written)) if text == written => Tree::Scalar { value: core(written), written: text },
+        (Value::String(text), Some(written)) if text == written && !is_marked(source, span) => {
+            Tree::Scalar { value: core(written), written: text }
+        }
         (Value::String(text), _) => Tree::Scalar { value: Value::String(text.clone()), written: text },
         (_, Some(written)) if is_plain(written) => Tree::Scalar { value: core(written), written: written.to_owned() },
         (value, _) => Tree::Scalar { written: value.to_string(), value },
     }
+}
+
+/// Returns true if what stands before a scalar makes it a text: a tag, as `!!str`, or the header of a block, as `|-`.
+fn is_marked(source: &str, span: &Range<usize>) -> bool {
+    let before = source.get(..span.start).unwrap_or_default();
+    let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
+    if line.trim().is_empty() {
+        let header = above.trim_end().rsplit('\n').next().unwrap_or_default();
+        let header = header.split(" #").next().unwrap_or_default();
+        return words_backwards(header).next().is_some_and(|it| it.starts_with(['|', '>', '!']));
+    }
+    // An anchor may stand between.
+    words_backwards(line).find(|it| !it.starts_with('&')).is_some_and(|it| it.starts_with('!'))
+}
+
+fn words_backwards(line: &str) -> impl Iterator<Item = &str> {
+    line.split([' ', '\t', '[', '{', ',']).rev().filter(|it| !it.is_empty())
 }
 
 /// The value of a scalar without quotes.
@@ -392,8 +411,28 @@ mod tests {
                 (json.to_owned(), json.to_owned())
             );
         }
-        let quoted = value("- '12'\n- \"true\"\n- !!str 12\n- |\n  12\n- |-\n  12\n- >-\n  no\n- &x 012\n- *x\n- &y 12\n- *y\n- !!int \"7\"\n-\n").unwrap();
-        assert_eq!(quoted, serde_json::json!(["12", "true", "12", "12\n", "12", "no", "012", "012", 12, 12, 7, null]));
+        let quoted = value("- '12'\n- \"true\"\n- !!str 12\n- |\n  12\n- |-\n  12\n- >-\n  no\n- &x 012\n- *x\n- &y 12\n- *y\n- !!int \"7\"\n-\n- [!!str 1, 2]\n- !!str &z 3\n- &w !!str 4\n- >+1 # c\n\n  5\n").unwrap();
+        assert_eq!(
+            quoted,
+            serde_json::json!([
+                "12",
+                "true",
+                "12",
+                "12\n",
+                "12",
+                "no",
+                "012",
+                "012",
+                12,
+                12,
+                7,
+                null,
+                ["1", 2],
+                "3",
+                "4",
+                "\n 5\n"
+            ])
+        );
     }
 
     #[test]

@@ -119,21 +119,21 @@ fn recorded_rows_that_cannot_be_read_are_errors() {
         for (broken, place, problem) in [
             (
                 "{\"id\": \"a\", \"o\": 1}\n{\"id\": \"b\", \"o\": nan}\n",
-                "out.jsonl:2:",
+                "out.jsonl:2\n",
                 "invalid JSON: expected ident",
             ),
-            ("{\"id\": \"a\", \"o\": \n{\"id\": \"b\", \"o\": 1}\n", "out.jsonl:1:", "invalid JSON: EOF"),
-            ("{\"id\": \"a\", \"o\": 1}\n[1]\n", "out.jsonl:2:", "a row must be an object"),
-            ("[{\"id\": \"a\", \"o\": 1},\n 7]", "out.jsonl:2:", "a row must be an object"),
-            ("[{\"id\": \"a\", \"o\": 1},\n {]", "out.jsonl:2:", "invalid JSON"),
-            ("{\"a\": {\"o\": 1},\n \"b\": {\"o\": 1, \"o\": 2}}", "out.jsonl:2:", "duplicate key \"o\""),
-            ("id,o\na,1\nb,2\n", "out.jsonl:1:", "invalid JSON"),
+            ("{\"id\": \"a\", \"o\": \n{\"id\": \"b\", \"o\": 1}\n", "out.jsonl:1\n", "invalid JSON: EOF"),
+            ("{\"id\": \"a\", \"o\": 1}\n[1]\n", "out.jsonl:2\n", "a row must be an object"),
+            ("[{\"id\": \"a\", \"o\": 1},\n 7]", "out.jsonl:2\n", "a row must be an object"),
+            ("[{\"id\": \"a\", \"o\": 1},\n {]", "out.jsonl:2\n", "invalid JSON"),
+            ("{\"a\": {\"o\": 1},\n \"b\": {\"o\": 1, \"o\": 2}}", "out.jsonl:2\n", "duplicate key \"o\""),
+            ("id,o\na,1\nb,2\n", "out.jsonl:1\n", "invalid JSON"),
         ] {
             let told = world.clone().with("out.jsonl", broken).problems(&Overrides::default());
-            assert!(told.contains(place) && told.contains(problem), "{broken}: {told}");
+            assert!(told.contains(&format!("--> {place}")) && told.contains(problem), "{broken}: {told}");
         }
         let told =
             world.with_bytes("out.jsonl", b"{\"id\": \"a\"}\n{\"id\": \"\xff\"}\n").problems(&Overrides::default());
-        assert!(told.contains("out.jsonl:2: ") && told.contains("this line is not UTF-8 text"), "{told}");
+        assert!(told.contains("out.jsonl:2\n") && told.contains("this line is not UTF-8 text"), "{told}");
     }
 }

@@ -25,7 +25,7 @@ scorers:
   phrases: { metric: contains, output: $.text, reference: gold.phrases }
   ranked: { metric: recall, output: $.found, reference: gold.documents }
   best: { metric: combine, with: { of: [attribution, phrases], how: max } }
-  kind: { rubric: { ask: Is it kind?, show: { note: { value: '{{ sample.gold.note }}', required: true }, said: '{{ output.text }}' } } }
+  kind: { rubric: { ask: Is it kind?, show: { note: { value: '{{ sample.gold.note | default("") }}', required: true }, said: '{{ output.text }}' } } }
 gates:
   - { metric: attribution, min: 85% }
 policy: { max_errors: 20% }
