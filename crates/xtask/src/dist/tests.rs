@@ -85,7 +85,7 @@ fn pages_are_those_of_the_program() {
 fn debian_packages_are_for_their_targets() {
     let commit = Commit { hash: "c0".to_owned(), date: String::new(), time: 1 };
     let mut members = stand_in_members();
-    members[0].content = fs::read(std::env::current_exe().unwrap()).unwrap();
+    members[0].content = fs::read("/bin/sh").unwrap();
     let named = |triple: &str| package_files(&members, triple, &commit).unwrap();
     let musl: Vec<String> = named("x86_64-unknown-linux-musl").into_keys().collect();
     assert_eq!(musl, [archive_name(VERSION, "x86_64-unknown-linux-musl")]);
