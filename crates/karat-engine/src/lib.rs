@@ -28,7 +28,7 @@ mod steps;
 
 pub use crate::call::batch::REFUSED as BATCH_REFUSED;
 pub use crate::call::log::{CallLog, LoggedCall};
-pub use crate::call::refusals::RefusingTarget;
+pub use crate::call::refusals::{RefusingTarget, TargetFault};
 pub use crate::estimate::usage_history::UsageHistory;
 pub use crate::plan::services::external_needs;
 pub use crate::reuse::identity::call_key;

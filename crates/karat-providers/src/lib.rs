@@ -23,12 +23,14 @@ mod registry;
 mod scripted;
 
 pub use crate::attempt::exchange::{Call, Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun};
+pub use crate::attempt::failure::FailedBill;
 pub use crate::attempt::failure::RERUN;
 pub use crate::attempt::refused_settings::unapplied_settings;
 pub use crate::attempt::retry::Backoff;
 pub use crate::batch::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, has_batch_api};
 pub use crate::capture::recorder::Recorder;
 pub use crate::capture::replay::{RecordingError, RecordingPlayer, text_or_hex};
+pub use crate::codec::billing::read_bill;
 pub use crate::codec::openai::embeddings::without_vectors;
 pub use crate::codec::protocol::{Codec, UnreadableReply};
 pub use crate::codec::reply::{parse, parse_answer};

@@ -4,6 +4,7 @@
 
 mod bench;
 mod billing;
+mod booked;
 mod connecting;
 mod conversations;
 mod faults;

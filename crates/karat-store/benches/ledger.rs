@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use karat_store::{Store, StoreUrl};
 use karat_types::{
-    CachePolicy, CallRecord, Capture, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment,
-    Money, PlanHeader, PrivacySpec, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord,
-    System, Usage,
+    CachePolicy, CallRecord, Capture, CellCost, CellRecord, CellStatus, CostSource, DatasetHeader, FinishReason, Key,
+    Moment, Money, PlanHeader, PrivacySpec, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score,
+    StepRecord, System, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -231,6 +231,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             status: Some(200),
             usage: Some(usage),
             cost: Some(cost),
+            cost_source: CostSource::Table,
             reserved: Money(900_000),
             latency_ms: 100.25,
             attempts: 1,

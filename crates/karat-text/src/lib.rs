@@ -9,6 +9,7 @@
 //! | [`chunking`] | counts tokens, cuts long texts and lists, merges the outputs of pieces |
 //! | [`env_template`] | templates with environment variables: `${NAME}` |
 //! | [`fence`] | fences around untrusted text in a prompt |
+//! | [`half_characters`] | reads JSON with halves of characters |
 //! | [`host`] | hosts that are this machine |
 //! | [`ladder`] | finds the JSON value a model meant in its reply |
 //! | [`kind`] | names of JSON types |
@@ -33,3 +34,5 @@ pub mod schema;
 pub mod similar;
 pub mod speaker;
 pub mod template;
+
+pub use ladder::half_characters;

@@ -6,7 +6,7 @@
 //! - `plan/` holds the specs that fix a run; `call/` requests, replies and the contract of steps and judges ([`Machine`]);
 //!   `run/` ledger records and the contract of stored runs ([`RunRows`]).
 //! - `sample.rs`, `reads.rs`, `label.rs` and `score.rs` are about rows and scores; `key.rs` is content identity, `money.rs`
-//!   prices and amounts, `exit.rs` the exit codes, `json.rs` reads JSON without losing digits.
+//!   amounts, `price.rs` prices, `exit.rs` the exit codes, `json.rs` reads JSON without losing digits.
 
 mod call;
 mod clock;
@@ -16,13 +16,14 @@ mod key;
 mod label;
 mod money;
 mod plan;
+mod price;
 mod reads;
 mod run;
 mod sample;
 mod score;
 
 pub use call::{
-    Answer, Ask, AskId, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
+    Answer, Ask, AskId, Billing, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
     EnvTemplatePart, FilePath, FileRow, FileTrial, FinishReason, HttpRequest, Machine, Media, MediaSource, Message,
     Parameters, Part, Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice,
     ToolDefinition, ToolRequest, Turn, Usage, host_function,
@@ -31,7 +32,7 @@ pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
 pub use key::{Key, KeyBuilder, ParseKeyError, output_key, seeded_uniform};
 pub use label::{Label, all_drawn_examples, draw_examples, is_example};
-pub use money::{Money, Price, Pricing};
+pub use money::Money;
 pub use plan::{
     AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,
     CELL_LINE_FIELDS, CachePolicy, Cap, Capture, CascadeSpec, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
@@ -46,6 +47,7 @@ pub use plan::{
     TakeSpec, Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec,
     Versus, first_metric,
 };
+pub use price::{CostSource, LongRates, Price, Pricing, RateSet, Rates, RequestTerms, Share, TierPrice, tier_of};
 pub use reads::{Reads, read_label, scored_part};
 pub use run::{
     AskedJudge, CallRecord, CallSummary, CascadeDraw, CellCost, CellError, CellProgress, CellRecord, CellRow,

@@ -233,6 +233,8 @@ impl App {
         let estimate = stored_estimate(header);
         let spending = if canonical { None } else { Some(stored.totals()?.spending) };
         let paid = spending.map(|spending| spending.spent);
+        let (reported, counted) =
+            spending.map_or_else(Default::default, |spending| (spending.reported, spending.counted));
         let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = header.shard.map(shard_note).into_iter().chain(warnings).collect();
@@ -240,6 +242,8 @@ impl App {
             Context {
                 estimate,
                 paid,
+                reported,
+                counted,
                 unpriced_calls,
                 canonical,
                 verdicts,

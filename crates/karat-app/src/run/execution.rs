@@ -307,10 +307,13 @@ impl App {
             notices.extend(finish_recording(recorder, outcome.status)?);
         }
         notices.extend(call_log.and_then(|log| log.failure()));
+        let refused = refusal_message(&outcome.refusing);
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| match &outcome.unreadable_cost {
-                Some(unreadable) => Ok(budget_not_kept_message(unreadable, &found)),
-                None => stop_message(&store, &plan, terms.oldest, &found, outcome.refused),
+            .then(|| match (&outcome.unreadable_cost, &refused) {
+                (Some(unreadable), _) => Ok(budget_not_kept_message(unreadable, &found)),
+                // A higher limit would be spent on calls that fail.
+                (None, Some(refused)) => Ok(refused.clone()),
+                (None, None) => stop_message(&store, &plan, terms.oldest, &found, &outcome),
             })
             .transpose()?;
         Ok(RunEnd {
@@ -324,7 +327,7 @@ impl App {
             simulated: plan.header.is_simulated(),
             unpriced: outcome.unpriced,
             stopped,
-            refused: refusal_message(&outcome.refusing),
+            refused,
             overspent: overspend_message(&plan.header.run, outcome.overspent),
             detached,
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
@@ -353,8 +356,7 @@ impl App {
         Ok(Terms { rules, tape, is_remembered, started_at, oldest })
     }
 
-    /// Estimates the rest of a run, refuses one that its limits do not allow, and connects the models that it calls. A
-    /// stored estimate of the same plan saves the walk over the dataset.
+    /// Estimates the rest of a run (or takes a stored estimate), checks its limits, and connects the models that it calls.
     fn preflight(
         &self,
         store: &Store,
@@ -573,25 +575,19 @@ fn limits_at_start(header: &RunHeader) -> Result<RunSpec, AppError> {
     Ok(limits)
 }
 
-/// The message of a run whose calls or money are used up, with the command to resume it. `refused` is the upper bound
-/// of the refused call.
+/// The message of a run whose calls or money are used up, with the command to resume it.
 fn stop_message(
     store: &Store,
     plan: &Plan,
     oldest: Option<Moment>,
     found: &RunTarget,
-    refused: Money,
+    outcome: &Outcome,
 ) -> Result<String, AppError> {
-    let standstill = BudgetStop {
-        run: &found.id,
-        command: found.command(),
-        settings: &plan.header.run,
-        begun: &limits_at_start(&store.run(&found.id)?)?,
-        account: found.account(store)?,
-        left: &new_estimator(store, plan, oldest, Some((found, found.remaining_part())), None)?.estimate_all()?,
-        refused,
-    };
-    Ok(standstill.message())
+    let left = new_estimator(store, plan, oldest, Some((found, found.remaining_part())), None)?.estimate_all()?;
+    let (run, settings, begun) = (&found.id, &plan.header.run, &limits_at_start(&store.run(&found.id)?)?);
+    let (refused, failure) = (outcome.refused, outcome.paid_error.clone());
+    let (command, account) = (found.command(), found.account(store)?);
+    Ok(BudgetStop { run, command, settings, begun, account, left: &left, refused, failure }.message())
 }
 
 pub(crate) fn check_id(id: &str) -> Result<String, AppError> {

@@ -12,6 +12,7 @@ use karat_types::{Money, PlanHeader, Pricing, RunSpec};
 
 use crate::Invocation;
 use crate::error::{BudgetError, CallCount, Names, Usd};
+use crate::run::ending::refusal::failures_message;
 
 /// The default ceiling of a run's cost in dollars.
 const DEFAULT_CEILING_USD: f64 = 25.0;
@@ -64,6 +65,8 @@ pub(crate) struct BudgetStop<'a> {
     pub left: &'a Estimate,
     /// The upper bound of the largest refused call.
     pub refused: Money,
+    /// The error of the latest call that failed and may have been billed.
+    pub failure: Option<String>,
 }
 
 impl BudgetStop<'_> {
@@ -95,6 +98,12 @@ impl BudgetStop<'_> {
     fn money_message(&self) -> String {
         let Self { run, command, account, .. } = self;
         let spending = account.spending;
+        let budget = self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
+        let is_for_failures = spending.spent + self.refused <= Money::from_usd(budget).unwrap_or_default();
+        if let Some(error) = self.failure.as_ref().filter(|_| is_for_failures) {
+            let amount = |money: Money| usd(Some(money.usd()));
+            return failures_message(&usd(Some(budget)), &amount(spending.spent), &amount(spending.open.upper), error);
+        }
         let (low, high) = self.left.cost();
         let high = high.max(self.cost_by_experience().min(self.largest_rest()));
         // Before the last call, its upper bound must fit beside the cost of all others.
@@ -104,7 +113,7 @@ impl BudgetStop<'_> {
         format!(
             "the next call does not fit the budget of {}: {} are paid{}, the rest costs {} to {}, and a call reserves \
              up to {}{}. Continue with `karat {command} {run} --budget-usd {enough:.2}{}`",
-            usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
+            usd(Some(budget)),
             usd(Some(spending.spent.usd())),
             uncertain_note(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd())), "of unknown cost",),
             usd(Some(low.usd())),
@@ -119,25 +128,18 @@ impl BudgetStop<'_> {
         )
     }
 
-    /// The cost of the remaining calls at a tenth above the average of those billed before, if none fails: estimates
-    /// may know nothing of services, and too little of providers with other tokenizers. If none was billed a known
-    /// amount, the others may fail at the upper bound of each attempt as well.
+    /// The cost of the remaining calls at a tenth above the average of those billed before: estimates may know nothing of
+    /// services, and too little of providers with other tokenizers. What counts for calls that failed is no part of it.
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
-        let spending = self.account.spending;
-        match self.account.billed {
-            0 if spending.committed_total().calls > 0 => self.largest_rest(),
-            billed => {
-                Money(spending.committed_total().upper.0 * i128::from(left) * 11 / (10 * i128::from(billed.max(1))))
-            }
-        }
+        let billed = i128::from(self.account.billed.max(1));
+        Money(self.account.spending.spent.0 * i128::from(left) * 11 / (10 * billed))
     }
 
-    /// The most that the remaining calls can be billed: each attempt at the bound of the refused call.
+    /// The most that the remaining calls can be billed: each at the bound of the refused call.
     fn largest_rest(&self) -> Money {
-        let attempts = i128::from(self.settings.retries) + 1;
         let calls = i128::from(self.left.calls().1.saturating_sub(self.unused_replies()).max(1));
-        Money(self.refused.0.saturating_mul(attempts.saturating_mul(calls)))
+        Money(self.refused.0.saturating_mul(calls))
     }
 
     /// The number of calls whose replies no cell uses yet.

@@ -12,11 +12,11 @@ use karat_providers::{Exchange, FailedAttempts, Payer};
 use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, Money, Record};
 
+use crate::budget::call_price::{Bill, CallPrice, FailedCost};
 use crate::budget::limits::{Budget, Refusal};
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::{RequestTurn, ServiceCosts};
-use crate::call::refusals::Refusals;
-use crate::call::target::Target;
+use crate::call::refusals::{FirstCall, Refusals, target_name};
 use crate::run::stop::Stop;
 
 /// The budgets that a call reserves from: in memory and on disk.
@@ -37,46 +37,20 @@ pub(crate) enum Charge<'a> {
     Reported(&'a ServiceCosts, &'a Arc<str>),
 }
 
-/// The bill of a call for all its attempts, as far as it is known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Bill {
-    Exact(Money),
-    /// Estimated from the usage.
-    Estimated(Money),
-    /// Unknown, but at least this much.
-    AtLeast(Money),
-}
-
-impl Bill {
-    /// The billed cost; `None` when it is unknown.
-    pub fn cost(self) -> Option<Money> {
-        match self {
-            Self::Exact(cost) | Self::Estimated(cost) => Some(cost),
-            Self::AtLeast(_) => None,
-        }
-    }
-
-    /// The lower bound of the bill.
-    pub fn least(self) -> Money {
-        let (Self::Exact(least) | Self::Estimated(least) | Self::AtLeast(least)) = self;
-        least
-    }
-}
-
 /// The reservation of one call. If it is dropped before the call was sent, the reservation is returned.
 pub(crate) struct Claim<'a> {
     funds: Funds<'a>,
     charge: Charge<'a>,
-    target: &'a Target,
-    state: Mutex<ClaimState>,
+    price: CallPrice<'a>,
+    state: Mutex<ClaimState<'a>>,
 }
 
 #[derive(Default)]
-struct ClaimState {
+struct ClaimState<'a> {
     /// Upper bound of the current attempt, or of the last one.
     upper: Money,
-    /// The turn of the call among those of its step, while it runs.
-    turn: Option<RequestTurn>,
+    /// The turn of the call among those of its step or model, while it runs.
+    turn: (Option<RequestTurn>, Option<FirstCall<'a>>),
     /// True if an attempt is reserved in memory.
     is_open: bool,
     /// True if the reservation is on disk too, so that the attempt may have been sent.
@@ -93,12 +67,14 @@ struct ClaimState {
     spent: Money,
     /// The account of all attempts before the current one.
     failed_attempts: FailedAttempts,
+    /// Those of them whose cost is unknown.
+    unknown: u32,
 }
 
-impl ClaimState {
+impl ClaimState<'_> {
     /// Adds the reservation of the current attempt if its cost is unknown; `unknown` is the number of such attempts so far.
     fn count_unknown_cost(&mut self, unknown: u32) {
-        if unknown > std::mem::replace(&mut self.failed_attempts.unknown, unknown) {
+        if unknown > std::mem::replace(&mut self.unknown, unknown) {
             self.unknown_cost += self.upper;
         }
     }
@@ -106,8 +82,8 @@ impl ClaimState {
 
 impl<'a> Claim<'a> {
     /// A claim that has reserved nothing yet.
-    pub fn new(funds: Funds<'a>, charge: Charge<'a>, target: &'a Target) -> Self {
-        Self { funds, charge, target, state: Mutex::default() }
+    pub fn new(funds: Funds<'a>, charge: Charge<'a>, price: CallPrice<'a>) -> Self {
+        Self { funds, charge, price, state: Mutex::default() }
     }
 
     /// Reserves the next attempt in memory. Waits while running calls may free money or reveal what a call costs.
@@ -117,22 +93,54 @@ impl<'a> Claim<'a> {
     pub async fn reserve(&self) -> Result<(), String> {
         self.check_refusals()?;
         let (upper, turn) = match self.charge {
-            Charge::Bound(upper) => (upper, None),
-            Charge::Reported(service_costs, step) => service_costs.expected_cost(step).await,
+            Charge::Bound(upper) => {
+                let first = if upper > Money::ZERO { self.funds.refusals.begin(self.price.target).await } else { None };
+                (upper.max(self.funds.budget.dearest(self.recipient())), (None, first))
+            }
+            Charge::Reported(service_costs, step) => {
+                let (cost, turn) = service_costs.expected_cost(step).await;
+                (cost, (turn, None))
+            }
         };
-        self.funds.budget.reserve(upper).await.map_err(refusal_message)?;
+        // A call that waits for money does not stop the run for want of it once its recipient is not called any more.
+        let is_needed = || self.check_refusals().is_ok();
+        if let Err(refusal) = self.funds.budget.reserve(upper, is_needed).await {
+            self.check_refusals()?;
+            return Err(refusal_message(refusal));
+        }
         let mut state = self.state();
         (state.upper, state.turn, state.is_open) = (upper, turn, true);
         Ok(())
     }
 
+    fn recipient(&self) -> &str {
+        target_name(self.price.target)
+    }
+
+    /// Ends the attempt that is under way, if there is one.
+    fn end_attempt(&self, state: &mut ClaimState<'_>) {
+        if std::mem::take(&mut state.is_sent) {
+            self.funds.budget.end(self.recipient(), state.upper);
+        }
+    }
+
+    /// Remembers an attempt that was billed more than its request allows. What services cost is known by their answers alone.
+    fn note_excess(&self, state: &ClaimState<'_>, cost: Money) {
+        if matches!(self.charge, Charge::Bound(_)) && cost > state.upper {
+            self.funds.budget.note_dearest(self.recipient(), cost);
+        }
+    }
+
     fn check_refusals(&self) -> Result<(), String> {
-        self.funds.refusals.refusal(self.target).map_or(Ok(()), Err)
+        self.funds.refusals.refusal(self.price.target).map_or(Ok(()), Err)
     }
 
     /// The exchange of a call that ended between two attempts, or before the first.
     pub fn ended_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
-        let ClaimState { attempts, failed_attempts, .. } = *self.state();
+        let (attempts, failed_attempts) = {
+            let state = self.state();
+            (state.attempts, state.failed_attempts.clone())
+        };
         let error = CallError { code, message, status: None };
         Exchange { attempts, failed_attempts, ..Exchange::without_attempt(error) }
     }
@@ -156,24 +164,26 @@ impl<'a> Claim<'a> {
         exchange
     }
 
-    /// Settles the bill of the whole call in memory. `unknown` earlier attempts count at their upper bound and keep
-    /// their reservation on disk; a last attempt of unknown cost counts as reserved. Returns the amount on disk, and
-    /// the amount owed beyond it and the bill.
-    pub fn settle(&self, bill: Bill, unknown: u32) -> (Money, Money) {
+    /// Settles the whole call in memory: the bill of its last attempt, and those of the `failed` ones before. Attempts of
+    /// unknown cost count at their upper bound and keep their reservation on disk. Returns the amount on disk, and the amount
+    /// that counts beyond it and the bill.
+    pub fn settle(&self, bill: Bill, failed: &FailedCost) -> (Money, Money) {
         let mut state = self.state();
-        state.count_unknown_cost(unknown + u32::from(bill.cost().is_none()));
-        let spent = bill.cost().unwrap_or_default() + state.unknown_cost - state.spent;
-        let owed = match bill {
+        state.count_unknown_cost(failed.unknown + u32::from(bill.cost().is_none()));
+        let spent = bill.cost().unwrap_or_default() + failed.known + state.unknown_cost - state.spent;
+        let excess = match bill {
             Bill::Exact(_) => Money::ZERO,
-            Bill::Estimated(_) => state.upper - spent,
-            Bill::AtLeast(least) => least - state.upper,
+            Bill::AtLeast(least) => (least - state.upper).max(Money::ZERO),
         };
-        let owed = owed.max(Money::ZERO);
+        self.end_attempt(&mut state);
         if std::mem::take(&mut state.is_open) {
-            self.funds.budget.settle(state.upper, spent + owed);
+            self.note_excess(&state, spent + excess);
+            self.funds.budget.settle(state.upper, spent + excess);
         }
         self.funds.pool.lose(state.unknown_cost);
-        (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
+        // The record of a call of unknown cost does not hold what its other attempts cost.
+        let beside = if bill.cost().is_none() { failed.known } else { Money::ZERO };
+        (if state.attempts > 0 { state.upper } else { Money::ZERO }, excess + beside)
     }
 
     /// Ends the run's reservations, because its budget can no longer be kept.
@@ -183,7 +193,7 @@ impl<'a> Claim<'a> {
 
     /// Lets the calls continue that waited to learn the cost of this one.
     pub fn end_turn(&self) {
-        self.state().turn = None;
+        self.state().turn = (None, None);
     }
 
     /// Takes what is reserved on disk but can no longer be spent, now that this call is settled.
@@ -206,7 +216,8 @@ impl<'a> Claim<'a> {
     /// Keeps the reservation for a call that goes by a batch. Returns its amount.
     pub fn park(&self) -> Money {
         let mut state = self.state();
-        (state.is_open, state.is_on_disk, state.is_sent) = (false, false, false);
+        self.end_attempt(&mut state);
+        (state.is_open, state.is_on_disk, state.turn) = (false, false, (None, None));
         self.funds.budget.park();
         state.upper
     }
@@ -216,7 +227,7 @@ impl<'a> Claim<'a> {
         self.funds.budget.unpark();
         let mut state = self.state();
         (state.upper, state.attempts) = (upper, 1);
-        (state.is_open, state.is_on_disk, state.is_sent) = (true, true, true);
+        (state.is_open, state.is_on_disk) = (true, true);
     }
 
     /// Leaves the reservation on disk open, because the call may have been billed.
@@ -235,7 +246,7 @@ impl<'a> Claim<'a> {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, ClaimState> {
+    fn state(&self) -> MutexGuard<'_, ClaimState<'a>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -264,28 +275,35 @@ impl Payer for Claim<'_> {
         let reserve = |block| self.reserve_block(block).boxed();
         self.funds.pool.draw(upper, most, reserve).await?;
         let mut state = self.state();
-        (state.is_on_disk, state.is_sent) = (true, true);
+        state.is_on_disk = true;
+        self.funds.budget.send(self.recipient(), upper).map_err(refusal_message)?;
+        state.is_sent = true;
         state.attempts += 1;
         Ok(())
     }
 
     fn withdraw(&self) {
         let mut state = self.state();
-        (state.is_sent, state.turn) = (false, None);
+        self.end_attempt(&mut state);
+        state.turn = (None, None);
         state.attempts = state.attempts.saturating_sub(1);
         if std::mem::take(&mut state.is_open) {
             self.funds.budget.withdraw(state.upper);
         }
     }
 
-    fn attempt_failed(&self, failed_attempts: &FailedAttempts) {
-        let billed =
-            self.target.model.as_ref().and_then(|model| model.price.cost(&failed_attempts.usage)).unwrap_or_default();
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts, error: Option<&CallError>) {
+        if let Some(error) = error {
+            self.funds.refusals.note_attempt(self.price.target, self.price.request, error);
+        }
+        let failed = self.price.failed_cost(failed_attempts);
         let mut state = self.state();
-        state.count_unknown_cost(failed_attempts.unknown);
-        let spent = billed + state.unknown_cost;
+        state.count_unknown_cost(failed.unknown);
+        let spent = failed.known + state.unknown_cost;
         let cost = spent - std::mem::replace(&mut state.spent, spent);
-        (state.failed_attempts, state.is_sent, state.turn) = (*failed_attempts, false, None);
+        self.end_attempt(&mut state);
+        state.turn = (None, None);
+        state.failed_attempts.clone_from(failed_attempts);
         if std::mem::take(&mut state.is_on_disk) {
             let (kept, freed) =
                 if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };
@@ -294,6 +312,7 @@ impl Payer for Claim<'_> {
             self.funds.pool.give_back(Reservation { calls: 0, upper: freed });
         }
         if std::mem::take(&mut state.is_open) {
+            self.note_excess(&state, cost);
             self.funds.budget.settle(state.upper, cost);
         }
     }
@@ -306,6 +325,7 @@ impl Payer for Claim<'_> {
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         let mut state = self.state();
+        self.end_attempt(&mut state);
         if std::mem::take(&mut state.is_open) {
             self.funds.budget.withdraw(state.upper);
         }
@@ -318,6 +338,7 @@ fn refusal_message(refusal: Refusal) -> String {
     match refusal {
         Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
         Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
+        Refusal::Unneeded => "its recipient is not called any more".to_owned(),
         Refusal::UnreadableCost => "the run stopped: an answer reports a cost that cannot be read".to_owned(),
     }
 }

@@ -4,6 +4,7 @@
 //! nothing that running calls need. A call that waits for its next attempt holds no money either. The durable part is
 //! in [`crate::budget::reservations`].
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use karat_store::Reservation;
@@ -22,7 +23,7 @@ pub(crate) struct Budget {
     broken_reason: OnceLock<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct BudgetState {
     spent: Money,
     reserved: Money,
@@ -31,6 +32,29 @@ struct BudgetState {
     stopped: Option<Refusal>,
     /// The largest call that did not fit.
     refused: Money,
+    recipients: BTreeMap<String, RecipientState>,
+}
+
+/// The calls of one model.
+#[derive(Debug, Clone, Copy, Default)]
+struct RecipientState {
+    under_way: Reservation,
+    /// The dearest call that cost more than was reserved for it; any other may do so too.
+    dearest: Money,
+}
+
+impl BudgetState {
+    fn dearest(&self, recipient: &str) -> Money {
+        self.recipients.get(recipient).map(|state| state.dearest).unwrap_or_default()
+    }
+
+    /// The most that the calls under way will cost, as far as one can tell from those before them.
+    fn under_way(&self) -> Money {
+        let expected = self.recipients.values().map(|RecipientState { under_way, dearest }| {
+            under_way.upper.max(Money(dearest.0.saturating_mul(under_way.calls.into())))
+        });
+        expected.fold(Money::ZERO, |sum, amount| sum + amount)
+    }
 }
 
 /// The reason for refusing a reservation.
@@ -40,6 +64,8 @@ pub(crate) enum Refusal {
     Money,
     /// The maximum of calls is reached.
     Calls,
+    /// The call is not made any more.
+    Unneeded,
     /// An answer reports a cost that cannot be read, so the limit can no longer be kept.
     UnreadableCost,
 }
@@ -60,10 +86,13 @@ impl Budget {
     }
 
     /// Reserves a call of at most `upper`. Waits while running calls may still free money. Once one call is refused,
-    /// all later ones are, even smaller ones: the run ends there.
-    pub async fn reserve(&self, upper: Money) -> Result<(), Refusal> {
+    /// all later ones are, even smaller ones: the run ends there. A call that is not needed any more is refused by itself.
+    pub async fn reserve(&self, upper: Money, is_needed: impl Fn() -> bool) -> Result<(), Refusal> {
         loop {
             let settled = self.settled.notified();
+            if !is_needed() {
+                return Err(Refusal::Unneeded);
+            }
             match self.try_reserve(upper) {
                 Ok(()) => return Ok(()),
                 Err(Some(refusal)) => return Err(refusal),
@@ -92,6 +121,44 @@ impl Budget {
         state.calls += 1;
         state.in_flight += 1;
         Ok(())
+    }
+
+    /// The dearest call of a recipient that cost more than was reserved for it: the least to reserve for others.
+    pub fn dearest(&self, recipient: &str) -> Money {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).dearest(recipient)
+    }
+
+    /// Notes that an attempt was billed more than was reserved for it.
+    pub fn note_dearest(&self, recipient: &str, cost: Money) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = state.recipients.entry(recipient.to_owned()).or_default();
+        known.dearest = known.dearest.max(cost);
+    }
+
+    /// Notes that a reserved call is sent, once it is sure that it still fits: answers may have cost more than was reserved for
+    /// them.
+    ///
+    /// # Errors
+    /// It does not fit any more.
+    pub fn send(&self, recipient: &str, upper: Money) -> Result<(), Refusal> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = upper.max(state.dearest(recipient));
+        if self.limit.is_some_and(|limit| state.spent + state.under_way() + most > limit) {
+            state.refused = state.refused.max(most);
+            return Err(*state.stopped.get_or_insert(Refusal::Money));
+        }
+        let known = state.recipients.entry(recipient.to_owned()).or_default();
+        known.under_way = Reservation { calls: known.under_way.calls + 1, upper: known.under_way.upper + upper };
+        Ok(())
+    }
+
+    /// Notes that a sent call is not under way any more.
+    pub fn end(&self, recipient: &str, upper: Money) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = state.recipients.get_mut(recipient) {
+            let Reservation { calls, upper: reserved } = known.under_way;
+            known.under_way = Reservation { calls: calls.saturating_sub(1), upper: reserved - upper };
+        }
     }
 
     /// Refuses every further reservation, because the limit can no longer be kept; the first reason is kept.
@@ -214,7 +281,7 @@ mod tests {
                     let (budget, slots, upper, cost) = (budget.clone(), slots.clone(), Money(*upper), upper * share / 100);
                     tokio::spawn(async move {
                         let _slot = slots.acquire().await;
-                        if budget.reserve(upper).await.is_err() {
+                        if budget.reserve(upper, || true).await.is_err() {
                             assert_eq!(budget.in_flight(), 0);
                             return 0;
                         }
@@ -241,17 +308,17 @@ mod tests {
     #[tokio::test]
     async fn a_reservation_waits_for_settlements() {
         let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
-        budget.reserve(Money(60)).await.unwrap();
+        budget.reserve(Money(60), || true).await.unwrap();
         let waiting = tokio::spawn({
             let budget = budget.clone();
-            async move { budget.reserve(Money(60)).await }
+            async move { budget.reserve(Money(60), || true).await }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         budget.settle(Money(60), Money(30));
         assert_eq!(waiting.await.unwrap(), Ok(()));
         budget.settle(Money(60), Money(60));
-        assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
+        assert_eq!(budget.reserve(Money(60), || true).await, Err(Refusal::Money));
         assert!(budget.is_stopped());
     }
 
@@ -259,16 +326,16 @@ mod tests {
     #[tokio::test]
     async fn a_limit_that_cannot_be_kept_refuses_everything() {
         let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
-        budget.reserve(Money(60)).await.unwrap();
+        budget.reserve(Money(60), || true).await.unwrap();
         let waiting = tokio::spawn({
             let budget = budget.clone();
-            async move { budget.reserve(Money(60)).await }
+            async move { budget.reserve(Money(60), || true).await }
         });
         tokio::task::yield_now().await;
         budget.give_up("first".to_owned());
         budget.give_up("second".to_owned());
         assert_eq!(waiting.await.unwrap(), Err(Refusal::UnreadableCost));
-        assert_eq!(budget.reserve(Money(0)).await, Err(Refusal::UnreadableCost));
+        assert_eq!(budget.reserve(Money(0), || true).await, Err(Refusal::UnreadableCost));
         assert!(budget.is_stopped() && budget.broken_reason() == Some("first"));
     }
 
@@ -276,17 +343,48 @@ mod tests {
     #[tokio::test]
     async fn only_billed_cost_is_overspend() {
         let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(130) });
-        assert_eq!((budget.reserve(Money(1)).await, budget.overspend()), (Err(Refusal::Money), Money::ZERO));
+        assert_eq!((budget.reserve(Money(1), || true).await, budget.overspend()), (Err(Refusal::Money), Money::ZERO));
         let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(90) });
-        budget.reserve(Money(10)).await.unwrap();
+        budget.reserve(Money(10), || true).await.unwrap();
         budget.settle(Money(10), Money(25));
         assert_eq!(budget.overspend(), Money(15));
+    }
+
+    /// F29: a call that waits for its slot while an answer costs more than was reserved for it is not sent.
+    #[tokio::test]
+    async fn a_reserved_call_is_checked_before_it_is_sent() {
+        let budget = Budget::new(Some(Money(100)), None, Reservation::default());
+        budget.reserve(Money(10), || true).await.unwrap();
+        budget.reserve(Money(10), || true).await.unwrap();
+        assert_eq!((budget.send("m", Money(10)), budget.is_stopped()), (Ok(()), false));
+        budget.end("m", Money(10));
+        budget.settle(Money(10), Money(95));
+        assert_eq!((budget.send("m", Money(10)), budget.is_stopped()), (Err(Refusal::Money), true));
+        budget.withdraw(Money(10));
+        assert_eq!((budget.committed_total(), budget.in_flight()), (Money(95), 0));
+    }
+
+    /// F29: once an answer costs more than was reserved for it, others of its model count as much; those of other models do not.
+    #[tokio::test]
+    async fn a_call_that_costs_more_makes_others_dearer() {
+        let budget = Budget::new(Some(Money(100)), None, Reservation::default());
+        for _ in 0..6 {
+            budget.reserve(Money(5), || true).await.unwrap();
+        }
+        assert_eq!((0..3).map(|_| budget.send("m", Money(5))).collect::<Vec<_>>(), [Ok(()); 3]);
+        budget.note_dearest("m", Money(30));
+        budget.end("m", Money(5));
+        budget.settle(Money(5), Money(30));
+        // 30 are spent, and two calls of 30 are under way.
+        assert_eq!((budget.dearest("m"), budget.dearest("other")), (Money(30), Money::ZERO));
+        assert_eq!((budget.send("other", Money(5)), budget.send("m", Money(5))), (Ok(()), Err(Refusal::Money)));
+        assert_eq!(budget.largest_refused(), Money(30));
     }
 
     #[tokio::test]
     async fn calls_count_across_resumes() {
         let budget = Budget::new(None, Some(3), Reservation { calls: 2, upper: Money::ZERO });
-        assert_eq!(budget.reserve(Money::ZERO).await, Ok(()));
-        assert_eq!(budget.reserve(Money::ZERO).await, Err(Refusal::Calls));
+        assert_eq!(budget.reserve(Money::ZERO, || true).await, Ok(()));
+        assert_eq!(budget.reserve(Money::ZERO, || true).await, Err(Refusal::Calls));
     }
 }

@@ -190,7 +190,7 @@ mod tests {
             let (answers, spent) = (AtomicI64::new(0), AtomicI64::new(0));
             join_all((0..500).map(async |_| {
                 let (upper, turn) = service_costs.expected_cost(&query).await;
-                if budget.reserve(upper).await.is_err() {
+                if budget.reserve(upper, || true).await.is_err() {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;

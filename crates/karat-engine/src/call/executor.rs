@@ -20,11 +20,11 @@ use karat_types::{
     Money, Observer, Pricing, Record, Request, Score, Turn,
 };
 
+use crate::budget::call_price::CallPrice;
 use crate::budget::claim::{Charge, Claim, Funds};
 use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
-use crate::budget::upper_bound::upper_bound;
 use crate::call::batch::{BatchDesk, Uncollected};
 use crate::call::conversations::{Conversations, call_program_with_state, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
@@ -96,6 +96,7 @@ impl CallExecutor {
         // A cell seldom makes two calls at once, and a further block costs little.
         let at_once = init.concurrency.min(usize::try_from(init.cells).unwrap_or(usize::MAX)).max(1);
         let pool = Arc::new(ReservationPool::new(at_once));
+        let has_budget = init.service_costs.has_budget;
         if let Some(batches) = &init.batches {
             init.budget.hold(batches.reserved_amount());
             pool.take_over(batches.reserved_amount());
@@ -120,7 +121,7 @@ impl CallExecutor {
             spent: AtomicU64::new(0),
             service_costs: init.service_costs,
             unpriced: AtomicU64::new(0),
-            refusals: Refusals::default(),
+            refusals: Refusals::new(has_budget),
         }
     }
 
@@ -355,15 +356,12 @@ impl CallExecutor {
         (!target.is_live && self.providers.has_batch_api(&model.id)).then_some((model, request))
     }
 
-    fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
-        match (request, &target.model) {
-            (Request::Chat(request), Some(model)) => {
-                Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, model))
+    fn charge<'a>(&'a self, price: CallPrice<'a>) -> Charge<'a> {
+        match price.request {
+            Request::Http(_) | Request::Command(_) if price.target.meter.is_some() => {
+                Charge::Reported(&self.service_costs, &price.target.who)
             }
-            (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
-                Charge::Reported(&self.service_costs, &target.who)
-            }
-            _ => Charge::Bound(Money::ZERO),
+            _ => Charge::Bound(price.most()),
         }
     }
 
@@ -382,9 +380,9 @@ impl CallExecutor {
             return SettledCall::refusal(key, CallErrorCode::Cancelled, HALTED.to_owned());
         }
         let body = self.request_body(request, target);
-        let charge = self.charge(request, body.as_ref(), target);
+        let price = CallPrice { target, request, bytes: body.as_ref().map_or(0, Bytes::len) };
         let Self { budget, pool, ledger, stop, refusals, .. } = self;
-        let claim = Claim::new(Funds { budget, pool, ledger, stop, refusals }, charge, target);
+        let claim = Claim::new(Funds { budget, pool, ledger, stop, refusals }, self.charge(price), price);
         let batch = self.batches.as_ref().zip(self.batch_request(request, target));
         let made = match batch {
             Some((desk, (model, request))) => {
@@ -419,7 +417,8 @@ impl CallExecutor {
         {
             return SettledCall::refusal(key, *code, message.clone());
         }
-        let is_refused = self.refusals.note(target, owner, &exchange);
+        // The calls of a batch are all made before the first answer, so none of them speaks against the others.
+        let is_refused = batch.is_none() && self.refusals.note(target, owner, request, &exchange);
         let exchange = self.redact(exchange, request, target);
         let exchange = with_unit_vectors(exchange, request, target);
         if let Ok(reply) = exchange.outcome.as_ref()
@@ -495,7 +494,8 @@ impl CallExecutor {
         };
         tokio::select! {
             exchange = self.providers.call_external(call, &*self.observer) => {
-                self.refusals.note(&target, Key::of("karat/scored-cell/1", &ordinal.to_le_bytes()), &exchange);
+                let owner = Key::of("karat/scored-cell/1", &ordinal.to_le_bytes());
+                self.refusals.note(&target, owner, request, &exchange);
                 match exchange.outcome {
                     Ok(reply) => scorer.scorer.read(&reply.text),
                     Err(error) => Score::unscored(error.message),

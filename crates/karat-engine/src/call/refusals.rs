@@ -1,141 +1,347 @@
-//! Models and services that refuse every call: a wrong address, key or name (D13, D14), or a key that was revoked.
+//! Recipients that are not called any more in this part of the run, because calling them again would be for nothing.
 //!
-//! Such an error does not pass by itself, so a few steps or judgments show it as well as all of them. If the first
-//! [`ENOUGH`] of a recipient are refused alike, it is not called any more in this part of the run. Cells that need it are
-//! left unmade, as at a stop. An answer of any other kind, also a failed one, shows that the recipient is there: from then
-//! on only a refused key counts, since one that was accepted may be revoked or run out of credit.
+//! A recipient that *refuses* every call (D13, D14): a wrong address, key or name, or a key that was revoked. Such an error
+//! does not pass by itself, so a few steps or judgments show it as well as all of them. If the first [`ENOUGH`] of a recipient
+//! are refused alike, it is stopped. An answer of any other kind, also a failed one, shows that the recipient is there: from
+//! then on only a refused key counts, since one that was accepted may be revoked or run out of credit.
+//!
+//! A model, judge, embedder or program that *fails* every call: it answers with a page or a stream, drops connections, or
+//! always breaks its reply off. If its first [`ENOUGH`] calls fail, it is stopped. An attempt that may have been paid counts
+//! as a call by itself, so that retries do not multiply the bill; one that costs nothing counts once its call has no retry
+//! left. A reply of any kind ends the count. Of a judge, judgments whose replies cannot be read count as well.
+//!
+//! Under a budget, a model gets only [`ENOUGH`] calls at a time, those that failed included, until its first reply: that shows that
+//! it works and what it bills.
+//!
+//! Cells that need a stopped recipient are left unmade, as at a stop; a later part of the run calls it again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use karat_providers::Exchange;
-use karat_types::{CallError, CallErrorCode, Key};
+use karat_types::{CallError, CallErrorCode, Key, Request};
+use tokio::sync::Notify;
 
 use crate::call::target::Target;
 
-/// Steps or judgments refused in a row after which a recipient is not called any more. A single one may be refused for its
-/// content.
+/// Steps or judgments refused in a row, or calls failed from the first one on, after which a recipient is not called any
+/// more. A single one may be refused for its content.
 const ENOUGH: usize = 4;
 
-/// A model or service that is not called any more, because it refuses every call.
+/// A model, service or program that is not called any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusingTarget {
     /// Its name: the id of a model, or the step or scorer.
     pub name: String,
     /// The error of its calls, with the place and the advice.
     pub error: String,
-    /// True if it gave another answer before it refused.
-    pub has_answered: bool,
-    /// Calls refused in a row, with those that were under way when it was stopped.
+    /// The fault of its calls.
+    pub fault: TargetFault,
+    /// Calls refused in a row or failed, with those that were under way when it was stopped.
     pub calls: u64,
     /// Cells that were not made, or not judged.
     pub left: u64,
 }
 
+/// The reason why a recipient is not called any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetFault {
+    /// It refused its first calls.
+    Refuses,
+    /// It gave another answer before it refused.
+    RefusesNow,
+    /// Its first calls failed.
+    Fails,
+    /// The first replies of a judge could not be read.
+    Unreadable,
+}
+
 /// The recipients of a run's calls, by name.
 #[derive(Default)]
-pub(crate) struct Refusals(Mutex<BTreeMap<String, TargetState>>);
+pub(crate) struct Refusals {
+    states: Mutex<BTreeMap<String, TargetState>>,
+    /// True if recipients get few calls at a time before their first reply.
+    begins_slowly: bool,
+    ended: Notify,
+}
+
+/// A call of a recipient that had not replied when it began.
+pub(crate) struct FirstCall<'a> {
+    refusals: &'a Refusals,
+    name: String,
+}
 
 #[derive(Default)]
 struct TargetState {
     has_answered: bool,
+    /// True once a call has brought a reply.
+    has_replied: bool,
+    /// True once that call is settled too, so that others may begin.
+    is_begun: bool,
+    /// Calls that began before.
+    first_calls: u64,
+    /// Calls that failed before any reply.
+    failures: u64,
+    /// The error of the latest call that may have been paid.
+    paid_error: Option<String>,
     /// The address that refused the latest calls in a row; empty if the latest was not refused.
     address: String,
     /// The steps and judgments of these calls.
     owners: Vec<Key>,
-    calls: u64,
+    refusals: u64,
     /// The error of a recipient that is not called any more.
-    stopped: Option<String>,
+    stopped: Option<(TargetFault, String)>,
     left: u64,
 }
 
 impl Refusals {
-    /// Notes the end of a call of `owner`, a step or judgment. Returns `true` if the call was refused by a recipient that
-    /// is not called any more, so that its cell did not fail by itself.
-    pub fn note(&self, target: &Target, owner: Key, exchange: &Exchange) -> bool {
+    /// Recipients of which nothing is known. With `begins_slowly`, each gets few calls at a time before its first reply.
+    pub fn new(begins_slowly: bool) -> Self {
+        Self { begins_slowly, ..Self::default() }
+    }
+
+    /// Waits until a call may begin. The result is kept until the call is settled, or waits for its next attempt.
+    pub async fn begin(&self, target: &Target) -> Option<FirstCall<'_>> {
+        if !self.begins_slowly {
+            return None;
+        }
+        let name = target_name(target);
+        loop {
+            let ended = self.ended.notified();
+            match self.with_state(name, TargetState::begin) {
+                Some(true) => return Some(FirstCall { refusals: self, name: name.to_owned() }),
+                Some(false) => ended.await,
+                None => return None,
+            }
+        }
+    }
+
+    /// Notes the end of a call of `owner`, a step or judgment. Returns `true` if the call was refused or failed by a
+    /// recipient that is not called any more, so that its cell did not fail by itself.
+    pub fn note(&self, target: &Target, owner: Key, request: &Request, exchange: &Exchange) -> bool {
         if exchange.attempts == 0 || exchange.is_replayed {
             return false;
         }
-        let mut states = self.states();
-        let name = target_name(target);
-        if !states.contains_key(name) {
-            states.insert(name.to_owned(), TargetState::default());
+        self.with_state(target_name(target), |state| {
+            let was_left = state.note_refusal(owner, exchange);
+            match &exchange.outcome {
+                Ok(_) => state.has_replied = true,
+                Err(error) if counts(target, request, error) => state.note_failure(error),
+                Err(_) => {}
+            }
+            was_left
+        })
+    }
+
+    /// Notes an attempt that failed and will be retried.
+    pub fn note_attempt(&self, target: &Target, request: &Request, error: &CallError) {
+        if may_be_paid(error) && counts(target, request, error) {
+            self.with_state(target_name(target), |state| state.note_failure(error));
         }
-        states.get_mut(name).is_some_and(|state| state.note(owner, exchange))
+    }
+
+    /// Notes a judgment: the error of its reply, or none. Returns `true` if the judge is not asked any more.
+    pub fn note_judgment(&self, target: &Target, unreadable: Option<&str>) -> bool {
+        self.with_state(&judge_name(&target.who, target_name(target)), |state| {
+            match unreadable {
+                None => state.has_replied = true,
+                Some(error) if !state.has_replied => {
+                    state.failures += 1;
+                    if state.failures >= ENOUGH as u64 {
+                        state.stopped.get_or_insert((TargetFault::Unreadable, error.to_owned()));
+                    }
+                }
+                Some(_) => {}
+            }
+            state.stopped.is_some()
+        })
     }
 
     /// The reason why a recipient is not called any more.
     pub fn refusal(&self, target: &Target) -> Option<String> {
         let states = self.states();
-        let error = states.get(target_name(target))?.stopped.as_ref()?;
-        Some(format!("not called, because earlier calls were refused: {error}"))
+        let is_judge = |name: &str| {
+            let scorer = name.strip_prefix(target_name(target)).and_then(|rest| rest.strip_prefix(JUDGES));
+            scorer == Some(&*target.who)
+        };
+        let of_judge = || states.iter().find(|(name, state)| state.is_unreadable() && is_judge(name));
+        let own = states.get(target_name(target)).and_then(|state| state.stopped.as_ref());
+        let (fault, error) = own.or_else(|| of_judge()?.1.stopped.as_ref())?;
+        let why = match fault {
+            TargetFault::Refuses | TargetFault::RefusesNow => "earlier calls were refused",
+            TargetFault::Fails => "its first calls failed",
+            TargetFault::Unreadable => "its first replies could not be read",
+        };
+        Some(format!("not called, because {why}: {error}"))
     }
 
     /// Counts a cell that was left, for the first of its recipients that is not called any more.
-    pub fn count_left<'a>(&self, names: impl Iterator<Item = &'a str>) {
+    pub fn count_left<'a>(&self, names: impl Iterator<Item = Cow<'a, str>>) {
         let mut states = self.states();
         for name in names {
-            if let Some(state) = states.get_mut(name).filter(|state| state.stopped.is_some()) {
+            if let Some(state) = states.get_mut(&*name).filter(|state| state.stopped.is_some()) {
                 state.left += 1;
                 return;
             }
         }
     }
 
-    /// The recipients that are not called any more, and for which cells were left.
-    pub fn refusing_targets(&self) -> Vec<RefusingTarget> {
+    /// The recipients that are not called any more, and for which cells were left. With `all`, also those that have failed
+    /// every call so far: they are why the budget is used up.
+    pub fn refusing_targets(&self, all: bool) -> Vec<RefusingTarget> {
         let states = self.states();
         let refusing = states.iter().filter_map(|(name, state)| {
-            let error = state.stopped.clone().filter(|_| state.left > 0)?;
-            let TargetState { has_answered, calls, left, .. } = *state;
-            Some(RefusingTarget { name: name.clone(), error, has_answered, calls, left })
+            let (fault, error) = match &state.stopped {
+                Some(stopped) => stopped.clone(),
+                None => (TargetFault::Fails, state.paid_error.clone().filter(|_| !state.has_replied)?),
+            };
+            let calls = match fault {
+                TargetFault::Refuses | TargetFault::RefusesNow => state.refusals,
+                TargetFault::Fails | TargetFault::Unreadable => state.failures,
+            };
+            let is_told = all || (state.stopped.is_some() && state.left > 0);
+            is_told.then(|| RefusingTarget { name: name.clone(), error, fault, calls, left: state.left })
         });
         refusing.collect()
     }
 
+    /// The error of the latest call that failed and may have been paid.
+    pub fn paid_error(&self) -> Option<String> {
+        self.states().values().find_map(|state| state.paid_error.clone())
+    }
+
+    fn with_state<T>(&self, name: &str, change: impl FnOnce(&mut TargetState) -> T) -> T {
+        let mut states = self.states();
+        if !states.contains_key(name) {
+            states.insert(name.to_owned(), TargetState::default());
+        }
+        match states.get_mut(name) {
+            Some(state) => change(state),
+            None => change(&mut TargetState::default()),
+        }
+    }
+
     fn states(&self) -> MutexGuard<'_, BTreeMap<String, TargetState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FirstCall<'_> {
+    fn drop(&mut self) {
+        self.refusals.with_state(&self.name, |state| {
+            state.first_calls = state.first_calls.saturating_sub(1);
+            state.is_begun |= state.has_replied;
+        });
+        self.refusals.ended.notify_waiters();
     }
 }
 
 impl TargetState {
-    fn note(&mut self, owner: Key, exchange: &Exchange) -> bool {
+    /// Returns whether a call may begin now; `None` if there is no limit.
+    fn begin(&mut self) -> Option<bool> {
+        if self.is_begun || self.stopped.is_some() || (self.has_replied && self.first_calls == 0) {
+            return None;
+        }
+        let may_begin = self.first_calls + self.failures < ENOUGH as u64;
+        self.first_calls += u64::from(may_begin);
+        Some(may_begin)
+    }
+
+    fn note_failure(&mut self, error: &CallError) {
+        if may_be_paid(error) {
+            self.paid_error = Some(error.message.clone());
+        }
+        if self.has_replied {
+            return;
+        }
+        self.failures += 1;
+        if self.failures >= ENOUGH as u64 && self.stopped.is_none() {
+            self.stopped = Some((TargetFault::Fails, error.message.clone()));
+        }
+    }
+
+    fn is_unreadable(&self) -> bool {
+        matches!(self.stopped, Some((TargetFault::Unreadable, _)))
+    }
+
+    fn note_refusal(&mut self, owner: Key, exchange: &Exchange) -> bool {
         let refusal = match (&exchange.refused_by, &exchange.outcome) {
             (Some(address), Err(error)) if !self.has_answered || error.code == CallErrorCode::Auth => {
                 Some((address, error))
             }
             _ => None,
         };
-        if self.stopped.is_some() {
+        if let Some((fault, _)) = &self.stopped {
             // A call that was refused and waited for its next attempt when the recipient was stopped gets none.
             let is_ended = |error: &CallError| matches!(error.code, CallErrorCode::Cancelled | CallErrorCode::Budget);
             let is_ended = exchange.outcome.as_ref().is_err_and(is_ended);
-            self.calls += u64::from(refusal.is_some() || is_ended);
+            if *fault == TargetFault::Fails {
+                return exchange.outcome.is_err();
+            }
+            self.refusals += u64::from(refusal.is_some() || is_ended);
             return refusal.is_some();
         }
         let Some((address, error)) = refusal else {
-            *self = Self { has_answered: true, ..Self::default() };
+            self.note_other_answer();
             return false;
         };
         if !self.owners.is_empty() && self.address != *address {
             // Each row may have an address of its own.
-            *self = Self { has_answered: true, ..Self::default() };
+            self.note_other_answer();
             return false;
         }
         address.clone_into(&mut self.address);
-        self.calls += 1;
+        self.refusals += 1;
         if !self.owners.contains(&owner) {
             self.owners.push(owner);
         }
         if self.owners.len() >= ENOUGH {
-            self.stopped = Some(error.message.clone());
+            let fault = if self.has_answered { TargetFault::RefusesNow } else { TargetFault::Refuses };
+            self.stopped = Some((fault, error.message.clone()));
         }
         false
     }
+
+    /// Ends a row of refusals.
+    fn note_other_answer(&mut self) {
+        (self.has_answered, self.refusals) = (true, 0);
+        self.owners.clear();
+        self.address.clear();
+    }
+}
+
+/// Returns whether an attempt with this error may have been paid: it was answered with a good status, or was under way.
+fn may_be_paid(error: &CallError) -> bool {
+    use CallErrorCode::{CellTimeout, Cut, Malformed, Process, Timeout, TooLarge};
+    match error.status {
+        Some(status) => (200..=299).contains(&status),
+        None => matches!(error.code, Cut | Malformed | Process | Timeout | TooLarge | CellTimeout),
+    }
+}
+
+/// Returns whether an error speaks against the recipient as a whole. Services are asked for what each row says, and a request
+/// for the vectors of several texts is split where one of them is refused.
+fn counts(target: &Target, request: &Request, error: &CallError) -> bool {
+    use CallErrorCode::{BadRequest, Budget, Cancelled, CostLimit, ReplayMiss, TimeLimit};
+    let is_split = matches!(request, Request::Chat(chat) if chat.wants_vectors() && chat.messages.len() > 1);
+    match error.code {
+        Budget | Cancelled | CostLimit | ReplayMiss | TimeLimit => false,
+        BadRequest if is_split => false,
+        _ => target.model.is_some() || matches!(request, Request::Command(_)),
+    }
+}
+
+/// Between the judge and the scorer in the name of a recipient.
+const JUDGES: &str = ", judge of ";
+
+/// The name of a judge whose replies cannot be read: its model may do other work.
+pub(crate) fn judge_name(scorer: &str, model: &str) -> String {
+    format!("{model}{JUDGES}{scorer}")
 }
 
 /// The name of a recipient: calls of one model count together, whichever step or judge makes them.
-fn target_name(target: &Target) -> &str {
+pub(crate) fn target_name(target: &Target) -> &str {
     target.model.as_ref().map_or(&*target.who, |model| &model.id)
 }
 
@@ -143,6 +349,8 @@ fn target_name(target: &Target) -> &str {
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;
+
+    use futures::future::FutureExt;
 
     use super::*;
 
@@ -169,15 +377,59 @@ mod tests {
         exchange_of(CallErrorCode::Connect, refused_by)
     }
 
+    fn http() -> Request {
+        Request::Http(karat_types::HttpRequest {
+            method: "GET".to_owned(),
+            url: karat_types::EnvTemplate::default(),
+            headers: Vec::new(),
+            body: serde_json::Value::Null,
+        })
+    }
+
+    fn chat() -> Request {
+        Request::Chat(karat_types::ChatRequest::default())
+    }
+
+    fn model(id: &str) -> Target {
+        Target { model: Some(Arc::new(karat_types::ModelSpec::new(id, "openai"))), ..target("step v.s") }
+    }
+
+    fn failed(code: CallErrorCode, status: Option<u16>) -> CallError {
+        CallError { code, message: "it begins \"<html>\"".to_owned(), status }
+    }
+
     fn key(owner: usize) -> Key {
         Key::of("owner", owner.to_string().as_bytes())
+    }
+
+    /// F29, F31: under a budget, a model gets four calls at a time before its first reply, of which those that failed are a part.
+    #[tokio::test]
+    async fn a_model_begins_with_few_calls() {
+        let (refusals, m) = (Refusals::new(true), model("m"));
+        let mut calls: Vec<_> = (0..4).map(|_| refusals.begin(&m).now_or_never().unwrap().unwrap()).collect();
+        assert!(refusals.begin(&m).now_or_never().is_none(), "it waits");
+        assert!(refusals.begin(&model("other")).now_or_never().is_some(), "each model by itself");
+        // One that was refused for nothing makes room for another, one that may be paid does not.
+        drop(calls.pop());
+        calls.push(refusals.begin(&m).now_or_never().unwrap().unwrap());
+        refusals.note_attempt(&m, &chat(), &failed(CallErrorCode::Malformed, Some(200)));
+        drop(calls.pop());
+        let mut waiting = Box::pin(refusals.begin(&m));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let reply = karat_types::Reply::new("hi", karat_types::FinishReason::Stop);
+        let replied = Exchange { outcome: Ok(reply), ..exchange(None) };
+        refusals.note(&m, key(0), &chat(), &replied);
+        assert!(waiting.as_mut().now_or_never().is_none(), "the reply is not settled yet");
+        drop(calls.pop());
+        assert!(waiting.await.is_none() && refusals.begin(&m).now_or_never().unwrap().is_none());
+        assert!(Refusals::new(false).begin(&m).await.is_none());
     }
 
     /// Notes the ends of calls of one owner each; returns whether the recipient is refused then.
     fn is_refused(ends: &[Option<&str>]) -> bool {
         let (refusals, query) = (Refusals::default(), target("query"));
         for (owner, refused_by) in ends.iter().enumerate() {
-            assert!(!refusals.note(&query, key(owner), &exchange(*refused_by)));
+            assert!(!refusals.note(&query, key(owner), &http(), &exchange(*refused_by)));
         }
         refusals.refusal(&query).is_some()
     }
@@ -201,17 +453,20 @@ mod tests {
     fn a_stopped_recipient_counts_what_it_left() {
         let (refusals, query) = (Refusals::default(), target("query"));
         for owner in [0, 0, 0, 1, 2] {
-            refusals.note(&query, key(owner), &exchange(Some("a")));
+            refusals.note(&query, key(owner), &http(), &exchange(Some("a")));
         }
         assert_eq!(refusals.refusal(&query), None);
-        refusals.note(&query, key(3), &exchange(Some("a")));
-        assert!(refusals.note(&query, key(4), &exchange(Some("a"))), "a call that was under way");
-        assert!(!refusals.note(&query, key(5), &exchange_of(CallErrorCode::Budget, None)), "one between attempts");
-        assert!(refusals.refusing_targets().is_empty());
-        refusals.count_left(["other", "query", "query"].into_iter());
+        refusals.note(&query, key(3), &http(), &exchange(Some("a")));
+        assert!(refusals.note(&query, key(4), &http(), &exchange(Some("a"))), "a call that was under way");
+        assert!(
+            !refusals.note(&query, key(5), &http(), &exchange_of(CallErrorCode::Budget, None)),
+            "one between attempts"
+        );
+        assert!(refusals.refusing_targets(false).is_empty());
+        refusals.count_left(["other", "query", "query"].into_iter().map(Cow::Borrowed));
         let (name, error) = ("query".to_owned(), "401".to_owned());
-        let left = RefusingTarget { name, error, has_answered: false, calls: 8, left: 1 };
-        assert_eq!(refusals.refusing_targets(), [left]);
+        let left = RefusingTarget { name, error, fault: TargetFault::Refuses, calls: 8, left: 1 };
+        assert_eq!(refusals.refusing_targets(false), [left]);
     }
 
     /// D31: after an answer, four refused keys in a row stop a recipient; an answer between them starts the count again.
@@ -222,13 +477,81 @@ mod tests {
         let ends = [exchange(None), denied.clone(), denied.clone(), denied.clone(), exchange(None)];
         for (owner, end) in ends.iter().chain([&denied; 4]).enumerate() {
             assert_eq!(refusals.refusal(&query), None, "{owner}");
-            assert!(!refusals.note(&query, key(owner), end));
+            assert!(!refusals.note(&query, key(owner), &http(), end));
         }
         assert!(refusals.refusal(&query).is_some());
-        assert!(refusals.note(&query, key(20), &denied), "a call that was under way");
-        assert!(!refusals.note(&query, key(21), &exchange(None)), "an answer that was under way");
-        refusals.count_left(["query"].into_iter());
-        let [left] = &refusals.refusing_targets()[..] else { panic!("one was stopped") };
-        assert!(left.has_answered && left.calls == 5 && left.left == 1, "{left:?}");
+        assert!(refusals.note(&query, key(20), &http(), &denied), "a call that was under way");
+        assert!(!refusals.note(&query, key(21), &http(), &exchange(None)), "an answer that was under way");
+        refusals.count_left(["query"].into_iter().map(Cow::Borrowed));
+        let [left] = &refusals.refusing_targets(false)[..] else { panic!("one was stopped") };
+        assert!(left.fault == TargetFault::RefusesNow && left.calls == 5 && left.left == 1, "{left:?}");
+    }
+
+    /// F31: four attempts that may have been paid, or four calls that failed for good, stop a model that never replied; a reply
+    /// before them does not, and services are left alone.
+    #[test]
+    fn a_model_that_never_replies_is_stopped() {
+        use CallErrorCode::{Cut, Malformed, ServerError, Timeout};
+        let page = failed(Malformed, Some(200));
+        for error in [page.clone(), failed(Cut, None), failed(Timeout, None), failed(ServerError, Some(200))] {
+            let refusals = Refusals::default();
+            for attempt in 0..4 {
+                assert_eq!(refusals.refusal(&model("m")), None, "{attempt}");
+                refusals.note_attempt(&model("m"), &chat(), &error);
+            }
+            assert!(refusals.refusal(&model("m")).is_some_and(|why| why.contains("<html>")), "{error:?}");
+            assert_eq!(refusals.refusal(&model("other")), None);
+        }
+        let ended = |error: &CallError| Exchange { attempts: 6, ..Exchange::without_attempt(error.clone()) };
+        let (refusals, busy) = (Refusals::default(), failed(ServerError, Some(503)));
+        for owner in 0..4 {
+            assert_eq!(refusals.refusal(&model("m")), None);
+            (0..5).for_each(|_| refusals.note_attempt(&model("m"), &chat(), &busy));
+            assert!(!refusals.note(&model("m"), key(owner), &chat(), &ended(&busy)));
+        }
+        assert!(refusals.refusal(&model("m")).is_some());
+        assert!(refusals.note(&model("m"), key(9), &chat(), &ended(&busy)), "a call that was under way");
+        refusals.count_left(["m"].into_iter().map(Cow::Borrowed));
+        let [left] = &refusals.refusing_targets(false)[..] else { panic!("one was stopped") };
+        assert!(left.fault == TargetFault::Fails && left.calls == 5, "{left:?}");
+        let (refusals, denied) = (Refusals::default(), exchange(Some("a")));
+        for (owner, end) in [ended(&busy), denied.clone(), denied.clone(), denied].iter().enumerate() {
+            assert_eq!(refusals.refusal(&model("m")), None, "{owner}");
+            refusals.note(&model("m"), key(owner), &chat(), end);
+        }
+        assert!(refusals.refusal(&model("m")).is_some(), "failures of several kinds");
+        let (refusals, reply) = (Refusals::default(), karat_types::Reply::new("a", karat_types::FinishReason::Stop));
+        refusals.note(&model("m"), key(0), &chat(), &Exchange { outcome: Ok(reply), ..ended(&busy) });
+        (1..9).for_each(|owner| _ = refusals.note(&model("m"), key(owner), &chat(), &ended(&page)));
+        assert_eq!(refusals.refusal(&model("m")), None);
+        assert!(refusals.paid_error().is_some());
+        (0..9).for_each(|owner| _ = refusals.note(&target("query"), key(owner), &http(), &ended(&page)));
+        assert_eq!(refusals.refusal(&target("query")), None);
+    }
+
+    /// F31: a request for several vectors that is refused is split, so it says nothing of the embedder.
+    #[test]
+    fn refused_texts_do_not_stop_an_embedder() {
+        let (refusals, refused) = (Refusals::default(), failed(CallErrorCode::BadRequest, Some(400)));
+        let texts = |count| Request::Chat(karat_types::ChatRequest::of_texts(vec!["a"; count].into_iter(), None));
+        let ended = Exchange { attempts: 1, ..Exchange::without_attempt(refused) };
+        (0..9).for_each(|owner| _ = refusals.note(&model("e"), key(owner), &texts(2), &ended));
+        assert_eq!(refusals.refusal(&model("e")), None);
+        (0..4).for_each(|owner| _ = refusals.note(&model("e"), key(owner), &texts(1), &ended));
+        assert!(refusals.refusal(&model("e")).is_some());
+    }
+
+    /// F31: a judge whose first four replies cannot be read is not asked any more; its model may do other work.
+    #[test]
+    fn an_unreadable_judge_is_stopped() {
+        let judge = Target { who: "scorer tone".into(), ..model("m") };
+        let refusals = Refusals::default();
+        for expected in [false, false, false, true] {
+            assert_eq!(refusals.note_judgment(&judge, Some("no JSON")), expected);
+        }
+        assert!(refusals.refusal(&judge).is_some() && refusals.refusal(&model("m")).is_none());
+        let refusals = Refusals::default();
+        refusals.note_judgment(&judge, None);
+        assert!(!(0..9).any(|_| refusals.note_judgment(&judge, Some("no JSON"))));
     }
 }

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use karat_providers::{Exchange, unapplied_settings};
+use karat_providers::{Exchange, FailedBill, unapplied_settings};
+use karat_text::half_characters;
 use karat_types::{
-    CallError, CallErrorCode, CallRecord, CallSummary, Key, Money, Note, NoteKind, Reply, Request, Usage,
+    CallError, CallErrorCode, CallRecord, CallSummary, CostSource, FinishReason, Key, Money, Note, NoteKind, Pricing,
+    Reply, Request, Usage,
 };
 
-use crate::budget::claim::{Bill, Claim};
+use crate::budget::call_price::{
+    AttemptBill, Bill, CallPrice, FailedCost, breach_note, impossible_usage_note, unmetered_note,
+};
+use crate::budget::claim::Claim;
 use crate::budget::service_costs::ServiceCosts;
-use crate::budget::upper_bound::{UsageSource, breach_note, impossible_usage_note, unmetered_note, usage_of};
 use crate::call::target::Target;
+use crate::steps::UnknownCost;
 
 /// A call that has ended.
 pub(crate) struct EndedCall<'a> {
@@ -44,29 +49,32 @@ impl EndedCall<'_> {
     /// reservation.
     pub fn settle(self, claim: &Claim<'_>, service_costs: &ServiceCosts) -> (SettledCall, CallRecord, Money) {
         let Self { key, request, bytes, target, exchange, was_impossible } = self;
-        let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
-        usage += exchange.failed_attempts.usage;
-        let (cost, unreadable_cost) = match target.cost_of(&exchange.outcome, &usage) {
-            Ok(cost) => (Ok(cost), None),
-            Err(unknown) => (Err(unknown.least), unknown.unreadable.filter(|_| !exchange.is_replayed)),
-        };
-        let bill = match cost {
-            // A replayed call has a price, but is not billed.
-            _ if exchange.is_replayed => Bill::Exact(Money::ZERO),
-            Ok(cost) if counted == UsageSource::Estimated => Bill::Estimated(cost),
-            Ok(cost) => Bill::Exact(cost),
-            Err(least) => Bill::AtLeast(least),
+        let price = CallPrice { target, request, bytes };
+        let failed = price.failed_cost(&exchange.failed_attempts);
+        let reply = price.reply(&exchange.outcome);
+        let mut usage = reply.as_ref().map(|bill| bill.usage).unwrap_or_default();
+        usage += failed.usage;
+        let (cost, source) = cost_of(price, &exchange.outcome, reply.as_ref());
+        let unreadable_cost =
+            cost.as_ref().err().and_then(|unknown| unknown.unreadable.clone()).filter(|_| !exchange.is_replayed);
+        let cost = cost.map_err(|unknown| unknown.least);
+        // A replayed call has a price, but is not billed.
+        let (bill, billed) = match cost {
+            _ if exchange.is_replayed => (Bill::Exact(Money::ZERO), FailedCost::default()),
+            Ok(cost) => (Bill::Exact(cost), failed),
+            Err(least) => (Bill::AtLeast(least), failed),
         };
         if let Some(unreadable) = unreadable_cost.filter(|_| service_costs.has_budget) {
             claim.give_up(format!("{} reports as its cost {unreadable}", target.who));
         }
-        let (reserved, owed) = claim.settle(bill, exchange.failed_attempts.unknown);
+        let (reserved, owed) = claim.settle(bill, &billed);
         // In this order, so that a call that waits for its turn finds the recorded cost.
         if target.meter.is_some() && exchange.outcome.is_ok() {
             service_costs.record_cost(&target.who, bill.least());
         }
         claim.end_turn();
         let is_impossible = exchange.failed_attempts.impossible > 0 || was_impossible;
+        let paid = bill.cost().map(|cost| cost + billed.known);
         let record = CallRecord {
             key,
             model: target.name(request).to_owned(),
@@ -74,26 +82,47 @@ impl EndedCall<'_> {
             response: exchange.response,
             status: exchange.status,
             usage: Some(usage),
-            cost: bill.cost(),
+            cost: paid,
+            cost_source: source,
             // For later parts of the run, a call of unknown cost is the dearest of its step.
-            reserved: if bill.cost().is_some() { reserved } else { reserved + owed },
+            reserved: if paid.is_some() { reserved } else { reserved + owed },
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
             impossible: is_impossible,
             finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
             error: exchange.outcome.as_ref().err().cloned(),
         };
+        let cost = cost.ok().map(|cost| cost + failed.known);
         let settled = SettledCall {
             key,
-            notes: notes(counted, &record, cost.ok(), target, request),
+            notes: notes(&exchange.outcome, reply.as_ref(), &record, cost, (target, request)),
             outcome: exchange.outcome.map(Arc::new),
             usage,
-            cost: cost.ok(),
-            paid: bill.cost().unwrap_or_default(),
+            cost,
+            paid: paid.unwrap_or_default(),
             latency_ms: record.latency_ms,
             is_untimed: is_untimed(&record),
         };
         (settled, record, owed)
+    }
+}
+
+/// The cost of the attempt that brought the answer, and who says so. The error holds what is known of an unknown cost.
+fn cost_of(
+    price: CallPrice<'_>,
+    outcome: &Result<Reply, CallError>,
+    reply: Option<&AttemptBill>,
+) -> (Result<Money, UnknownCost>, CostSource) {
+    let unknown = || (Err(UnknownCost::default()), CostSource::Unknown);
+    match (&price.target.model, reply) {
+        (Some(_), Some(bill)) => bill.cost.map_or_else(unknown, |cost| (Ok(cost), bill.source)),
+        // Whether it was billed is not known either.
+        (Some(model), None) if model.price == Pricing::Unknown => unknown(),
+        (Some(_), None) => (Ok(Money::ZERO), CostSource::Table),
+        (None, _) => match price.metered_cost(outcome) {
+            Ok((cost, source)) => (Ok(cost), source),
+            Err(unknown) => (Err(unknown), CostSource::Unknown),
+        },
     }
 }
 
@@ -130,15 +159,23 @@ impl SettledCall {
     /// reported it.
     pub fn from_ledger(record: CallRecord, request: &Request, target: &Target, is_untold: bool) -> Self {
         let outcome = record.error.clone().map_or_else(|| target.read_reply(request, &record.response), Err);
-        let (_, counted) = usage_of(&outcome, request, record.request.len());
-        let usage = record.usage.unwrap_or_default();
-        // A replayed call has a price, though it was not billed.
-        let cost = target.cost_of(&outcome, &usage).ok();
+        let price = CallPrice { target, request, bytes: record.request.len() };
+        let reply = price.reply(&outcome);
+        // A replayed call has a price, though it was not billed. What was billed stands in the record: headers, and answers
+        // to other attempts, are not kept.
+        let billed = record.cost.filter(|cost| *cost > Money::ZERO);
+        let cost = billed.or_else(|| cost_of(price, &outcome, reply.as_ref()).0.ok());
+        let reply = reply.map(|bill| match record.cost_source {
+            CostSource::Reported => {
+                AttemptBill { source: CostSource::Reported, unpriced: None, unusable_cost: None, ..bill }
+            }
+            _ => bill,
+        });
         Self {
             key: record.key,
-            notes: notes(counted, &record, cost, target, request),
+            notes: notes(&outcome, reply.as_ref(), &record, cost, (target, request)),
             outcome: outcome.map(Arc::new),
-            usage,
+            usage: record.usage.unwrap_or_default(),
             cost,
             paid: record.cost.filter(|_| is_untold).unwrap_or_default(),
             latency_ms: record.latency_ms,
@@ -168,10 +205,15 @@ pub(super) fn with_unit_vectors(exchange: Exchange, request: &Request, target: &
             return Ok(Reply { vectors, ..reply });
         }
         match reply.usage {
-            Some(usage) if usage.is_possible() && usage.total() > 0 => failed_attempts.usage += usage,
-            Some(usage) if !usage.is_possible() => failed_attempts.impossible += 1,
-            _ if exchange.is_replayed => {}
-            _ => failed_attempts.unknown += 1,
+            Some(usage) if !usage.is_possible() => {
+                (failed_attempts.impossible, failed_attempts.unknown) =
+                    (failed_attempts.impossible + 1, failed_attempts.unknown + 1)
+            }
+            usage => {
+                // Without counts, those of the texts hold.
+                let usage = usage.filter(|usage| usage.total() > 0);
+                failed_attempts.bills.push(FailedBill { usage, billing: reply.billing, words: Some(String::new()) });
+            }
         }
         let message = format!("{}: the answer holds {vectors} vectors for {texts} texts", target.who);
         Err(CallError { code: CallErrorCode::Malformed, message, status: None })
@@ -186,22 +228,46 @@ fn unit_vector(vector: Vec<f32>) -> Option<Vec<f32>> {
     is_usable.then(|| vector.into_iter().map(|number| (f64::from(number) / length) as f32).collect())
 }
 
-/// The notes about a call's usage and cost.
+/// The notes about a call: its usage, its cost, and the end of its reply.
 fn notes(
-    counted: UsageSource,
+    outcome: &Result<Reply, CallError>,
+    bill: Option<&AttemptBill>,
     record: &CallRecord,
     cost: Option<Money>,
-    target: &Target,
-    request: &Request,
+    (target, request): (&Target, &Request),
 ) -> Vec<Note> {
     let spent = record.cost.unwrap_or_default();
-    let breach = target.model.as_ref().and_then(|model| breach_note(model, spent, record.reserved, record.attempts));
-    let uncosted = target.meter.as_ref().and_then(|_| unmetered_note(cost));
+    let is_breached = spent.0 > record.reserved.0.saturating_mul(record.attempts.max(1).into());
+    let breach = target.model.as_ref().and_then(|model| breach_note(model, record.cost_source, is_breached));
+    let uncosted = (target.meter.is_some() && cost.is_none()).then(unmetered_note);
     let unapplied = unapplied_note(record, target, request);
-    [counted.note(), record.impossible.then(impossible_usage_note), breach, uncosted, unapplied]
-        .into_iter()
-        .flatten()
+    let of_bill = target.model.iter().flat_map(|model| bill.into_iter().flat_map(|bill| bill.notes(model)));
+    let of_reply = outcome.iter().flat_map(|reply| end_notes(reply, target));
+    of_bill
+        .chain(record.impossible.then(impossible_usage_note))
+        .chain([breach, uncosted, unapplied].into_iter().flatten())
+        .chain(of_reply)
         .collect()
+}
+
+/// The notes about a reply that ended in an unusual way, or was mended.
+fn end_notes(reply: &Reply, target: &Target) -> impl Iterator<Item = Note> {
+    let who = &target.who;
+    let note = |kind, text| Note { kind, text, count: 1 };
+    let unknown = reply.unknown_end.as_ref().map(|word| {
+        let text = match word.as_str() {
+            "" => format!("{who}: the provider did not say why a reply ended, so it may be incomplete"),
+            word => format!("{who}: a reply ended with `{word}`, which Karat does not know: it may be incomplete"),
+        };
+        note(NoteKind::UnknownEnd, text)
+    });
+    let is_silent = target.model.is_some()
+        && reply.is_empty()
+        && !matches!(reply.finish, FinishReason::Refusal | FinishReason::MalformedCall);
+    let empty =
+        is_silent.then(|| note(NoteKind::NoContent, format!("{who}: no content: a reply has neither text nor calls")));
+    let mended = reply.was_mended.then(|| note(NoteKind::Lenient, format!("{who}: {}", half_characters::NOTE)));
+    [unknown, empty, mended].into_iter().flatten()
 }
 
 /// The note about settings that the recorded body does not hold.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{AgentLimits, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
+use karat_types::{AgentLimits, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName};
 
 use crate::cell::deadline::CellDeadline;
-use crate::steps::{CompiledStep, UnknownCost};
+use crate::steps::CompiledStep;
 
 /// The recipient of a machine's calls.
 #[derive(Clone)]
@@ -78,16 +78,6 @@ impl Target {
                 message,
                 status: None,
             }),
-        }
-    }
-
-    /// The cost of a call: by the model's price, or as the answer reports it. The error holds what
-    /// is known of an unknown cost.
-    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, UnknownCost> {
-        match (&self.model, &self.meter, outcome) {
-            (Some(model), _, _) => model.price.cost(usage).ok_or_else(UnknownCost::default),
-            (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
-            _ => Ok(Money::ZERO),
         }
     }
 

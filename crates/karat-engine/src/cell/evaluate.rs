@@ -1,5 +1,6 @@
 //! Evaluates one cell: its steps, its deterministic scores, its judgments.
 
+use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
+use crate::call::refusals::judge_name;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
 use crate::cell::deadline::CellDeadline;
@@ -89,7 +91,7 @@ impl RunContext {
     }
 
     /// The models and services that a cell calls, by name.
-    pub fn recipients(&self, ordinal: u64) -> impl Iterator<Item = &str> {
+    pub fn recipients(&self, ordinal: u64) -> impl Iterator<Item = Cow<'_, str>> {
         let (row, at, _) = self.plan.place(ordinal);
         let steps = self.systems.systems[at].chain.iter();
         let steps = steps.flat_map(|step| {
@@ -98,7 +100,11 @@ impl RunContext {
         });
         let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(row, at));
         let embedders = self.plan.embedders.iter().map(|model| model.id.as_str());
-        steps.chain(judges.map(|judge| judge.model.id.as_str())).chain(embedders)
+        let judges = judges.flat_map(|judge| {
+            let model = judge.model.id.as_str();
+            [Cow::Borrowed(model), Cow::Owned(judge_name(&judge.who, model))]
+        });
+        steps.map(Cow::Borrowed).chain(judges).chain(embedders.map(Cow::Borrowed))
     }
 
     async fn record(

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use karat_scoring::scorer::{JoinedRows, RowJoin};
+use karat_text::half_characters;
 use karat_types::{CallErrorCode, FileRow, FileTrial, json};
 use serde_json::Value;
 
@@ -40,7 +41,8 @@ impl JoinedRows for CellRows<'_> {
             (CallErrorCode::NotFound, Some(row)) => format!("there is no {row} of {path}"),
             _ => error.message,
         })?;
-        json::parse(&json::nan_as_null(&reply.text))
+        half_characters::value(&json::nan_as_null(&reply.text))
+            .map(|read| read.value)
             .map_err(|error| format!("reading {path}: the row is no JSON: {error}"))
     }
 }

@@ -330,6 +330,10 @@ impl RunContext {
             .calls
             .drive_with_fresh_replies(machine, keys.own, &target, |verdict: &Verdict| verdict.error.as_ref())
             .await;
+        let unreadable = verdict.error.as_ref().filter(|error| error.code == CellError::UNREADABLE);
+        if verdict.error.is_none() || unreadable.is_some() {
+            self.calls.refusals.note_judgment(&target, unreadable.map(|error| error.message.as_str()));
+        }
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
         let score =
             |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());

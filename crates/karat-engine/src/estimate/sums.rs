@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
+use karat_types::{Key, ModelSpec, Money, PlanHeader, Pricing, Usage};
 use rustc_hash::FxHashSet;
 
 use super::{ModelEstimate, UncachedCost};
@@ -315,7 +315,6 @@ impl CallSum {
     }
 
     fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
-        let floor = Usage { input_tokens: self.sure / 2, ..Usage::default() };
         ModelEstimate {
             id: model.id.clone(),
             judge,
@@ -326,14 +325,26 @@ impl CallSum {
             cost: self.cost(model),
             metered: false,
             by_batch: model.live_price.is_some(),
-            floor: model.price.cost(&floor).unwrap_or_default(),
+            floor: price_of(model, self.calls.1, (self.sure / 2, 0)).unwrap_or_default(),
         }
     }
 
     /// Minimum and maximum of the cost; `None` when the price is unknown.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
-        let cost =
-            |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });
-        cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
+        let least = price_of(model, self.calls.0, (self.input.0, self.output.0));
+        least.zip(price_of(model, self.calls.1, (self.input.1, self.output.1)))
+    }
+}
+
+/// The price of so many calls that have these tokens of input and output together. Where long requests have rates of their
+/// own, each call is as long as their average.
+fn price_of(model: &ModelSpec, calls: u64, (input, output): (u64, u64)) -> Option<Money> {
+    let usage = |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
+    match &model.price {
+        Pricing::Known(price) if !price.base.above.is_empty() && calls > 0 => {
+            let each = model.price.cost(&usage(input.div_ceil(calls), output.div_ceil(calls)))?;
+            Some(Money(each.0 * i128::from(calls)))
+        }
+        price => price.cost(&usage(input, output)),
     }
 }

@@ -1,5 +1,6 @@
 //! Quick estimates of the number of tokens in texts, images and files.
 
+use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{ChatRequest, ImageTokens, Media, MediaSource, ModelSpec};
 
 /// Tokens of an image of a model whose rule is unknown: more than any provider counts for one.
@@ -16,6 +17,45 @@ pub(crate) fn estimate_tokens(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let other = text.chars().filter(|char| !char.is_ascii()).count() as u64;
     ascii.div_ceil(4) + other
+}
+
+/// Returns true if the built-in tokenizer is that of a model: of OpenAI's models since gpt-4o, by their names.
+pub(crate) fn has_own_tokenizer(model: &ModelSpec) -> bool {
+    let name = model.model.rsplit('/').next().unwrap_or(&model.model);
+    let is_o_series = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    is_o_series
+        || ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-4o"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+}
+
+/// The tokens of a text that its provider did not count: with the model's tokenizer if it is the built-in one, else four
+/// bytes a token.
+pub(crate) fn count_tokens(model: Option<&ModelSpec>, text: &str) -> u64 {
+    let tokens = match model.is_some_and(has_own_tokenizer) {
+        true => Tokenizer::plan().count(text),
+        false => text.len().div_ceil(4),
+    };
+    tokens as u64
+}
+
+/// The tokens of a request that its provider did not count.
+pub(crate) fn request_tokens(request: &ChatRequest, model: &ModelSpec) -> u64 {
+    let mut text = String::new();
+    for message in &request.messages {
+        message.content.texts().for_each(|part| text.push_str(part));
+        for call in &message.tool_calls {
+            text.push_str(&call.name);
+            text.push_str(&call.arguments_text());
+        }
+    }
+    for tool in &request.tools {
+        text.push_str(&tool.name);
+        text.push_str(tool.about.as_deref().unwrap_or_default());
+        text.push_str(&tool.input.to_string());
+    }
+    let media = request.messages.iter().flat_map(|message| message.content.media());
+    count_tokens(Some(model), &text) + media.map(|media| media_tokens(media, model.image_tokens)).sum::<u64>()
 }
 
 /// The extent of an image or file, as far as it can be told.

@@ -86,8 +86,10 @@ pub struct Outcome {
     pub unpriced: u64,
     /// The reported cost that cannot be read and stopped the run, if there is one.
     pub unreadable_cost: Option<String>,
-    /// The models and services that refused every call, so that cells were left.
+    /// The models, services and programs that refused or failed every call, so that cells were left or the budget is used up.
     pub refusing: Vec<RefusingTarget>,
+    /// The error of the latest call that failed and may have been paid.
+    pub paid_error: Option<String>,
     /// Calls that wait for a batch or its results.
     pub batched: u64,
 }
@@ -200,7 +202,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         Some(desk) => desk.finish()?,
         None => 0,
     };
-    let refusing = context.calls.refusals.refusing_targets();
+    let refusing = context.calls.refusals.refusing_targets(context.calls.is_budget_stopped());
     if let Some(failure) = context.follower.as_ref().and_then(|follower| follower.take_failure()) {
         // The first failure is the one to report.
         ledger.finish(RunStatus::Interrupted, job.clock.now()).await.unwrap_or_default();
@@ -226,7 +228,20 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     read?;
     job.observer.on_event(&Event::Finished { status, calls, spent });
     let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
-    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing, batched })
+    let paid_error = context.calls.refusals.paid_error();
+    Ok(Outcome {
+        status,
+        calls,
+        requests,
+        spent,
+        refused,
+        overspent,
+        unpriced,
+        unreadable_cost,
+        refusing,
+        paid_error,
+        batched,
+    })
 }
 
 /// The order of the plan's units, and the rule that has seen them.

@@ -145,6 +145,11 @@ impl CompiledStep {
         self.spec.meters_cost()
     }
 
+    /// Returns whether its answers state their cost in dollars.
+    pub fn states_cost(&self) -> bool {
+        self.spec.meter.as_ref().is_some_and(|meter| meter.cost_usd.is_some())
+    }
+
     /// The cost that an answer reports; zero if the step does not meter it.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl CompiledOutside {
         let Some(meter) = &self.meter else { return Ok(Money::ZERO) };
         let document = match &self.parser {
             Some(parser) => parser.document(answer).map(|(document, _)| document).map_err(drop),
-            None => exact_json(answer).map_err(drop),
+            None => exact_json(answer).map(|(document, _)| document).map_err(drop),
         };
         meter.read(&document.map_err(|()| UnknownCost::default())?).cost_or_least()
     }
@@ -223,7 +223,9 @@ impl OutsideMachine {
 
     fn read(&mut self, text: &str) -> Result<Value, StepEnd> {
         let Some(parser) = &self.outside.parser else {
-            return self.read_untyped(text).map_err(|problem| self.unreadable_answer(&problem));
+            let (value, note) = self.read_untyped(text).map_err(|problem| self.unreadable_answer(&problem))?;
+            self.notes.extend(note);
+            return Ok(value);
         };
         let (value, note) = parser.read(text).map_err(|failure| self.unreadable_answer(&failure.0))?;
         self.notes.extend(note);
@@ -232,10 +234,10 @@ impl OutsideMachine {
 
     /// Reads an answer without `parse`: as JSON if it is an object or a list, else as text. `take` and `meter` need
     /// JSON.
-    fn read_untyped(&self, text: &str) -> Result<Value, String> {
+    fn read_untyped(&self, text: &str) -> Result<(Value, Option<Note>), String> {
         match exact_json(text) {
-            Ok(document @ (Value::Object(_) | Value::Array(_))) => Ok(document),
-            _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok(Value::from(text)),
+            Ok((document @ (Value::Object(_) | Value::Array(_)), note)) => Ok((document, note)),
+            _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok((Value::from(text), None)),
             Ok(_) => Err("it is no JSON object, so `take` and `meter` find nothing in it".to_owned()),
             Err(problem) => Err(problem),
         }

@@ -1,8 +1,8 @@
 //! Parses a reply's text into a value.
 
 use karat_text::ladder::{self, Expectation, Rung};
-use karat_text::markdown;
 use karat_text::schema::{Patterns, Schema};
+use karat_text::{half_characters, markdown};
 use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
 
@@ -84,7 +84,7 @@ impl Parser {
 
     fn json(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
         if self.exact {
-            return exact_json(text).map(|value| (value, None)).map_err(ParseFailure);
+            return exact_json(text).map_err(ParseFailure);
         }
         let (value, rung) = ladder::read(text, Expectation::Any).map_err(|error| ParseFailure(error.to_string()))?;
         let note = (rung == Rung::Repaired).then(|| Note {
@@ -96,16 +96,23 @@ impl Parser {
     }
 }
 
-/// Parses a text that is JSON as a whole; the error describes what it is instead.
-pub(super) fn exact_json(text: &str) -> Result<Value, String> {
+/// Parses a text that is JSON as a whole, with a note on half characters in it; the error describes what it is instead.
+pub(super) fn exact_json(text: &str) -> Result<(Value, Option<Note>), String> {
     let text = text.trim_start_matches('\u{feff}');
-    karat_types::json::parse(text).map_err(|error| match text.trim() {
-        "" => "it is empty".to_owned(),
-        text => {
-            let begin: String = text.chars().take(80).collect();
-            format!("it is no JSON ({error}); it begins {begin:?}")
+    half_characters::value(text).map(|read| (read.value, mended_note(read.was_mended))).map_err(|error| {
+        match text.trim() {
+            "" => "it is empty".to_owned(),
+            text => {
+                let begin: String = text.chars().take(80).collect();
+                format!("it is no JSON ({error}); it begins {begin:?}")
+            }
         }
     })
+}
+
+/// The note on half characters in an answer or a recorded row.
+pub(super) fn mended_note(was_mended: bool) -> Option<Note> {
+    was_mended.then(|| Note { kind: NoteKind::Lenient, text: half_characters::NOTE.to_owned(), count: 1 })
 }
 
 fn lines(text: &str) -> Value {
@@ -183,6 +190,9 @@ mod tests {
         assert!(failure.starts_with("it is no JSON (EOF while parsing a value at line 1 column 18)"), "{failure}");
         assert_eq!(exact.read("\u{feff}[1]").unwrap().0, json!([1]));
         assert_eq!(exact.read(" ").unwrap_err().0, "it is empty");
+        // F7: half a character is no reason to throw an answer away.
+        let (value, note) = exact.read(r#"{"a": "\ud83d"}"#).unwrap();
+        assert_eq!((value, note.map(|note| note.kind)), (json!({"a": "\u{fffd}"}), Some(NoteKind::Lenient)));
         assert!(exact.read(&"[".repeat(1000)).unwrap_err().0.contains("recursion limit"));
         assert!(exact.read(r#"{"a": NaN}"#).is_err());
     }

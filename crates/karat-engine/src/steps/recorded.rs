@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use karat_suite::RowPath;
+use karat_text::half_characters::{self, Mended};
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
@@ -12,7 +13,7 @@ use karat_types::{
 use serde_json::Value;
 
 use super::meter::{Meter, Metered};
-use super::parse::Parser;
+use super::parse::{Parser, mended_note};
 use super::{StepEnd, StepError, StepInput, take, template_error};
 
 /// A recorded step with templates compiled.
@@ -117,6 +118,17 @@ impl RecordedMachine {
         self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document))
     }
 
+    /// The end for a row of a file, in which half characters may have been replaced.
+    fn mended_end(end: StepEnd, was_mended: bool) -> StepEnd {
+        match end {
+            StepEnd::Output { output, mut notes, metered } => {
+                notes.extend(mended_note(was_mended));
+                StepEnd::Output { output, notes, metered }
+            }
+            end => end,
+        }
+    }
+
     /// The end for a row: its recorded failure, or its output.
     fn row_end(&self, row: &Value, column: Option<&Path>, absent: impl FnOnce(&Path) -> String) -> StepEnd {
         if let Some(failure) = self.recorded_failure(row) {
@@ -204,14 +216,16 @@ impl RecordedMachine {
             _ => return self.missing_output(&format!("there is no {asked}")),
         };
         let RecordedSource::File { by: Some(_), column, .. } = &self.recorded.source else {
-            let document = json::parse(&json::nan_as_null(&reply.text)).unwrap_or_default();
+            let document = half_characters::value(&json::nan_as_null(&reply.text)).map(|read| read.value);
+            let document = document.unwrap_or_default();
             return self.output_from(&Value::from(reply.text.clone()), &document);
         };
-        let row = match json::parse(&json::nan_as_null(&reply.text)) {
-            Ok(row) => row,
+        let Mended { value: row, was_mended } = match half_characters::value(&json::nan_as_null(&reply.text)) {
+            Ok(read) => read,
             Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };
-        self.row_end(&row, column.as_ref(), |path| format!("{asked} has no `{path}`"))
+        let end = self.row_end(&row, column.as_ref(), |path| format!("{asked} has no `{path}`"));
+        Self::mended_end(end, was_mended)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Event, Observer, Reply, Usage};
+use karat_types::{CallError, CallErrorCode, Event, FinishReason, Observer, Reply, Usage};
 use tokio::time::Instant;
 
 use crate::attempt::exchange::{
@@ -65,10 +65,11 @@ pub(crate) type HttpAttempt = (ReceivedResponse, Result<u16, Failure>);
 
 impl Attempt {
     /// The attempt of an HTTP request; `read` parses the body of a 2xx answer.
-    pub fn read(sent: HttpAttempt, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Self {
+    pub fn read(sent: HttpAttempt, read: impl FnOnce(u16, &ReceivedResponse) -> Result<Reply, Failure>) -> Self {
         let (received, end) = sent;
+        let outcome = end.and_then(|code| read(code, &received));
         let ReceivedResponse { body: response, status, exhausted, memory, took: latency, .. } = received;
-        let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
+        let outcome = outcome.map_err(|failure| Failure { status, ..failure });
         Self { response, status, latency, exhausted, memory, program_run: None, outcome, rewritten: None }
     }
 
@@ -143,6 +144,8 @@ impl Dispatch {
         let who = target.who.name();
         let Some(mut admitted) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
         let (mut attempts, mut failed_attempts) = (0, FailedAttempts::default());
+        // Retries of failures that have a limit of their own.
+        let mut limited_retries = 0;
         let mut refused_by = None;
         loop {
             if let Some(error) = path.limiter.and_then(Limiter::closing_error) {
@@ -175,13 +178,19 @@ impl Dispatch {
             } else if let Some(admission) = admission {
                 admission.end(self.limit_outcome(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
             }
+            // A reply without content is paid like any other. It is asked for once more, and then it is the answer.
+            let (outcome, empty) = match outcome {
+                Ok(reply) if is_without_content(&reply) && limited_retries < 1 => {
+                    (Err(Failure { status, ..Failure::without_content(&reply) }), Some(reply))
+                }
+                outcome => (outcome, None),
+            };
             let outcome = match outcome {
                 Ok(reply) => {
                     refused_by = None;
                     Ok(reply)
                 }
                 Err(failure) => {
-                    failed_attempts.add(&failure);
                     let address = failure.refusing_address(target);
                     refused_by = if attempts == 1 {
                         address
@@ -193,17 +202,20 @@ impl Dispatch {
                     if let (Some(named_wait), Some(limiter)) = (failure.excessive_wait(), path.limiter) {
                         limiter.close(named_wait, &error);
                     }
+                    let is_limited = failure.most_retries < u32::MAX;
                     let wait = match failure.retry {
-                        true if failure.is_retried_once && attempts > 1 => None,
+                        true if is_limited && limited_retries >= failure.most_retries => None,
                         true if failure.is_unreachable && !self.has_answered(who) => waits.next_brief(),
                         true => waits.next(failure.retry_after),
                         false => None,
                     };
                     if let Some(wait) = wait {
+                        limited_retries += u32::from(is_limited);
+                        failed_attempts.add(&failure);
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on_event(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
-                        payer.attempt_failed(&failed_attempts);
+                        payer.attempt_failed(&failed_attempts, Some(&error).filter(|_| empty.is_none()));
                         // Boxed: few attempts are followed by another.
                         admitted = match Box::pin(next_turn(wait, path, payer)).await? {
                             Some(admitted) => admitted,
@@ -211,7 +223,13 @@ impl Dispatch {
                         };
                         continue;
                     }
-                    Err(error)
+                    match empty {
+                        Some(reply) => Ok(reply),
+                        None => {
+                            failed_attempts.add(&failure);
+                            Err(error)
+                        }
+                    }
                 }
             };
             let latency_ms = milliseconds(latency);
@@ -318,6 +336,11 @@ async fn next_turn<'a, P: Payer>(
         payer.reserve_next().await?;
     }
     Ok(path.admit().await)
+}
+
+/// Returns whether a reply ended by itself and says nothing.
+fn is_without_content(reply: &Reply) -> bool {
+    reply.finish == FinishReason::Stop && reply.is_empty()
 }
 
 /// Tokens of a call, if its provider reports a possible number.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ChatRequest, Reply, Usage};
 
-use crate::attempt::failure::Failure;
+use crate::attempt::failure::{FailedBill, Failure};
 use crate::limiter::SlotGuard;
 
 /// One call to a connected model.
@@ -73,10 +73,10 @@ impl Exchange {
 }
 
 /// The cost of attempts without a reply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailedAttempts {
-    /// Tokens that answers without a usable reply report as billed.
-    pub usage: Usage,
+    /// The bills of answers without a usable reply.
+    pub bills: Vec<FailedBill>,
     /// Attempts of unknown cost: sent, and no answer came or it broke off.
     pub unknown: u32,
     /// Attempts whose answers report more tokens than any call has.
@@ -86,9 +86,17 @@ pub struct FailedAttempts {
 impl FailedAttempts {
     /// Counts a failed attempt.
     pub(crate) fn add(&mut self, failure: &Failure) {
-        self.usage += failure.billed_usage().unwrap_or_default();
+        let is_impossible = failure.bill.as_ref().is_some_and(|bill| bill.is_impossible());
+        self.bills.extend(failure.bill.as_deref().filter(|_| !is_impossible).cloned());
         self.unknown += u32::from(failure.is_of_unknown_cost());
-        self.impossible += u32::from(failure.is_impossible());
+        self.impossible += u32::from(is_impossible);
+    }
+
+    /// The tokens that its answers count, all together.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.bills.iter().filter_map(|bill| bill.usage).for_each(|usage| sum += usage);
+        sum
     }
 }
 
@@ -115,8 +123,9 @@ pub trait Payer: Sync {
     /// Takes back the last payment: its attempt was not sent, and no other follows.
     fn withdraw(&self);
 
-    /// Called after a failed attempt that will be retried. `failed_attempts` is the sum of all attempts so far.
-    fn attempt_failed(&self, failed_attempts: &FailedAttempts);
+    /// Called after an attempt that is followed by another, with its error; a reply without content has none. `failed_attempts`
+    /// is the sum of all attempts so far.
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts, error: Option<&CallError>);
 
     /// Reserves the next attempt after the wait; no slot is held.
     ///
@@ -137,7 +146,7 @@ impl Payer for UnmeteredPayer {
 
     fn withdraw(&self) {}
 
-    fn attempt_failed(&self, _: &FailedAttempts) {}
+    fn attempt_failed(&self, _: &FailedAttempts, _: Option<&CallError>) {}
 
     async fn reserve_next(&self) -> Result<(), Infallible> {
         Ok(())

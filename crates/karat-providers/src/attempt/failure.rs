@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Usage};
+use karat_types::{Billing, CallError, CallErrorCode, Reply, Usage};
 use reqwest::Url;
 use serde_json::Value;
 
 use crate::attempt::excerpt::{SHOWN, quote};
 use crate::capture::secrets::Secrets;
+use crate::codec::billing::Bill;
 use crate::codec::protocol::{UnreadableReply, without_bom};
 
 /// The end of an advice that always works. A message with several errors says it once, so the advice of an error ends with
@@ -28,8 +29,8 @@ pub(crate) struct Failure {
     pub program_output: Option<Bytes>,
     /// True if a retry can help.
     pub retry: bool,
-    /// True if a second one cannot.
-    pub is_retried_once: bool,
+    /// Largest number of further attempts for failures of this kind, if that is fewer than the run allows.
+    pub most_retries: u32,
     /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
     /// True if this machine had no file descriptor for it, so nothing was sent.
@@ -38,8 +39,31 @@ pub(crate) struct Failure {
     pub is_unreachable: bool,
     /// The advice, if it does not follow from the code.
     pub remedy: Option<String>,
-    /// The usage that the answer reports as billed, possible or not.
-    pub usage: Option<Box<Usage>>,
+    /// The bill as far as the answer says it.
+    pub bill: Option<Box<FailedBill>>,
+}
+
+/// The bill of an answer without a usable reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedBill {
+    /// The tokens that it counts.
+    pub usage: Option<Usage>,
+    /// The rest of its bill.
+    pub billing: Billing,
+    /// The words that it has, for an answer that counts no tokens.
+    pub words: Option<String>,
+}
+
+impl FailedBill {
+    /// Returns true if it says what it cost, or is a reply whose tokens can be counted.
+    pub(crate) fn is_known(&self) -> bool {
+        self.usage.is_some() || self.billing.reported.is_some() || self.words.is_some()
+    }
+
+    /// Returns true if it reports more tokens than any call has.
+    pub(crate) fn is_impossible(&self) -> bool {
+        self.usage.is_some_and(|usage| !usage.is_possible())
+    }
 }
 
 /// The addressee of an attempt, for messages.
@@ -94,12 +118,12 @@ impl Failure {
             what,
             program_output: None,
             retry,
-            is_retried_once: false,
+            most_retries: u32::MAX,
             retry_after: None,
             lacks_descriptor: false,
             is_unreachable: false,
             remedy: None,
-            usage: None,
+            bill: None,
         }
     }
 
@@ -124,9 +148,18 @@ impl Failure {
     }
 
     /// A 2xx answer without a reply.
-    pub fn of_body(status: u16, unreadable: UnreadableReply, usage: Option<Usage>) -> Self {
-        let UnreadableReply { code, what, is_retried_once } = unreadable;
-        Self { status: Some(status), usage: usage.map(Box::new), is_retried_once, ..Self::new(code, what) }
+    pub fn of_body(status: u16, unreadable: UnreadableReply, (usage, billing): Bill) -> Self {
+        let UnreadableReply { code, what, most_retries, words } = unreadable;
+        let bill = Some(Box::new(FailedBill { usage, billing, words })).filter(|bill| bill.is_known());
+        Self { status: Some(status), bill, most_retries, ..Self::new(code, what) }
+    }
+
+    /// A reply that is paid and has no content.
+    pub fn without_content(reply: &Reply) -> Self {
+        let words = Some(reply.text.clone());
+        let bill = FailedBill { usage: reply.usage, billing: reply.billing.clone(), words };
+        let failure = Self::new(CallErrorCode::Malformed, "answered with a message without content");
+        Self { bill: Some(Box::new(bill)), most_retries: 1, ..failure }
     }
 
     /// An answer in an unexpected form, which a retry would not change.
@@ -169,22 +202,12 @@ impl Failure {
         }
     }
 
-    /// The usage that it was billed for, if reported and possible.
-    pub fn billed_usage(&self) -> Option<Usage> {
-        self.usage.as_deref().copied().filter(Usage::is_possible)
-    }
-
-    /// Returns whether it reports more tokens than any call has.
-    pub fn is_impossible(&self) -> bool {
-        self.usage.as_deref().is_some_and(|usage| !usage.is_possible())
-    }
-
     /// Returns whether it may have been billed an unknown amount: it was sent and not answered, or its 2xx answer broke
-    /// off, cannot be read, or reports no usage. An attempt refused with a status, or without a connection, costs
+    /// off, cannot be read, or says nothing of its bill. An attempt refused with a status, or without a connection, costs
     /// nothing.
     pub fn is_of_unknown_cost(&self) -> bool {
         match self.status {
-            Some(status) => (200..=299).contains(&status) && self.billed_usage().is_none(),
+            Some(status) => (200..=299).contains(&status) && self.bill.as_ref().is_none_or(|bill| bill.is_impossible()),
             None => {
                 use CallErrorCode::{Cut, Malformed, Timeout, TooLarge};
                 matches!(self.code, Cut | Malformed | Timeout | TooLarge)

@@ -10,6 +10,7 @@ mod openai;
 use std::time::Duration;
 
 use bytes::Bytes;
+use karat_text::half_characters;
 use karat_types::{CallError, CallErrorCode, ChatRequest, Moment};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -17,6 +18,7 @@ use serde::de::DeserializeOwned;
 use crate::attempt::exchange::{Exchange, FailedAttempts, unsent_exchange};
 use crate::attempt::failure::Failure;
 use crate::codec::media::MediaForm;
+use crate::codec::reply::AnswerReader;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::registry::connect::{Backend, ConnectedModel, Endpoint};
@@ -162,13 +164,14 @@ impl Providers {
         let response = secrets.capture(response, true);
         let code = status.unwrap_or_default();
         let outcome = match code {
-            200..=299 => secrets
-                .read_redacted(&response, |body| endpoint.codec.parse(body))
-                .map_err(|unreadable| Failure::of_body(code, unreadable, endpoint.codec.usage(&response))),
+            200..=299 => {
+                let reader = AnswerReader { codec: endpoint.codec, cost_report: &endpoint.cost_report };
+                reader.read(secrets, code, &response, None)
+            }
             _ => Err(Failure::of_status(code, None, None, &secrets.redact_for_message(&response))),
         };
         let mut failed_attempts = FailedAttempts::default();
-        let outcome = outcome.map_err(|failure| {
+        let outcome = outcome.map_err(|failure: Failure| {
             failed_attempts.add(&failure);
             failure.error(connected.call_target(), 1, secrets)
         });
@@ -336,7 +339,7 @@ impl BatchApi<'_> {
         body: Option<(&str, Bytes)>,
     ) -> Result<T, BatchError> {
         let body = self.send(doing, method, path, body).await?;
-        serde_json::from_slice(&body).map_err(|error| BatchError {
+        half_characters::parse_slice(&body).map(|read| read.value).map_err(|error| BatchError {
             message: format!("{doing}: model {}: the answer is not as documented ({error})", self.model.spec.id),
             status: Some(200),
             is_uncertain: true,

@@ -1,6 +1,7 @@
 //! OpenAI's batch API: a file of lines, a batch over it, files of results and errors.
 
 use bytes::Bytes;
+use karat_text::half_characters;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -44,7 +45,8 @@ struct OutputLine<'a> {
     custom_id: String,
     #[serde(borrow)]
     response: Option<Response<'a>>,
-    error: Option<LineError>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -174,6 +176,8 @@ fn read_results(key: &str, content: &[u8]) -> serde_json::Result<Vec<(u32, Batch
                     BatchResult::Answered(status_code, Bytes::from(body.get().to_owned()))
                 }
                 (None, error) => {
+                    let error =
+                        error.and_then(|error| half_characters::parse::<Option<LineError>>(error.get()).ok()?.value);
                     let LineError { code, message } = error.unwrap_or(LineError { code: None, message: None });
                     let code = code.or(message).unwrap_or_else(|| "no reason".to_owned());
                     BatchResult::Again(format!(

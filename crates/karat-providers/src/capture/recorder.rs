@@ -172,7 +172,8 @@ impl Recorder {
             status: exchange.status,
             attempts: exchange.attempts,
             latency_ms: exchange.latency_ms,
-            wasted: Some(exchange.failed_attempts.usage).filter(|usage| usage.total() > 0),
+            wasted: Some(exchange.failed_attempts.usage()).filter(|usage| usage.total() > 0),
+            stated_cost: exchange.outcome.as_ref().ok().and_then(|reply| reply.billing.reported),
             error: exchange.outcome.as_ref().err().cloned(),
         };
         self.line(&entry, exchange.outcome.is_ok());

@@ -18,12 +18,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, Reply, Usage};
+use karat_types::{Billing, CallError, CallErrorCode, Key, KeyBuilder, Money, Reply, Usage};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::attempt::exchange::{Call, Exchange, FailedAttempts};
+use crate::attempt::failure::FailedBill;
 
 pub(crate) const SCHEMA: &str = "karat.recording/1";
 
@@ -173,6 +174,9 @@ pub(crate) struct RecordedCall {
     /// See [`FailedAttempts::usage`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<Usage>,
+    /// The cost that the answer stated, perhaps in a header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_cost: Option<Money>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
 }
@@ -317,6 +321,11 @@ impl RecordedCall {
             Some(error) => Err(error),
             None => read(&response),
         };
+        let outcome = outcome.map(|reply| {
+            let reported = reply.billing.reported.or(self.stated_cost);
+            Reply { billing: Billing { reported, ..reply.billing }, ..reply }
+        });
+        let bills = self.wasted.map(|usage| FailedBill { usage: Some(usage), ..FailedBill::default() });
         Exchange {
             request: bytes_of(self.request, &self.request_hex),
             response,
@@ -325,7 +334,7 @@ impl RecordedCall {
             latency_ms: self.latency_ms,
             program_run: None,
             is_replayed: true,
-            failed_attempts: FailedAttempts { usage: self.wasted.unwrap_or_default(), ..FailedAttempts::default() },
+            failed_attempts: FailedAttempts { bills: bills.into_iter().collect(), ..FailedAttempts::default() },
             refused_by: None,
             outcome,
         }

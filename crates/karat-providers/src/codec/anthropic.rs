@@ -1,6 +1,6 @@
 //! Anthropic's Messages API.
 
-use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Role, ToolCall, Usage};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Role, ToolCall};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::ser::SerializeMap;
@@ -9,10 +9,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::codec::anthropic_turns::{Conversation, PROTOCOL, write_tools};
-use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::billing::{Bill, UsageWords};
+use crate::codec::calls::{call_id, raw_turn};
+use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, raw_member, write_body};
 
 /// The Messages API.
 pub(crate) struct Anthropic;
@@ -51,16 +52,11 @@ impl Codec for Anthropic {
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         let answer: MessagesResponse<'_> = parse_json(body)?;
+        if let Some(error) = answer.error {
+            return Err(embedded_error(&error));
+        }
         let blocks =
             answer.content.ok_or_else(|| UnreadableReply::invalid_body("answered with a message without content"))?;
-        let finish = match answer.stop_reason {
-            Some(Stop::EndTurn | Stop::Sequence) => FinishReason::Stop,
-            Some(Stop::MaxTokens | Stop::ContextWindow) => FinishReason::Length,
-            Some(Stop::Refusal) => FinishReason::Refusal,
-            Some(Stop::ToolUse) => FinishReason::ToolCalls,
-            Some(Stop::MalformedToolUse) => FinishReason::MalformedCall,
-            Some(Stop::Other) | None => FinishReason::Other,
-        };
         let is_plain = blocks.iter().all(|block| block.kind == "text");
         let mut text = String::new();
         let mut tool_calls = Vec::new();
@@ -72,14 +68,15 @@ impl Codec for Anthropic {
                 text.push_str(&words);
             }
         }
-        let finish = finish_with(&tool_calls, finish);
         let raw_turn = if is_plain { None } else { raw_member(body, "content").map(|json| raw_turn(PROTOCOL, json)) };
-        let usage = answer.usage.and_then(read_usage);
-        Ok(Reply { usage, model: answer.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
+        let (usage, billing) = UsageWords::Anthropic.read(answer.usage, None);
+        let reply = Reply::new(text, FinishReason::Other);
+        let reply = Reply { usage, billing, model: answer.model, tool_calls, raw_turn, ..reply };
+        end_reply(reply, answer.stop_reason.as_deref())
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        raw_member(body, "usage").and_then(read_usage)
+    fn bill(&self, body: &[u8]) -> Bill {
+        UsageWords::Anthropic.read_body(body)
     }
 }
 
@@ -178,11 +175,13 @@ struct MessagesResponse<'a> {
     #[serde(default)]
     content: Option<Vec<Block>>,
     #[serde(default)]
-    stop_reason: Option<Stop>,
+    stop_reason: Option<String>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default)]
     model: Option<String>,
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 /// A content block. Blocks without text (thinking) are not part of the reply.
@@ -199,51 +198,6 @@ struct Block {
     name: Option<String>,
     #[serde(default)]
     input: Value,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum Stop {
-    EndTurn,
-    #[serde(rename = "stop_sequence")]
-    Sequence,
-    MaxTokens,
-    #[serde(rename = "model_context_window_exceeded")]
-    ContextWindow,
-    Refusal,
-    ToolUse,
-    MalformedToolUse,
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct MessagesUsage<'a> {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    #[serde(borrow)]
-    cache_creation: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CacheCreation {
-    ephemeral_5m_input_tokens: Count,
-    ephemeral_1h_input_tokens: Count,
-}
-
-/// Here `input_tokens` excludes what the cache served or stored; elsewhere in Karat it is the whole request.
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: MessagesUsage<'_> = named_counts(raw)?;
-    let creation: CacheCreation = fields.cache_creation.and_then(named_counts).unwrap_or_default();
-    let parts = creation.ephemeral_5m_input_tokens.or_zero() + creation.ephemeral_1h_input_tokens.or_zero();
-    let written = fields.cache_creation_input_tokens.or(parts);
-    let cached = fields.cache_read_input_tokens.or_zero();
-    let usage = usage(fields.input_tokens + cached + written, cached, fields.output_tokens, Count::default())?;
-    Some(with_cache_writes(usage, written, creation.ephemeral_1h_input_tokens))
 }
 
 #[cfg(test)]
@@ -282,23 +236,6 @@ mod tests {
         assert_eq!(Anthropic.parse(plain).unwrap().raw_turn, None);
     }
 
-    /// TG-80: tokens that the cache stored are part of the input, and counted beside it.
-    #[test]
-    fn stored_tokens_are_counted() {
-        let usage = |cache: &str| {
-            let body = format!(
-                r#"{{"content":[],"usage":{{"input_tokens":100,"cache_read_input_tokens":1000,{cache}"output_tokens":10}}}}"#
-            );
-            let usage = Anthropic.parse(body.as_bytes()).unwrap().usage.unwrap();
-            (usage.input_tokens, usage.cache_write_tokens, usage.cache_write_1h_tokens)
-        };
-        assert_eq!(usage(r#""cache_creation_input_tokens":200,"#), (1_300, 200, 0));
-        let parts = r#""cache_creation":{"ephemeral_5m_input_tokens":150,"ephemeral_1h_input_tokens":50},"#;
-        assert_eq!(usage(parts), (1_300, 200, 50));
-        assert_eq!(usage(&format!(r#""cache_creation_input_tokens":200,{parts}"#)), (1_300, 200, 50));
-        assert_eq!(usage(""), (1_100, 0, 0));
-    }
-
     #[test]
     fn cached_tokens_are_part_of_the_input() {
         let body = r#"{"content":[],"usage":{"input_tokens":5,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":3}}"#;
@@ -307,6 +244,6 @@ mod tests {
         let without = r#"{"content":[],"usage":{"input_tokens":5,"output_tokens":3,"cache_read_input_tokens":null}}"#;
         assert_eq!(Anthropic.parse(without.as_bytes()).unwrap().usage.unwrap().input_tokens, 5);
         let wrong = r#"{"content":[],"usage":{"input_tokens":"5","output_tokens":3}}"#;
-        assert_eq!(Anthropic.parse(wrong.as_bytes()).unwrap().usage, None);
+        assert!(Anthropic.parse(wrong.as_bytes()).unwrap().billing.lacks_input);
     }
 }

@@ -1,9 +1,10 @@
 //! Azure OpenAI: OpenAI's bodies at the customer's own resource.
 
-use karat_types::{ChatRequest, ModelSpec, Reply, Usage};
+use karat_types::{ChatRequest, ModelSpec, Reply};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
+use crate::codec::billing::Bill;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::{OFFICIAL, OPENAI};
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers};
@@ -47,8 +48,8 @@ impl Codec for Azure {
         OPENAI.parse(body)
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        OPENAI.usage(body)
+    fn bill(&self, body: &[u8]) -> Bill {
+        OPENAI.bill(body)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{FinishReason, Message, RawTurn, ToolCall};
+use karat_types::{Message, RawTurn};
 use serde_json::value::RawValue;
 
 /// The beginning of ids that Karat makes. Protocols that can do without ids leave these out.
@@ -19,15 +19,6 @@ pub(crate) fn call_id(id: Option<String>, body: &[u8], at: usize) -> String {
 /// Returns whether the provider knows an id.
 pub(crate) fn is_known_id(id: &str) -> bool {
     !id.starts_with(MADE)
-}
-
-/// The finish reason of a turn: one that calls tools and was not cut off ends for its calls, whatever the provider says.
-pub(crate) fn finish_with(calls: &[ToolCall], finish: FinishReason) -> FinishReason {
-    match finish {
-        FinishReason::Stop | FinishReason::Other if !calls.is_empty() => FinishReason::ToolCalls,
-        FinishReason::ToolCalls if calls.is_empty() => FinishReason::Other,
-        finish => finish,
-    }
 }
 
 /// A turn as its provider wrote it.

@@ -1,6 +1,6 @@
 //! Google's Gemini API: `generateContent`.
 
-use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, Role, ToolCall, Usage};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, Role, ToolCall};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 use serde::Deserialize;
@@ -8,11 +8,12 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::billing::{Bill, UsageWords};
+use crate::codec::calls::{call_id, raw_turn};
+use crate::codec::finish::{BLOCKED, embedded_error, end_reply};
 use crate::codec::gemini_turns::{PROTOCOL, add_tools, contents};
 use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// The `generateContent` protocol.
 pub(crate) struct Gemini;
@@ -60,11 +61,15 @@ impl Codec for Gemini {
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         let answer: GenerateResponse<'_> = parse_json(body)?;
-        let usage = answer.usage.and_then(read_usage);
+        if let Some(error) = answer.error {
+            return Err(embedded_error(&error));
+        }
+        let (usage, billing) = UsageWords::Gemini.read(answer.usage, None);
+        let reply = Reply { usage, billing, model: answer.model, ..Reply::new("", FinishReason::Other) };
         let blocked = answer.feedback.is_some_and(|feedback| feedback.block_reason.is_some());
         let Some(candidate) = answer.candidates.into_iter().flatten().next() else {
             return match blocked {
-                true => Ok(Reply { usage, model: answer.model, ..Reply::new("", FinishReason::Refusal) }),
+                true => end_reply(reply, Some(BLOCKED)),
                 false => Err(UnreadableReply::invalid_body("answered without a candidate")),
             };
         };
@@ -79,20 +84,12 @@ impl Codec for Gemini {
                 text.push_str(&words);
             }
         }
-        let finish = match candidate.finish_reason.as_deref() {
-            Some("STOP") => FinishReason::Stop,
-            Some("MAX_TOKENS") => FinishReason::Length,
-            Some("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII") => FinishReason::Refusal,
-            Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => FinishReason::MalformedCall,
-            _ => FinishReason::Other,
-        };
-        let finish = finish_with(&tool_calls, finish);
         let raw_turn = if is_plain { None } else { raw_content(body) };
-        Ok(Reply { usage, model: answer.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
+        end_reply(Reply { text, tool_calls, raw_turn, ..reply }, candidate.finish_reason.as_deref())
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        raw_member(body, "usageMetadata").and_then(read_usage)
+    fn bill(&self, body: &[u8]) -> Bill {
+        UsageWords::Gemini.read_body(body)
     }
 }
 
@@ -152,6 +149,8 @@ struct GenerateResponse<'a> {
     usage: Option<&'a RawValue>,
     #[serde(default, rename = "modelVersion")]
     model: Option<String>,
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -204,23 +203,6 @@ struct FunctionCall {
     name: String,
     #[serde(default)]
     args: Value,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct GenerateUsage {
-    prompt_token_count: Count,
-    cached_content_token_count: Count,
-    candidates_token_count: Count,
-    thoughts_token_count: Count,
-}
-
-/// Here thinking tokens are counted beside those of the reply; elsewhere in Karat they are part of them.
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: GenerateUsage = named_counts(raw)?;
-    let thoughts = fields.thoughts_token_count.or_zero();
-    let output = fields.candidates_token_count.or_zero() + thoughts;
-    usage(fields.prompt_token_count, fields.cached_content_token_count, output, thoughts)
 }
 
 #[cfg(test)]

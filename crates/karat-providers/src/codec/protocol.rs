@@ -1,11 +1,17 @@
 //! The `Codec` trait, and the helpers that codecs share.
 
-use karat_types::{CallErrorCode, ChatRequest, Content, ModelSpec, Reply, Usage};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use karat_text::half_characters;
+use karat_types::{CallErrorCode, ChatRequest, Content, ModelSpec, Reply, ToolCall};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::attempt::excerpt::{SHOWN, quote};
+use crate::codec::billing::Bill;
 use crate::codec::media::MediaForm;
 
 /// A wire protocol: requests to bytes and bytes to replies, without I/O.
@@ -49,8 +55,35 @@ pub trait Codec: Send + Sync {
     /// The body contains no reply.
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply>;
 
-    /// Returns the tokens that a body without a reply reports as billed.
-    fn usage(&self, body: &[u8]) -> Option<Usage>;
+    /// Returns the tokens that a body without a reply reports as billed, and what else it says of its bill.
+    fn bill(&self, body: &[u8]) -> Bill;
+}
+
+/// A body of JSON with U+FFFD in place of half characters and of bytes that are no text.
+pub(crate) fn mended_body(body: &[u8]) -> Cow<'_, [u8]> {
+    let whole = half_characters::mend(body);
+    match std::str::from_utf8(&whole) {
+        Ok(_) => whole,
+        Err(_) => Cow::Owned(String::from_utf8_lossy(&whole).into_owned().into_bytes()),
+    }
+}
+
+/// A call whose arguments are JSON as text.
+pub(crate) fn call_of_text(id: String, name: String, text: &str) -> ToolCall {
+    match half_characters::parse::<serde_json::Value>(text) {
+        Ok(read) if read.was_mended => ToolCall::from_value(id, name, read.value),
+        _ => ToolCall::from_text(id, name, text),
+    }
+}
+
+/// A member of a JSON object as raw text, whatever else the object holds.
+pub(crate) fn raw_member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
+    raw_members(body)?.remove(name)
+}
+
+/// The members of a JSON object as raw text.
+pub(crate) fn raw_members(body: &[u8]) -> Option<BTreeMap<String, &RawValue>> {
+    serde_json::from_slice(without_bom(body)).ok()
 }
 
 /// The headers of a request with a JSON body, including the one with the key.
@@ -114,19 +147,16 @@ pub struct UnreadableReply {
     pub code: CallErrorCode,
     /// The problem, as the end of a sentence that begins with the model and its address.
     pub what: String,
-    /// True if it is worth a single retry: the model said nothing, and is unlikely to say more.
-    pub is_retried_once: bool,
+    /// Largest number of further attempts, if that is fewer than the run allows.
+    pub most_retries: u32,
+    /// The words of a reply that the provider broke off: they are paid.
+    pub words: Option<String>,
 }
 
 impl UnreadableReply {
     /// A body that violates the protocol.
     pub fn invalid_body(what: impl Into<String>) -> Self {
-        Self { code: CallErrorCode::Malformed, what: what.into(), is_retried_once: false }
-    }
-
-    /// A message of neither words, calls nor a reason for their absence.
-    pub(crate) fn empty_message() -> Self {
-        Self { is_retried_once: true, ..Self::invalid_body("answered with a message without content") }
+        Self { code: CallErrorCode::Malformed, what: what.into(), most_retries: u32::MAX, words: None }
     }
 
     /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use reqwest::{Method, Request, Url};
 
 use crate::http::link_local::{REFUSED, names_link_local};
@@ -11,11 +13,13 @@ use crate::http::link_local::{REFUSED, names_link_local};
 /// The sender that every request names.
 const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
-/// #1 An HTTP request without the body of a particular call.
+/// An HTTP request without the body of a particular call.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedRequest {
     head: Arc<RequestHead>,
     body: Option<Bytes>,
+    /// The header of the answer that is read beside its body.
+    read_header: Option<HeaderName>,
 }
 
 #[derive(Debug)]
@@ -39,7 +43,18 @@ impl PreparedRequest {
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
-        Ok(Self { head: Arc::new(RequestHead { method, url: url.clone(), headers }), body })
+        Ok(Self { head: Arc::new(RequestHead { method, url: url.clone(), headers }), body, read_header: None })
+    }
+
+    /// The same request, of whose answer this header is read, too.
+    #[must_use]
+    pub fn reading_header(self, name: Option<HeaderName>) -> Self {
+        Self { read_header: name, ..self }
+    }
+
+    /// The header of the answer that is read beside its body.
+    pub fn read_header(&self) -> Option<&HeaderName> {
+        self.read_header.as_ref()
     }
 
     /// Its body; empty if it has none.
@@ -49,7 +64,7 @@ impl PreparedRequest {
 
     /// The same request with this body.
     pub fn with_body(&self, body: Bytes) -> Self {
-        Self { head: self.head.clone(), body: Some(body) }
+        Self { body: Some(body), ..self.clone() }
     }
 
     /// The same request with these headers in place of its own of the same names.

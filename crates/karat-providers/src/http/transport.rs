@@ -55,6 +55,8 @@ pub(crate) struct ReceivedResponse {
     pub retry_after: Option<Duration>,
     /// The time for which the provider's limits are exhausted.
     pub exhausted: Option<Duration>,
+    /// The value of the header that the request says to read.
+    pub header: Option<String>,
     pub body: Bytes,
     /// The memory granted to a large body.
     pub memory: Option<MemoryGrant>,
@@ -139,6 +141,8 @@ impl Transport {
         received.compression = named_compression(headers);
         received.retry_after = retry_after(headers, || self.now());
         received.exhausted = exhausted_for(headers);
+        let wanted = prepared.read_header().and_then(|name| headers.get(name));
+        received.header = wanted.and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
             return Some(Err(self.too_large()));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use karat_text::env_template;
+use karat_text::half_characters::{self, Mended};
 use karat_types::{
     CallError, CallErrorCode, CommandRequest, EnvTemplate, EnvTemplatePart, FinishReason, HttpRequest, Observer,
     Protocol, Reply, Request,
@@ -48,17 +49,24 @@ pub struct ExternalCall<'a> {
 /// # Errors
 /// An error line of a program that answers line by line, or an answer that is not UTF-8.
 pub fn parse_external_reply(request: &Request, body: &[u8]) -> Result<Reply, String> {
-    let text = match request {
+    let Mended { value, was_mended } = match request {
         Request::Command(command) if command.protocol == Protocol::Jsonl => jsonl_process::parse_answer_line(body)?,
-        Request::Command(_) => utf8_text(body)?.trim_end().to_owned(),
-        _ => utf8_text(body)?.to_owned(),
+        Request::Command(_) => utf8_text(body, |text| text.trim_end().to_owned())?,
+        _ => utf8_text(body, str::to_owned)?,
     };
-    Ok(Reply::new(text, FinishReason::Stop))
+    Ok(Reply { was_mended, ..Reply::new(value, FinishReason::Stop) })
 }
 
-fn utf8_text(body: &[u8]) -> Result<&str, String> {
+/// The text of an answer. The bytes that some writers give half a character become U+FFFD; all others that are no text are an
+/// error.
+fn utf8_text(body: &[u8], take: impl Fn(&str) -> String) -> Result<Mended<String>, String> {
     let body = without_bom(body);
-    std::str::from_utf8(body).map_err(|error| invalid_text(body, error.valid_up_to()))
+    let text =
+        |bytes: &[u8], was_mended| std::str::from_utf8(bytes).map(|text| Mended { value: take(text), was_mended });
+    match text(body, false) {
+        Ok(read) => Ok(read),
+        Err(error) => text(&half_characters::mend(body), true).map_err(|_| invalid_text(body, error.valid_up_to())),
+    }
 }
 
 /// The error of a body that is not UTF-8 from this byte on.
@@ -230,8 +238,10 @@ impl AttemptSource for ServiceAttempts<'_> {
         let sent = self.providers.dispatch.send(self.transport, &self.prepared, self.call.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
         let secrets = &self.providers.dispatch.secrets;
-        Attempt::read(sent, |_, body| {
-            secrets.read_redacted(body, |body| parse_external_reply(self.call.request, body)).map_err(malformed)
+        Attempt::read(sent, |_, received| {
+            secrets
+                .read_redacted(&received.body, |body| parse_external_reply(self.call.request, body))
+                .map_err(malformed)
         })
     }
 }
@@ -354,6 +364,8 @@ mod tests {
             Err("answered with bytes that are not UTF-8 text (from byte 2 on)".to_owned())
         );
         assert!(read(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
+        // F7: half a character is no reason to throw an answer away.
+        assert_eq!(read(b"a\xed\xa0\xbdb"), Ok("a\u{fffd}b".to_owned()));
         let program = Request::Command(CommandRequest {
             run: vec!["cat".to_owned()],
             input: Value::Null,

@@ -12,6 +12,7 @@
 //! A program that exits early is restarted for the next request, unless it exited three times without an answer. If a
 //! request times out, its process is killed, and the requests behind it are retried.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use karat_text::half_characters::{self, Mended};
 use karat_types::{CallErrorCode, host_function};
 use serde::Deserialize;
 use serde_json::Value;
@@ -161,22 +163,25 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Parses an answer line: the output as text (a JSON string without quotes), or the error.
-pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
-    let body: AnswerLine<'_> = serde_json::from_slice(line).map_err(|error| {
+/// Parses an answer line: the output as text (a JSON string without quotes), or the error. Half characters become U+FFFD.
+pub(crate) fn parse_answer_line(line: &[u8]) -> Result<Mended<String>, String> {
+    let whole = half_characters::mend(line);
+    let was_mended = matches!(whole, Cow::Owned(_));
+    let text = |value| Mended { value, was_mended };
+    let body: AnswerLine<'_> = serde_json::from_slice(&whole).map_err(|error| {
         format!("answered with a line that cannot be read ({error}); it begins {}", quote(line, 200))
     })?;
     match (body.error.filter(|error| !error.is_null()), body.output) {
         (Some(error), _) => {
-            let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-            Err(format!("answered with the error {}", quote(text.as_bytes(), 200)))
+            let words = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
+            Err(format!("answered with the error {}", quote(words.as_bytes(), 200)))
         }
         // Anything else than a string is not tried as one: an error takes as long as the rest of the line.
         (None, Some(output)) => {
-            Ok(match output.get().starts_with('"').then(|| serde_json::from_str::<String>(output.get())) {
+            Ok(text(match output.get().starts_with('"').then(|| serde_json::from_str::<String>(output.get())) {
                 Some(Ok(text)) => text,
                 _ => output.get().to_owned(),
-            })
+            }))
         }
         (None, None) => Err("answered with neither `output` nor `error`".to_owned()),
     }

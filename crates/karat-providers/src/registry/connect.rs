@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::attempt::failure::{CallTarget, Callee};
 use crate::attempt::refused_settings::RefusedSettings;
+use crate::codec::billing::CostReport;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::OPENAI;
 use crate::codec::openai::embeddings::Embeddings;
@@ -53,6 +54,8 @@ pub(crate) enum Backend {
 /// An address and everything that goes with each request to it.
 pub(crate) struct Endpoint {
     pub codec: &'static dyn Codec,
+    /// The way in which its server states costs.
+    pub cost_report: CostReport,
     /// A request without a body.
     pub request: PreparedRequest,
     /// The address for messages, without query.
@@ -139,7 +142,7 @@ struct ModelSetup<'a> {
 
 impl ModelSetup<'_> {
     fn endpoint(&self, host: &Host, secrets: &mut Vec<SecretString>) -> Result<Endpoint, ProviderError> {
-        let HttpOptions { headers: extra } = self.options()?;
+        let HttpOptions { headers: extra, cost } = self.options()?;
         let (base, origin) = self.base_url(host)?;
         let key = self.key(host, &base, origin)?;
         self.check_places(host, &base, origin, key.as_ref().map(|(variable, _)| variable.as_str()), &extra)?;
@@ -174,7 +177,18 @@ impl ModelSetup<'_> {
         let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
         let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
         let key_command = KeyCommand::of(&self.spec.api_key_command).map(Arc::new);
-        Ok(Endpoint { codec, request: request_head, address: shown.into(), key_variable, key_command, account })
+        let cost_report = CostReport::of(self.spec, cost.as_ref(), Some(&base));
+        let cost_report = cost_report.map_err(|problem| self.bad_options(format!("`cost`: {problem}")))?;
+        let request_head = request_head.reading_header(cost_report.header().cloned());
+        Ok(Endpoint {
+            codec,
+            cost_report,
+            request: request_head,
+            address: shown.into(),
+            key_variable,
+            key_command,
+            account,
+        })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.

@@ -6,12 +6,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::codec::billing::CostPlace;
+
 /// Options of every provider with an HTTP API.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct HttpOptions {
     /// Additional headers of every request, by name. A value with `${NAME}` counts as a secret.
     pub headers: BTreeMap<String, String>,
+    /// Where an answer states what it cost in US dollars: `{ body: $.usage.cost }` or `{ header: x-litellm-response-cost }`.
+    /// That amount is booked in place of the price. Those of OpenRouter and xAI are known.
+    pub cost: Option<CostPlace>,
 }
 
 /// Options of a model that is a local program.

@@ -23,7 +23,7 @@ use crate::codec::media::MediaForm;
 use crate::codec::openai::embeddings::embeddings_body;
 use crate::codec::openai::{OPENAI, completion};
 use crate::codec::protocol::Codec;
-use crate::codec::reply::parse_answer;
+use crate::codec::reply::{AnswerReader, parse_answer};
 use crate::http::proxies;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
@@ -273,7 +273,8 @@ impl Providers {
         let (codec, timeout) = (endpoint.codec, call.timeout);
         let key = endpoint.key_command.as_deref().map(|command| (command, &self.settings));
         let refused = &model.refused_settings;
-        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, refused, key, timeout };
+        let reader = AnswerReader { codec, cost_report: &endpoint.cost_report };
+        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, reader, prepared, refused, key, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let spec = RetrySpec { target: model.call_target(), request, waits };
         self.dispatch.retry(spec, path, payer, observer, &source).await
@@ -387,7 +388,7 @@ impl fmt::Debug for Providers {
 struct HttpModelAttempts<'a> {
     dispatch: &'a Dispatch,
     transport: &'a Transport,
-    codec: &'a dyn Codec,
+    reader: AnswerReader<'a>,
     prepared: PreparedRequest,
     /// The settings that the model has refused.
     refused: &'a RefusedSettings,
@@ -459,7 +460,7 @@ impl HttpModelAttempts<'_> {
     ) -> Attempt {
         let mut is_renewed = false;
         loop {
-            let authorized = command.authorize(prepared, self.codec, settings, &self.dispatch.secrets).await;
+            let authorized = command.authorize(prepared, self.reader.codec, settings, &self.dispatch.secrets).await;
             let (prepared, number) = match authorized {
                 Ok(authorized) => authorized,
                 Err(failure) => return Attempt::unsent(failure),
@@ -475,9 +476,8 @@ impl HttpModelAttempts<'_> {
 
     async fn send(&self, prepared: &PreparedRequest) -> Attempt {
         let sent = self.dispatch.send(self.transport, prepared, self.timeout).await;
-        Attempt::read(sent, |status, body| {
-            let reply = self.dispatch.secrets.read_redacted(body, |body| self.codec.parse(body));
-            reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
+        Attempt::read(sent, |status, received| {
+            self.reader.read(&self.dispatch.secrets, status, &received.body, received.header.as_deref())
         })
     }
 }

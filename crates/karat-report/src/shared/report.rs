@@ -68,6 +68,10 @@ pub struct Context {
     /// Cost of all calls of the run, including calls that no cell uses. If `None`, the sum over cells and judgments
     /// is shown.
     pub paid: Option<Money>,
+    /// Part of `paid` that providers stated themselves.
+    pub reported: Money,
+    /// Part of `paid` whose tokens Karat counted, because the provider counted none.
+    pub counted: Money,
     /// Calls of the run whose price is unknown: `paid` is without them.
     pub unpriced_calls: u64,
     /// Leaves out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},

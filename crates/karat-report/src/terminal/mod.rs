@@ -206,6 +206,12 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
             NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`".to_owned()),
             NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)".to_owned()),
             NoteKind::Filtered => ("reply", "replies", format!("read it with `{}`", report.trace_command(note.cell))),
+            NoteKind::CostUnknown => {
+                return Some(format!("{} ({})", excerpt(&note.example, MESSAGE), places(note)));
+            }
+            NoteKind::UnknownEnd | NoteKind::NoContent => {
+                ("reply", "replies", format!("read it with `{}`", report.trace_command(note.cell)))
+            }
             NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)".to_owned()),
             NoteKind::Unscripted => ("call", "calls", "add a row for it to the tool's `replies`".to_owned()),
             _ => return None,
@@ -214,6 +220,8 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
             NoteKind::DroppedChunks => "dropped",
             NoteKind::Filtered => "filtered or refused",
             NoteKind::Unscripted => "without a scripted reply",
+            NoteKind::UnknownEnd => "with an unknown end",
+            NoteKind::NoContent => "without content",
             _ => "cut off",
         };
         let (what, places) = (count_of(note.times, one, many), places(note));

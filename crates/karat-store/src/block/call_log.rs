@@ -4,13 +4,14 @@
 //! no row uses yet. The pass remembers only what is open at one moment, so its memory grows with the run's
 //! concurrency and not with its length.
 
-use karat_types::{CallRecord, Key, Money};
+use karat_types::{CallRecord, CostSource, Key, Money};
 
 use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. In version 1 each call settled its own reservation. Since version 2 a run releases reservations it
 /// no longer needs. Since version 3 a call of unknown cost states the amount it counts with. Version 4 ends with a checksum.
-const VERSION: u8 = 4;
+/// Since version 5 a call of known cost states where that comes from.
+const VERSION: u8 = 5;
 
 /// The first version with a checksum.
 const SEALED: u8 = 4;
@@ -50,6 +51,7 @@ pub(crate) struct EndedCall {
     pub is_ok: bool,
     pub attempts: u32,
     pub cost: Option<Money>,
+    pub cost_source: CostSource,
     /// Amount the call counts with when its cost is unknown.
     pub counts: Money,
     /// Part of the reservation that the call settles.
@@ -73,8 +75,9 @@ pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
     packer.key(call.key);
     packer.number(u64::from(call.attempts));
     packer.option(call.cost, Packer::money);
-    if call.cost.is_none() {
-        packer.money(call.reserved);
+    match call.cost {
+        None => packer.money(call.reserved),
+        Some(_) => packer.byte(source_code(call.cost_source)),
     }
 }
 
@@ -121,7 +124,12 @@ impl CallEvents<'_> {
         let (key, attempts) = (self.unpacker.key()?, self.unpacker.number()?);
         let cost = self.unpacker.option(Unpacker::money)?;
         let counts = if cost.is_none() && self.version >= 3 { self.unpacker.money()? } else { Money::ZERO };
-        Ok(EndedCall { key, is_ok, attempts, cost, counts, settled: self.settled_reservation()? })
+        let cost_source = match cost {
+            None => CostSource::Unknown,
+            Some(_) if self.version >= 5 => unpack_source(&mut self.unpacker)?,
+            Some(_) => CostSource::Table,
+        };
+        Ok(EndedCall { key, is_ok, attempts, cost, cost_source, counts, settled: self.settled_reservation()? })
     }
 
     fn reservation(&mut self) -> Result<Reservation, Damage> {
@@ -143,4 +151,23 @@ impl Iterator for CallEvents<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         (!self.unpacker.is_empty()).then(|| self.read_one())
     }
+}
+
+pub(crate) fn source_code(source: CostSource) -> u8 {
+    match source {
+        CostSource::Table => 0,
+        CostSource::Reported => 1,
+        CostSource::Counted => 2,
+        CostSource::Unknown => 3,
+    }
+}
+
+pub(crate) fn unpack_source(unpacker: &mut Unpacker<'_>) -> Result<CostSource, Damage> {
+    Ok(match unpacker.byte()? {
+        0 => CostSource::Table,
+        1 => CostSource::Reported,
+        2 => CostSource::Counted,
+        3 => CostSource::Unknown,
+        code => return Err(Damage(format!("{code} is not a source of a cost"))),
+    })
 }

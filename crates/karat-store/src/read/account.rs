@@ -1,6 +1,6 @@
 //! The account of a run: money spent, money that may still be owed, and paid replies that no result uses yet.
 
-use karat_types::{Key, Money};
+use karat_types::{CostSource, Key, Money};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
@@ -19,6 +19,10 @@ pub struct Spending {
     pub attempts: u64,
     /// Total cost, as far as prices are known.
     pub spent: Money,
+    /// The part of it that providers stated themselves.
+    pub reported: Money,
+    /// The part of it whose tokens the provider did not count.
+    pub counted: Money,
     /// Number of calls whose price is unknown.
     pub unpriced: u64,
     /// Calls and money that are reserved and not released. In a run that was cut off, they count as made and spent.
@@ -160,7 +164,13 @@ impl Spending {
     fn add(&mut self, call: &EndedCall) {
         self.calls += 1;
         self.attempts += u64::from(call.attempts);
-        self.spent += call.cost.unwrap_or_default();
+        let cost = call.cost.unwrap_or_default();
+        self.spent += cost;
+        match call.cost_source {
+            CostSource::Reported => self.reported += cost,
+            CostSource::Counted => self.counted += cost,
+            CostSource::Table | CostSource::Unknown => {}
+        }
         self.unpriced += u64::from(call.cost.is_none());
     }
 }

@@ -10,8 +10,12 @@ use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
 use crate::sql::{Connection, SqlResult, Transaction, params};
 
-/// Format version. 2 added the number of judgments and a checksum.
-const VERSION: u8 = 2;
+/// Format version. 2 added the number of judgments and a checksum, 3 the parts of the cost that providers stated and whose
+/// tokens they did not count.
+const VERSION: u8 = 3;
+
+/// The first version with a checksum.
+const SEALED: u8 = 2;
 
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,7 +94,7 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
 }
 
 fn pack(totals: &Totals) -> Vec<u8> {
-    let Spending { calls, attempts, spent, unpriced, open } = totals.spending;
+    let Spending { calls, attempts, spent, reported, counted, unpriced, open } = totals.spending;
     Packer::pack(|packer| {
         packer.byte(VERSION);
         for number in [totals.cells, totals.errors, totals.skipped, calls, attempts, unpriced, open.calls] {
@@ -99,12 +103,14 @@ fn pack(totals: &Totals) -> Vec<u8> {
         packer.money(spent);
         packer.money(open.upper);
         packer.option(totals.judgments, Packer::number);
+        packer.money(reported);
+        packer.money(counted);
         packer.seal(0, &[]);
     })
 }
 
 pub(crate) fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
-    let (mut unpacker, version) = Unpacker::with_version(unseal(packed, VERSION..=VERSION, &[])?, VERSION)?;
+    let (mut unpacker, version) = Unpacker::with_version(unseal(packed, SEALED..=VERSION, &[])?, VERSION)?;
     let mut totals = Totals {
         cells: unpacker.number()?,
         errors: unpacker.number()?,
@@ -116,11 +122,15 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
             unpriced: unpacker.number()?,
             open: Reservation { calls: unpacker.number()?, ..Reservation::default() },
             spent: unpacker.money()?,
+            ..Spending::default()
         },
     };
     totals.spending.open.upper = unpacker.money()?;
     if version > 1 {
         totals.judgments = unpacker.option(Unpacker::number)?;
+    }
+    if version > 2 {
+        (totals.spending.reported, totals.spending.counted) = (unpacker.money()?, unpacker.money()?);
     }
     unpacker.end()?;
     Ok(totals)

@@ -48,7 +48,7 @@ pub(crate) fn spending_adds_up_over_the_parts_of_a_run() {
     });
     drop(ledger);
     let ledger = store.reopen("r").unwrap();
-    let free = CallRecord { cost: Some(Money::ZERO), ..call("c") };
+    let free = CallRecord { cost: Some(Money(7)), cost_source: CostSource::Reported, ..call("c") };
     block_on(async {
         ledger.append(vec![Record::Reserved { calls: 2, upper: Money(5_000) }]).await.unwrap();
         ledger.append(vec![Record::Call(free), Record::Released { calls: 1, upper: Money(1_000) }]).await.unwrap();
@@ -56,12 +56,14 @@ pub(crate) fn spending_adds_up_over_the_parts_of_a_run() {
     let expected = Spending {
         calls: 3,
         attempts: 8,
-        spent: Money(1_500),
+        spent: Money(1_507),
+        reported: Money(7),
+        counted: Money::ZERO,
         unpriced: 1,
         open: Reservation { calls: 4, upper: Money(16_000) },
     };
     assert_eq!(store.account("r").unwrap().spending, expected);
-    assert_eq!(expected.committed_total(), Reservation { calls: 12, upper: Money(17_500) });
+    assert_eq!(expected.committed_total(), Reservation { calls: 12, upper: Money(17_507) });
     block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
     assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);
 }

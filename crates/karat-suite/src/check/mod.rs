@@ -85,6 +85,8 @@ impl Checker<'_> {
             Shape::Integer(least) => self.integer(node, least, i64::MAX, key),
             Shape::IntegerIn(least, most) => self.integer(node, least, most, key),
             Shape::Number(lo, hi) => self.number(node, lo, hi, key),
+            Shape::NumberOr(lo, hi, _) if node.text().is_some() => self.number(node, lo, hi, key),
+            Shape::NumberOr(_, _, other) => self.node(node, *other, key, owner),
             Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
             Shape::Fraction(lo, hi) => self.fraction(node, lo, hi, key),
             Shape::Duration => {
@@ -366,6 +368,7 @@ mod tests {
             | Shape::Map(inner)
             | Shape::WordOr(_, inner)
             | Shape::BooleanOr(inner)
+            | Shape::NumberOr(_, _, inner)
             | Shape::TemplateOr(inner) => within(*inner, seen, all),
             Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
             _ => {}

@@ -1,7 +1,9 @@
 //! JSON and JSONL files of moderate size, with the line of whatever is wrong in them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use karat_text::half_characters;
 use karat_types::json;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,12 +13,16 @@ use crate::diagnostics::Diagnostic;
 /// Most problems of one file that are shown.
 const SHOWN: usize = 20;
 
-/// A JSON text in which no object has a key twice. `NaN` and infinities are null.
+/// A JSON text in which no object has a key twice. `NaN` and infinities are null; half characters become U+FFFD.
 ///
 /// # Errors
 /// A syntax error, or the second of two equal keys.
 pub(crate) fn parse_strict(text: &str) -> serde_json::Result<Value> {
-    json::parse_strict(&json::nan_as_null(text))
+    let text = json::nan_as_null(text);
+    json::parse_strict(&text).or_else(|error| match half_characters::mend(text.as_bytes()) {
+        Cow::Owned(whole) => json::parse_strict(&String::from_utf8_lossy(&whole)),
+        Cow::Borrowed(_) => Err(error),
+    })
 }
 
 /// One JSON document.
@@ -194,6 +200,14 @@ mod tests {
         let found = members("x.json", text).unwrap();
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
+    }
+
+    /// F7: half a character in a row is replaced; what is wrong otherwise keeps its place.
+    #[test]
+    fn half_characters_in_rows_are_replaced() {
+        let (rows, problems) = rows("x.jsonl", "{\"a\": \"\\ud83d!\"}\n{\"a\": \"\\ud83d\", }\n");
+        assert_eq!(rows, [serde_json::json!({"a": "\u{fffd}!"})]);
+        assert!(problems.len() == 1 && problems[0].to_string().contains("x.jsonl:2"), "{problems:?}");
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub(crate) enum Shape {
     IntegerIn(i64, i64),
     /// A number within these bounds.
     Number(f64, f64),
+    /// A number within these bounds, or something else.
+    NumberOr(f64, f64, &'static Shape),
     /// A number, or a percentage such as `5%`.
     Share,
     /// A share within these bounds: a number, or a percentage such as `5%`.

@@ -93,38 +93,93 @@ pub(crate) static MODEL: Object = Object::new(
 )
 .foreign(&[("config", "parameters"), ("name", "id"), ("url", "base_url"), ("api_key", "api_key_env")]);
 
+/// The keys of a set of rates, and more.
+macro_rules! with_rates {
+    ($($more:expr),* $(,)?) => {
+        &[
+            must("input", POSITIVE, "US dollars per million input tokens; write `input: 0` if they are free.", "0.25"),
+            must("output", POSITIVE, "US dollars per million output tokens; write `output: 0` if they are free.", "2"),
+            may(
+                "cached_input",
+                POSITIVE,
+                "US dollars per million input tokens from the provider's cache. Default: `input`; of Anthropic a tenth of it.",
+                "0.025",
+            ),
+            may(
+                "cache_write",
+                POSITIVE,
+                "US dollars per million input tokens that the provider stores in its cache. Default: `input`; of Anthropic 1.25 times it.",
+                "0.3125",
+            ),
+            may(
+                "cache_write_1h",
+                POSITIVE,
+                "US dollars per million input tokens that it stores for an hour or longer. Default: `cache_write`; of Anthropic twice `input`.",
+                "0.5",
+            ),
+            may(
+                "reasoning",
+                POSITIVE,
+                "US dollars per million output tokens of reasoning. Default: `output`.",
+                "2",
+            ),
+            may(
+                "audio_input",
+                POSITIVE,
+                "US dollars per million input tokens of audio. Without it the cost of a call with audio is unknown.",
+                "1",
+            ),
+            $($more),*
+        ]
+    };
+}
+
+/// A share of a price, or rates of its own.
+const SHARE_OR_SET: Shape = Shape::NumberOr(0.0, 1_000.0, &Shape::Object(&RATE_SET));
+
+const ABOVE: Shape = Shape::List(&Shape::Object(&LONG_RATES));
+
 static PRICE: Object = Object::new(
     "price",
-    &[
-        must("input", POSITIVE, "US dollars per million input tokens; write `input: 0` if they are free.", "0.25"),
-        must("output", POSITIVE, "US dollars per million output tokens; write `output: 0` if they are free.", "2"),
+    with_rates![
         may(
-            "cached_input",
-            POSITIVE,
-            "US dollars per million input tokens from the provider's cache. Default: `input`; of Anthropic a tenth of it.",
-            "0.025",
-        ),
-        may(
-            "cache_write",
-            POSITIVE,
-            "US dollars per million input tokens that the provider stores in its cache. Default: `input`; of Anthropic 1.25 times it.",
-            "0.3125",
-        ),
-        may(
-            "cache_write_1h",
-            POSITIVE,
-            "US dollars per million input tokens that it stores for an hour. Default: `cache_write`; of Anthropic twice `input`.",
-            "0.5",
+            "above",
+            ABOVE,
+            "Rates of calls with more input tokens than `tokens`, for all of their tokens. Of several the largest passed holds.",
+            "[{ tokens: 200000, input: 0.5, output: 3 }]",
         ),
         may(
             "batch",
-            Shape::Number(0.0, 1.0),
-            "Share of the price that calls by a batch API cost, 0 to 1. Default: 0.5.",
+            SHARE_OR_SET,
+            "Price of calls by a batch API: a share of every rate, or rates of its own. A share below 1 leaves `cached_input` \
+             and `audio_input` as they are. Default: 0.5.",
             "0.5",
+        ),
+        may(
+            "service",
+            Shape::Map(&SHARE_OR_SET),
+            "Prices by the tier of service that a reply names, as `batch`. The cost of a call in a tier that is missing here is \
+             unknown.",
+            "{ flex: 0.5, priority: { input: 0.45, output: 3.6 } }",
         ),
         may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
         may("source", Shape::Text, "Where the price was looked up.", "https://example.com/prices"),
     ],
+);
+
+static RATE_SET: Object = Object::new(
+    "rates",
+    with_rates![may(
+        "above",
+        ABOVE,
+        "Rates of calls with more input tokens than `tokens`. A long call without them here, but in the base, has no known price.",
+        "[{ tokens: 200000, input: 0.5, output: 3 }]",
+    )],
+);
+
+static LONG_RATES: Object = Object::new(
+    "long rates",
+    with_rates![must("tokens", Shape::Integer(1), "Input tokens above which these rates hold.", "200000")],
 );
 
 static IMAGE_TOKENS: Object = Object::new(

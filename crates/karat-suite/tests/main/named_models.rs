@@ -89,7 +89,7 @@ gates:
 fn an_entry_of_a_named_model_only_adds() {
     let model = only_model("[ { id: openai:gpt-6, price: { input: 1, output: 2 } } ]");
     assert_eq!((model.provider.as_str(), model.model.as_str()), ("openai", "gpt-6"));
-    assert!(matches!(&model.price, Pricing::Known(price) if price.output == 2_000_000_000));
+    assert!(matches!(&model.price, Pricing::Known(price) if price.base.rates.output == 2_000_000_000));
     let same = only_model("[ { id: openai:gpt-6, provider: openai, max_output: 9 } ]");
     assert_eq!((same.model.as_str(), same.max_output), ("gpt-6", Some(9)));
     let like = only_model("[ { id: mine, like: openai:gpt-6, parameters: { temperature: 0 } } ]");

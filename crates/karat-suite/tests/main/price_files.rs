@@ -33,12 +33,12 @@ fn registry_files_add_prices() {
     let added = registry(&read(file).unwrap());
     let new = price(&added, "openai:gpt-9");
     assert_eq!(
-        (new.input, new.as_of.as_deref(), new.source.as_deref()),
+        (new.base.rates.input, new.as_of.as_deref(), new.source.as_deref()),
         (1_500_000_000, Some("2026-11-20"), Some("list"))
     );
     let changed = price(&added, "gpt-5");
     assert_eq!(
-        (changed.output, changed.as_of.as_deref(), changed.source.as_deref()),
+        (changed.base.rates.output, changed.as_of.as_deref(), changed.source.as_deref()),
         (8_000_000_000, Some("2026-11-21"), Some("mail"))
     );
     let builtin = Registry::builtin();
@@ -66,10 +66,17 @@ fn litellm_lists_are_read() {
     assert_eq!((file.entries.len(), file.skipped), (3, 3));
     let added = registry(&file);
     let new = price(&added, "openai:gpt-9");
-    assert_eq!((new.input, new.output, new.source.as_deref()), (150_000_000, 600_000_000, Some("prices.yaml")));
+    assert_eq!(
+        (new.base.rates.input, new.base.rates.output, new.source.as_deref()),
+        (150_000_000, 600_000_000, Some("prices.yaml"))
+    );
     assert_eq!(added.get("openai:gpt-9").unwrap().context_window, Some(128_000));
-    assert_eq!(price(&added, "gpt-5").cached_input, Some(110_000_000), "the built-in model, under its own id");
-    assert_eq!(price(&added, "openrouter:qwen/q").output, 300_000_000);
+    assert_eq!(
+        price(&added, "gpt-5").base.rates.cached_input,
+        Some(110_000_000),
+        "the built-in model, under its own id"
+    );
+    assert_eq!(price(&added, "openrouter:qwen/q").base.rates.output, 300_000_000);
     let told = read(list).unwrap_err();
     assert!(told.contains("no `as_of`") && told.contains("--as-of"), "{told}");
 }

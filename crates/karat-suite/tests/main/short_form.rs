@@ -26,7 +26,7 @@ fn the_contracts_short_form_becomes_a_plan() {
     let header = &plan.header;
     assert_eq!((header.suite.as_str(), header.dataset.rows, header.cells()), ("bench", 2, 2));
     assert_eq!(header.models[0].model, "mock-model");
-    assert!(matches!(&header.models[0].price, Pricing::Known(price) if price.output == 2_000_000_000));
+    assert!(matches!(&header.models[0].price, Pricing::Known(price) if price.base.rates.output == 2_000_000_000));
     let Action::Prompt(prompt) = &header.variants[0].steps[0].action else { panic!("no prompt") };
     assert_eq!(prompt.messages, [PromptTurn::text(Role::User, "{{ sample.question }}")]);
     assert_eq!(header.variants[0].steps[0].reads, ["sample.question"]);

@@ -34,6 +34,7 @@
 //! take away what stands around.
 
 mod candidates;
+pub mod half_characters;
 mod keys;
 mod lenient;
 mod markup;

@@ -17,7 +17,7 @@ mod tool;
 pub use file_path::FilePath;
 pub use machine::{Answer, Ask, AskId, Machine, Turn};
 pub use message::{Blob, Content, Media, MediaSource, Message, Part, RawTurn, Role, ToolCall};
-pub use reply::{CallError, CallErrorCode, FinishReason, Reply, Usage};
+pub use reply::{Billing, CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use request::{
     ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FileRow, FileTrial, HttpRequest, Parameters, Protocol,
     ReplyFormat, Request, ToolRequest, host_function,

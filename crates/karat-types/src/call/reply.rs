@@ -4,7 +4,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, RawTurn, Role, ToolCall};
+use crate::{Message, Money, RawTurn, Role, ToolCall};
 
 /// Tokens of one call as the provider reported them. `cached_input_tokens` and `cache_write_tokens` are part of
 /// `input_tokens`, `cache_write_1h_tokens` of `cache_write_tokens`, `reasoning_tokens` of `output_tokens`.
@@ -47,6 +47,23 @@ impl Usage {
     }
 }
 
+impl Usage {
+    /// The same counts where no part is larger than its whole. Tokens from a cache that cannot be are left out, which makes
+    /// the call dearer; a reply whose reasoning stands beside it is the sum of both.
+    #[must_use]
+    pub fn consistent(self) -> Self {
+        let output_tokens = match self.reasoning_tokens > self.output_tokens {
+            true => self.output_tokens + self.reasoning_tokens,
+            false => self.output_tokens,
+        };
+        let is_part = self.cached_input_tokens <= self.input_tokens;
+        let cached_input_tokens = if is_part { self.cached_input_tokens } else { 0 };
+        let cache_write_tokens = self.cache_write_tokens.min(self.input_tokens - cached_input_tokens);
+        let cache_write_1h_tokens = self.cache_write_1h_tokens.min(cache_write_tokens);
+        Self { output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, ..self }
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens += other.input_tokens;
@@ -55,6 +72,57 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_1h_tokens += other.cache_write_1h_tokens;
         self.output_tokens += other.output_tokens;
         self.reasoning_tokens += other.reasoning_tokens;
+    }
+}
+
+/// The bill of a reply as far as the reply says it, beside its tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Billing {
+    /// The tier of service in which the call was made, in the provider's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Input tokens of audio: part of the input.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub audio_input_tokens: u64,
+    /// True if the provider charges for something beside tokens, such as searches.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_extras: bool,
+    /// True if it says how many tokens were reasoning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_reasoning: bool,
+    /// True if it counts tokens, but not those of the request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_input: bool,
+    /// True if it counts tokens, but not those of the reply.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_output: bool,
+    /// All tokens together, where that is all it counts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub total_tokens: u64,
+    /// The cost that it states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Money>,
+    /// The stated cost that cannot be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unusable_cost: Option<String>,
+}
+
+impl Billing {
+    /// The counts of a call in which those that the provider left out are the most that they can be. Returns them, and true if
+    /// any was left out.
+    pub fn complete(&self, usage: Usage, most: &Usage) -> (Usage, bool) {
+        let mut whole = usage;
+        if self.lacks_input {
+            whole.input_tokens = most.input_tokens;
+        }
+        if self.lacks_output {
+            whole.output_tokens = most.output_tokens;
+        }
+        // Where its counts disagree, the dearer reading holds.
+        let rest = self.total_tokens.saturating_sub(whole.input_tokens);
+        whole.output_tokens = whole.output_tokens.max(rest);
+        (whole.consistent(), self.lacks_input || self.lacks_output)
     }
 }
 
@@ -72,7 +140,7 @@ pub enum FinishReason {
     ToolCalls,
     /// It tried to call a tool, and the provider could not read the call.
     MalformedCall,
-    /// Anything else, or nothing said.
+    /// A word that Karat does not know, or nothing said.
     Other,
 }
 
@@ -111,6 +179,19 @@ pub struct Reply {
     /// The vectors of the texts, where they were asked for, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vectors: Vec<Vec<f32>>,
+    /// Its bill as far as it says it, beside its tokens.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub billing: Billing,
+    /// The provider's word for its end, where Karat does not know it; empty if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_end: Option<String>,
+    /// True if half a character in it was replaced by U+FFFD.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_mended: bool,
+}
+
+fn is_plain(billing: &Billing) -> bool {
+    *billing == Billing::default()
 }
 
 impl Reply {
@@ -124,7 +205,15 @@ impl Reply {
             tool_calls: Vec::new(),
             raw_turn: None,
             vectors: Vec::new(),
+            billing: Billing::default(),
+            unknown_end: None,
+            was_mended: false,
         }
+    }
+
+    /// Returns true if it has neither words nor calls nor vectors: thoughts alone are no reply.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.tool_calls.is_empty() && self.vectors.is_empty()
     }
 
     /// The assistant's turn that this reply is in a conversation.

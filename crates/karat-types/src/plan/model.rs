@@ -1,11 +1,12 @@
 //! An entry of the model registry.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Parameters, Pricing};
+use crate::{Billing, Money, Parameters, Pricing, Usage};
 
 /// The quality and price class of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -168,6 +169,14 @@ impl ModelSpec {
         live
     }
 
+    /// The cost of a call as [`Pricing::bill`] says. Batches have one price, whatever tier their replies name.
+    pub fn bill(&self, usage: &Usage, billing: &Billing) -> Option<Money> {
+        match self.live_price {
+            Some(_) => self.price.bill(usage, &Billing { tier: None, ..billing.clone() }),
+            None => self.price.bill(usage, billing),
+        }
+    }
+
     /// Its id as suites may also write it, with the provider before it: `openai:gpt-5`, `openai/gpt-5`.
     pub fn spellings(&self) -> [String; 2] {
         [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
@@ -232,9 +241,13 @@ impl ModelSpec {
         self.provider == "command"
     }
 
-    /// The part of the entry that can change an answer and is therefore part of identities. Prices, limits, notes and
-    /// the registry id are not in it, so renaming or repricing a model re-runs nothing.
+    /// The part of the entry that can change an answer and is therefore part of identities. Prices, the place of a stated
+    /// cost, limits, notes and the registry id are not in it, so renaming or repricing a model re-runs nothing.
     pub fn identity(&self) -> impl Serialize + '_ {
-        (&self.provider, &self.with, &self.model, &self.base_url, &self.parameters, self.max_output, self.json_mode)
+        let mut with = Cow::Borrowed(&self.with);
+        if with.contains_key("cost") {
+            with.to_mut().shift_remove("cost");
+        }
+        (&self.provider, with, &self.model, &self.base_url, &self.parameters, self.max_output, self.json_mode)
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Shard, ShardRows, Usage,
+    CallError, CallErrorCode, CostSource, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Shard,
+    ShardRows, Usage,
 };
 
 /// The state of a run.
@@ -180,6 +181,8 @@ pub struct CallRecord {
     pub usage: Option<Usage>,
     /// The cost; `None` when the price is unknown.
     pub cost: Option<Money>,
+    /// Where the cost comes from.
+    pub cost_source: CostSource,
     /// The reservation made before the call: its upper bound, or zero when it was not sent. It counts as the cost
     /// when the cost is unknown and the reservation is larger than the known part.
     pub reserved: Money,
@@ -385,6 +388,14 @@ pub enum NoteKind {
     UserLimit,
     /// A setting was not sent: the model refuses it, or its protocol lacks it.
     NotApplied,
+    /// The provider stated the cost itself.
+    CostReported,
+    /// The cost is unknown, or what the provider stated as the cost cannot be one.
+    CostUnknown,
+    /// A reply ended for a reason that Karat does not know.
+    UnknownEnd,
+    /// A reply has no content.
+    NoContent,
     /// A merge dropped items that another one says.
     Merged,
 }

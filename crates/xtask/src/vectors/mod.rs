@@ -1,4 +1,4 @@
-//! `cargo xtask vectors DIR`: checks the statistics against oracle vectors.
+//! `cargo xtask vectors DIR`: checks statistics, metrics and bills against oracle vectors.
 //!
 //! A vector file is `{"statistic", "cases": [{"name", "input", "expected", "tolerance"}]}`. An
 //! adapter turns a case's input into the actual result in the shape of `expected`; [`tolerance`]
@@ -19,6 +19,7 @@ pub type Adapter = fn(&Value) -> Result<Value, String>;
 /// Every statistic with an adapter, by the stem of its vector file.
 const REGISTRY: &[&[(&str, Adapter)]] = &[
     adapters::agreement::ADAPTERS,
+    adapters::billing::ADAPTERS,
     adapters::classify::ADAPTERS,
     adapters::compare::ADAPTERS,
     adapters::correction::ADAPTERS,

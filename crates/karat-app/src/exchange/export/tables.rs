@@ -225,6 +225,7 @@ fn call(run: &str, role: &str, model: Option<&ModelSpec>, call: &CallRecord) -> 
     // Services report no tokens, or their own ones in the cell.
     fields.extend(token_fields(call.usage.filter(|usage| *usage != Usage::default())));
     fields.push(call.cost.map(karat_types::Money::usd).into());
+    fields.push(call.cost_source.as_str().into());
     fields.push(call.finish.map(finish_reason).into());
     fields.push(Some(&call.request).filter(|it| !it.is_empty()).map(|it| blake3::hash(it).to_hex().to_string()).into());
     fields
@@ -336,7 +337,11 @@ fn call_columns() -> Vec<Column> {
         ("attempts", ColumnKind::SmallInteger),
         ("status", ColumnKind::Text),
     ];
-    let rest =
-        [("cost_usd", ColumnKind::Double), ("finish_reason", ColumnKind::Text), ("request_hash", ColumnKind::Text)];
+    let rest = [
+        ("cost_usd", ColumnKind::Double),
+        ("cost_source", ColumnKind::Text),
+        ("finish_reason", ColumnKind::Text),
+        ("request_hash", ColumnKind::Text),
+    ];
     columns(&[&own, &TOKENS, &rest])
 }

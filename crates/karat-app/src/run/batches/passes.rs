@@ -15,7 +15,9 @@ use karat_providers::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus,
 use karat_report::count_noun;
 use karat_store::{BatchAnswer, BatchItemState, BatchLineEnd, BatchState, Store, StoredBatch};
 use karat_suite::Plan;
-use karat_types::{Action, CachePolicy, Clock, Event, Key, Observer, PlanHeader, Price, Pricing, RunStatus, StepSpec};
+use karat_types::{
+    Action, CachePolicy, Clock, Event, Key, Observer, PlanHeader, Pricing, RunStatus, Share, StepSpec, TierPrice,
+};
 
 use crate::error::RunError;
 use crate::{App, AppError, CallRecording, Invocation};
@@ -72,14 +74,15 @@ impl App {
         let agents = header.variants.iter().any(|variant| variant.steps.iter().any(is_agent));
         let live: Vec<String> = live.chain(agents.then(|| "agents".to_owned())).collect();
         let live = if live.is_empty() { String::new() } else { format!("; live: {}", live.join(", ")) };
-        let shares = header.all_models().filter(|model| by_batch.contains(&model.id)).filter_map(|model| {
+        let prices = header.all_models().filter(|model| by_batch.contains(&model.id)).filter_map(|model| {
             let Some(Pricing::Known(price)) = &model.live_price else { return None };
-            Some(price.batch.unwrap_or(Price::BATCH))
+            Some(price.batch.clone().unwrap_or(TierPrice::Share(Share::HALF)))
         });
-        let shares: BTreeSet<u16> = shares.collect();
-        let price = match shares.into_iter().collect::<Vec<_>>()[..] {
-            [] | [Price::BATCH] => "at half the price".to_owned(),
-            [share] => format!("at {} % of the price", f64::from(share) / 10.0),
+        let mut prices: Vec<TierPrice> = prices.collect();
+        prices.dedup();
+        let price = match &prices[..] {
+            [] | [TierPrice::Share(Share::HALF)] => "at half the price".to_owned(),
+            [TierPrice::Share(share)] => format!("at {} % of the price", share.factor() * 100.0),
             _ => "at their `price.batch`".to_owned(),
         };
         let names: Vec<&str> = by_batch.iter().map(String::as_str).collect();

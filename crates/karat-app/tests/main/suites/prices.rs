@@ -34,7 +34,7 @@ fn add(app: &App, folder: &Path, text: &str, replaces: bool) -> Result<Vec<Strin
 
 fn input(price: Option<Pricing>) -> String {
     match price {
-        Some(Pricing::Known(price)) => (price.input as f64 / 1e9).to_string(),
+        Some(Pricing::Known(price)) => (price.base.rates.input as f64 / 1e9).to_string(),
         other => format!("{other:?}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_text::half_characters;
 use karat_types::{
     Answer, Ask, AskId, CallError, CallErrorCode, CellError, ChatRequest, FinishReason, KeyBuilder, Machine, Message,
     Note, NoteKind, Reply, ReplyFormat, Request, Role, StepSpec, ToolCall, Turn,
@@ -344,7 +345,8 @@ impl AgentMachine {
             let message = format!("step `{}`: reading the state failed: {}", self.step.id, result.text);
             return Err(StepEnd::Failed(CellError::new(CellError::TOOL, message)));
         }
-        let state = karat_types::json::parse(&result.text).unwrap_or_else(|_| Value::from(result.text.as_str()));
+        let state = half_characters::value(&result.text).map(|read| read.value);
+        let state = state.unwrap_or_else(|_| Value::from(result.text.as_str()));
         Err(self.output(stop, Some(state)))
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use karat_text::env_template;
 use karat_text::schema::{Patterns, Schema};
 use karat_text::template::{Template, text};
+use karat_text::{env_template, half_characters};
 use karat_types::{
     CommandRequest, CommandSpec, EnvTemplate, HttpRequest, Protocol, Request, ToolCall, ToolExecutor, ToolReply,
     ToolRequest, ToolSpec,
@@ -101,7 +101,8 @@ impl ToolResult {
             Value::deserialize(value).map(Some)
         }
         let quoted: String = answer.chars().take(200).collect();
-        let body: AnswerBody = serde_json::from_str(answer.trim())
+        let body = half_characters::parse::<AnswerBody>(answer.trim())
+            .map(|read| read.value)
             .map_err(|error| format!("answered with what is no JSON object ({error}); it begins {quoted:?}"))?;
         match (body.error.filter(|error| !error.is_null()), body.result) {
             (Some(error), _) => Ok(Self::error(text(&error))),

@@ -1,17 +1,17 @@
 //! OpenAI's `/embeddings`: the vectors of texts. Most servers with OpenAI's chat protocol have it, too.
 
 use bytes::Bytes;
-use karat_types::{ChatRequest, FinishReason, ModelSpec, Reply, ReplyFormat, Usage};
+use karat_types::{ChatRequest, FinishReason, ModelSpec, Reply, ReplyFormat};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, InvalidHeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::codec::billing::{Bill, UsageWords};
+use crate::codec::finish::embedded_error;
 use crate::codec::media::MediaForm;
-use crate::codec::openai::embedded_error;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json};
-use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// The embeddings protocol. Each message of a request is a text.
 pub(crate) struct Embeddings;
@@ -46,13 +46,6 @@ struct EmbeddingBody {
     #[serde(default)]
     index: Option<usize>,
     embedding: Vec<Option<f32>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct EmbeddingsUsage {
-    prompt_tokens: Count,
-    total_tokens: Count,
 }
 
 impl Codec for Embeddings {
@@ -103,18 +96,13 @@ impl Codec for Embeddings {
                 }
             }
         }
-        let usage = usage.and_then(read_usage);
-        Ok(Reply { usage, model, vectors, ..Reply::new("", FinishReason::Stop) })
+        let (usage, billing) = UsageWords::Embeddings.read(usage, None);
+        Ok(Reply { usage, billing, model, vectors, ..Reply::new("", FinishReason::Stop) })
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        raw_member(body, "usage").and_then(read_usage)
+    fn bill(&self, body: &[u8]) -> Bill {
+        UsageWords::Embeddings.read_body(body)
     }
-}
-
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let EmbeddingsUsage { prompt_tokens, total_tokens } = named_counts(raw)?;
-    usage(prompt_tokens.or(total_tokens), Count::default(), Count::default().or_zero(), Count::default())
 }
 
 /// A response body in this protocol, for models without a server.
@@ -173,7 +161,7 @@ mod tests {
     fn vectors_are_ordered_by_index() {
         let body = r#"{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1.5]}],"usage":{"prompt_tokens":7,"total_tokens":7}}"#;
         assert_eq!(parse(body).unwrap(), [[1.5], [2.0]]);
-        assert_eq!(Embeddings.usage(body.as_bytes()).unwrap().input_tokens, 7);
+        assert_eq!(Embeddings.bill(body.as_bytes()).0.unwrap().input_tokens, 7);
         assert_eq!(parse(r#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#).unwrap(), [[1.0], [2.0]]);
         for broken in [
             r#"{"data":[{"index":1,"embedding":[1]}]}"#,

@@ -11,9 +11,7 @@ pub(crate) mod responses;
 use std::fmt;
 
 use bytes::Bytes;
-use karat_types::{
-    CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, ToolCall, Usage,
-};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, ToolCall, Usage};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, InvalidHeaderValue};
 use serde::de::{SeqAccess, Visitor};
@@ -22,11 +20,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::billing::{Bill, UsageWords};
+use crate::codec::calls::{call_id, raw_turn};
+use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
-use crate::codec::protocol::{Codec, UnreadableReply, bearer_headers, parse_json, url_below, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
+use crate::codec::protocol::{Codec, UnreadableReply, bearer_headers, call_of_text, parse_json, url_below, write_body};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi(Dialect { seed: "seed", any_tool: "required", short_ids: false });
@@ -64,8 +63,8 @@ impl Codec for OpenAi {
         parse_json::<Completion<'_>>(body)?.reply(body)
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        raw_member(body, "usage").and_then(read_usage)
+    fn bill(&self, body: &[u8]) -> Bill {
+        UsageWords::Chat.read_body(body)
     }
 }
 
@@ -157,6 +156,8 @@ struct Completion<'a> {
     choices: Vec<Choice>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    service_tier: Option<&'a RawValue>,
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -168,7 +169,7 @@ struct Choice {
     #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
-    finish_reason: Option<Finish>,
+    finish_reason: Option<String>,
     #[serde(default)]
     error: Option<Value>,
 }
@@ -206,7 +207,7 @@ impl CallBody {
         let CalledFunction { name, arguments } = self.function.unwrap_or_default();
         let (id, name) = (call_id(self.id, body, at), name.unwrap_or_default());
         match arguments {
-            Value::String(text) => ToolCall::from_text(id, name, &text),
+            Value::String(text) => call_of_text(id, name, &text),
             arguments => ToolCall::from_value(id, name, arguments),
         }
     }
@@ -228,17 +229,6 @@ fn raw_message(body: &[u8]) -> Option<RawTurn> {
     Some(raw_turn(PROTOCOL, body.choices.first()?.message))
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-enum Finish {
-    Stop,
-    Length,
-    ContentFilter,
-    ToolCalls,
-    #[serde(other)]
-    Other,
-}
-
 impl Completion<'_> {
     fn reply(self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         if let Some(error) = self.error {
@@ -254,81 +244,20 @@ impl Completion<'_> {
         }
         let message =
             choice.message.ok_or_else(|| UnreadableReply::invalid_body("answered with a choice without message"))?;
-        let finish = match choice.finish_reason {
-            Some(Finish::Stop) => FinishReason::Stop,
-            Some(Finish::Length) => FinishReason::Length,
-            Some(Finish::ContentFilter) => FinishReason::Refusal,
-            Some(Finish::ToolCalls) => FinishReason::ToolCalls,
-            Some(Finish::Other) | None => FinishReason::Other,
-        };
         let written = message.tool_calls.unwrap_or_default();
         let has_ids = written.iter().all(|call| call.id.as_ref().is_some_and(|id| !id.is_empty()));
         let calls = written.into_iter().enumerate().map(|(at, call)| call.read(body, at));
         let tool_calls: Vec<ToolCall> = calls.collect();
-        let finish = finish_with(&tool_calls, finish);
         // Without ids the raw turn would not fit the answers to its calls.
         let raw_turn = if tool_calls.is_empty() || !has_ids { None } else { raw_message(body) };
-        let (text, finish) = match (message.content.0, message.refusal.filter(|words| !words.is_empty())) {
-            (Some(text), None) => (text, finish),
-            (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
-            (_, Some(words)) => (words, FinishReason::Refusal),
-            // A reasoning model that runs out of tokens and a content filter both omit the content.
-            (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
-            (None, None) if !tool_calls.is_empty() => (String::new(), finish),
-            (None, None) => return Err(UnreadableReply::empty_message()),
-        };
-        let usage = self.usage.and_then(read_usage);
-        Ok(Reply { usage, model: self.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
+        let refusal = message.refusal.filter(|words| !words.is_empty());
+        let word = if refusal.is_some() { Some("refusal") } else { choice.finish_reason.as_deref() };
+        // A reasoning model that runs out of tokens and a content filter both omit the content.
+        let text = message.content.0.filter(|text| !text.is_empty()).or(refusal).unwrap_or_default();
+        let (usage, billing) = UsageWords::Chat.read(self.usage, self.service_tier);
+        let reply = Reply::new(text, FinishReason::Other);
+        end_reply(Reply { usage, billing, model: self.model, tool_calls, raw_turn, ..reply }, word)
     }
-}
-
-/// An error inside an answer with status 200, as gateways send it.
-pub(crate) fn embedded_error(error: &Value) -> UnreadableReply {
-    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-    let code = status.map_or(CallErrorCode::Malformed, crate::attempt::failure::code_of);
-    let words = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-    UnreadableReply {
-        code,
-        what: format!(
-            "answered 200 with an error inside, {}",
-            crate::attempt::excerpt::quote(words.as_bytes(), crate::attempt::excerpt::SHOWN)
-        ),
-        is_retried_once: false,
-    }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CompletionUsage<'a> {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    #[serde(borrow)]
-    prompt_tokens_details: Option<&'a RawValue>,
-    #[serde(borrow)]
-    completion_tokens_details: Option<&'a RawValue>,
-    /// DeepSeek's name for cached tokens.
-    prompt_cache_hit_tokens: Count,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-    reasoning_tokens: Count,
-}
-
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: CompletionUsage<'_> = named_counts(raw)?;
-    let prompt = details(fields.prompt_tokens_details);
-    let cached = prompt.cached_tokens.or(fields.prompt_cache_hit_tokens);
-    let reasoning = details(fields.completion_tokens_details).reasoning_tokens;
-    let usage = usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)?;
-    Some(with_cache_writes(usage, prompt.cache_write_tokens, Count::default()))
-}
-
-fn details(raw: Option<&RawValue>) -> Details {
-    raw.and_then(named_counts).unwrap_or_default()
 }
 
 /// The content of a message: a text, or a list of parts whose texts are joined.
@@ -513,8 +442,8 @@ mod tests {
         assert_eq!(text(r#"{"content":"a"}"#, r#""content_filter""#), ok("a", FinishReason::Refusal));
         assert_eq!(text("{}", r#""content_filter""#), ok("", FinishReason::Refusal));
         assert_eq!(text(r#"{"content":"a"}"#, r#""tool_calls""#), ok("a", FinishReason::Other));
-        assert!(text(r#"{"content":null,"tool_calls":[]}"#, r#""tool_calls""#).is_err());
-        assert!(text(r#"{"content":null}"#, r#""stop""#).is_err());
+        assert_eq!(text(r#"{"content":null,"tool_calls":[]}"#, r#""tool_calls""#), ok("", FinishReason::Stop));
+        assert_eq!(text(r#"{"content":null}"#, r#""stop""#), ok("", FinishReason::Stop));
         assert_eq!(text(r#"{"content":"a","tool_calls":[{}]}"#, "null"), ok("a", FinishReason::ToolCalls));
         assert!(text("null", r#""stop""#).is_err());
         assert!(text(r#"{"content":5}"#, r#""stop""#).is_err());
@@ -547,45 +476,5 @@ mod tests {
         assert_eq!((reply.tool_calls.len(), reply.tool_calls[0].raw.as_deref()), (2, Some("ls")));
         assert_ne!(reply.tool_calls[0].id, reply.tool_calls[1].id);
         assert_eq!(reply.raw_turn, None);
-    }
-
-    #[test]
-    fn an_error_inside_a_good_status_keeps_its_kind() {
-        let parse = |body: &str| OPENAI.parse(body.as_bytes()).unwrap_err().code;
-        assert_eq!(parse(r#"{"error":{"code":429,"message":"slow down"}}"#), CallErrorCode::RateLimited);
-        assert_eq!(parse(r#"{"error":{"code":502,"message":"upstream"}}"#), CallErrorCode::ServerError);
-        assert_eq!(parse(r#"{"error":"no"}"#), CallErrorCode::Malformed);
-        assert_eq!(parse(r#"{"choices":[{"error":{"code":503}}]}"#), CallErrorCode::ServerError);
-    }
-
-    #[test]
-    fn usage_is_read_with_its_parts_or_not_at_all() {
-        let usage = |usage: &str| {
-            let body = format!(r#"{{"choices":[{{"message":{{"content":""}}}}],"usage":{usage}}}"#);
-            OPENAI.parse(body.as_bytes()).unwrap().usage
-        };
-        let full = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}"#;
-        for list in ["[1,2]", "[]"] {
-            assert_eq!(
-                OPENAI.usage(format!("{{\"usage\":{list}}}").as_bytes()),
-                None,
-                "S3 of the field test: {list} is no usage"
-            );
-        }
-        let expected = Usage {
-            input_tokens: 10,
-            cached_input_tokens: 4,
-            output_tokens: 7,
-            reasoning_tokens: 2,
-            ..Usage::default()
-        };
-        assert_eq!(usage(full), Some(expected));
-        let written = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":5}}"#;
-        assert_eq!(usage(written).unwrap().cache_write_tokens, 5, "TG-80");
-        let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();
-        assert_eq!(deepseek.cached_input_tokens, 3);
-        for nonsense in ["null", "[]", "\"many\"", r#"{"prompt_tokens":-1,"completion_tokens":7}"#, "{}", "7"] {
-            assert_eq!(usage(nonsense), None, "{nonsense}");
-        }
     }
 }

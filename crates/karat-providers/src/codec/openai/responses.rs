@@ -1,9 +1,7 @@
 //! OpenAI's Responses API. Nothing is stored at the provider: each request holds the whole conversation, and reasoning
 //! comes back encrypted.
 
-use karat_types::{
-    CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Role, ToolCall, Usage,
-};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Role, ToolCall};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, InvalidHeaderValue};
 use serde::ser::SerializeMap;
@@ -11,12 +9,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::billing::{Bill, UsageWords};
+use crate::codec::calls::{call_id, raw_turn};
+use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::response_items::{Items, PROTOCOL, write_tools};
-use crate::codec::openai::{OFFICIAL, embedded_error, entry, is_strict};
-use crate::codec::protocol::{Codec, UnreadableReply, bearer_headers, parse_json, url_below, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
+use crate::codec::openai::{OFFICIAL, entry, is_strict};
+use crate::codec::protocol::{
+    Codec, UnreadableReply, bearer_headers, call_of_text, parse_json, raw_member, url_below, write_body,
+};
 
 /// The Responses API.
 pub(crate) struct Responses;
@@ -50,8 +51,8 @@ impl Codec for Responses {
         parse_json::<ResponseBody<'_>>(body)?.reply(body)
     }
 
-    fn usage(&self, body: &[u8]) -> Option<Usage> {
-        raw_member(body, "usage").and_then(read_usage)
+    fn bill(&self, body: &[u8]) -> Bill {
+        UsageWords::Responses.read_body(body)
     }
 }
 
@@ -139,27 +140,19 @@ fn text_format(mode: JsonMode, wanted: &ReplyFormat) -> Option<Value> {
 #[derive(Deserialize)]
 struct ResponseBody<'a> {
     #[serde(default)]
-    status: Option<Status>,
+    status: Option<String>,
     #[serde(default)]
     incomplete_details: Option<IncompleteDetails>,
     #[serde(default)]
     output: Option<Vec<Item>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    service_tier: Option<&'a RawValue>,
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
     error: Option<Value>,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Completed,
-    Incomplete,
-    Failed,
-    #[serde(other)]
-    Other,
 }
 
 #[derive(Deserialize)]
@@ -197,20 +190,16 @@ impl ResponseBody<'_> {
         if let Some(error) = self.error.filter(|error| !error.is_null()) {
             return Err(embedded_error(&error));
         }
-        if self.status == Some(Status::Failed) {
-            return Err(UnreadableReply {
-                code: CallErrorCode::Malformed,
-                what: "answered 200 with the status `failed` and no error".to_owned(),
-                is_retried_once: false,
-            });
-        }
-        let items = self.output.ok_or_else(|| UnreadableReply::invalid_body("answered without any output"))?;
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        let finish = match (self.status, reason.as_deref()) {
-            (Some(Status::Incomplete), Some("max_output_tokens")) => FinishReason::Length,
-            (Some(Status::Incomplete), Some("content_filter")) => FinishReason::Refusal,
-            (Some(Status::Completed), _) => FinishReason::Stop,
-            _ => FinishReason::Other,
+        let word = match self.status.as_deref() {
+            Some("incomplete") => reason.or(self.status),
+            _ => self.status,
+        };
+        // A response that failed may have no output at all.
+        let items = match (self.output, word.as_deref()) {
+            (Some(items), _) => items,
+            (None, Some("failed")) => Vec::new(),
+            (None, _) => return Err(UnreadableReply::invalid_body("answered without any output")),
         };
         let is_plain = items.iter().all(|item| item.kind == "message");
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
@@ -219,7 +208,7 @@ impl ResponseBody<'_> {
                 let id = call_id(item.call_id, body, tool_calls.len());
                 let name = item.name.unwrap_or_default();
                 tool_calls.push(match item.arguments {
-                    Value::String(written) => ToolCall::from_text(id, name, &written),
+                    Value::String(written) => call_of_text(id, name, &written),
                     arguments => ToolCall::from_value(id, name, arguments),
                 });
             } else if item.kind == "message" {
@@ -229,47 +218,13 @@ impl ResponseBody<'_> {
                 }
             }
         }
-        let mut finish = finish_with(&tool_calls, finish);
-        if !refusal.is_empty() {
-            finish = FinishReason::Refusal;
-            text = if text.is_empty() { refusal } else { text };
-        }
-        let has_reason = matches!(finish, FinishReason::Length | FinishReason::Refusal) || !tool_calls.is_empty();
-        if text.is_empty() && !has_reason {
-            return Err(UnreadableReply::empty_message());
-        }
+        let word = if refusal.is_empty() { word } else { Some("refusal".to_owned()) };
+        let text = if text.is_empty() { refusal } else { text };
         let raw_turn = if is_plain { None } else { raw_member(body, "output").map(|json| raw_turn(PROTOCOL, json)) };
-        let usage = self.usage.and_then(read_usage);
-        Ok(Reply { usage, model: self.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
+        let (usage, billing) = UsageWords::Responses.read(self.usage, self.service_tier);
+        let reply = Reply::new(text, FinishReason::Other);
+        end_reply(Reply { usage, billing, model: self.model, tool_calls, raw_turn, ..reply }, word.as_deref())
     }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ResponseUsage<'a> {
-    input_tokens: Count,
-    output_tokens: Count,
-    #[serde(borrow)]
-    input_tokens_details: Option<&'a RawValue>,
-    #[serde(borrow)]
-    output_tokens_details: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-    reasoning_tokens: Count,
-}
-
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: ResponseUsage<'_> = named_counts(raw)?;
-    let details = |raw: Option<&RawValue>| -> Details { raw.and_then(named_counts).unwrap_or_default() };
-    let input = details(fields.input_tokens_details);
-    let reasoning = details(fields.output_tokens_details).reasoning_tokens;
-    let usage = usage(fields.input_tokens, input.cached_tokens, fields.output_tokens, reasoning)?;
-    Some(with_cache_writes(usage, input.cache_write_tokens, Count::default()))
 }
 
 #[cfg(test)]
@@ -404,14 +359,14 @@ mod tests {
         assert_eq!(said("completed", Value::Null, refusal), ("No.".to_owned(), FinishReason::Refusal));
         let cut = json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []});
         assert_eq!(read(cut).unwrap().finish, FinishReason::Length, "reasoning used all tokens");
-        assert!(read(json!({"status": "completed", "output": []})).unwrap_err().is_retried_once);
+        assert!(read(json!({"status": "completed", "output": []})).unwrap().is_empty());
         let failed = json!({"status": "failed", "error": {"code": "server_error", "message": "Oh."}, "output": []});
         assert!(read(failed).unwrap_err().what.contains("Oh."));
         assert!(read(json!({"status": "failed", "error": null, "output": []})).is_err());
         assert!(read(json!({"choices": []})).unwrap_err().what.contains("without any output"));
         let usage = json!({"input_tokens": 50, "input_tokens_details": {"cached_tokens": 20, "cache_write_tokens": 5},
             "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 4}});
-        let usage = Responses.usage(json!({"output": [], "usage": usage}).to_string().as_bytes()).unwrap();
+        let usage = Responses.bill(json!({"output": [], "usage": usage}).to_string().as_bytes()).0.unwrap();
         assert_eq!((usage.input_tokens, usage.cached_input_tokens, usage.cache_write_tokens), (50, 20, 5));
         assert_eq!((usage.output_tokens, usage.reasoning_tokens), (9, 4));
     }

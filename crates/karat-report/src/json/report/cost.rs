@@ -55,6 +55,12 @@ impl Cost {
 pub(super) struct RunCost<'a> {
     #[serde(flatten)]
     total: Cost,
+    /// Part of the amount paid that providers stated themselves. Absent in the canonical form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported_usd: Option<f64>,
+    /// Part of the amount paid whose tokens Karat counted, because the provider counted none. Absent in the canonical form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted_usd: Option<f64>,
     /// Estimated lowest and highest cost.
     estimated_cost_range_usd: Option<[f64; 2]>,
     /// `true` if the estimate is based on a sample of the rows.
@@ -92,6 +98,8 @@ impl<'a> RunCost<'a> {
                 actual_cost_usd: (!context.canonical).then_some(paid),
                 ..Cost::of(&findings.run.spend, range.map(|(_, most)| most), context.canonical)
             },
+            reported_usd: (!context.canonical).then(|| context.reported.usd()),
+            counted_usd: (!context.canonical).then(|| context.counted.usd()),
             estimated_cost_range_usd: range.map(|(least, most)| [least.usd(), most.usd()]),
             estimated_cost_sampled: estimate.is_some_and(|it| it.sampled),
             cost_per_cell: findings.run.spend.per_cell_usd(),

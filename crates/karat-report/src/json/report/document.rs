@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use karat_analysis::{
     AnchoredFigure, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
 };
-use karat_types::{Pricing, ScorerKind, SourceDigest};
+use karat_types::{Pricing, RateSet, Rates, ScorerKind, SourceDigest, TierPrice};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::CellsFile;
 use super::cells::CellList;
@@ -131,29 +131,54 @@ fn run<'a>(report: Report<'a>) -> Run<'a> {
 
 /// Returns a price in US dollars per million tokens, as registries write it; null if it is unknown.
 fn price(price: &Pricing) -> Value {
-    let dollars = |nanos: u64| nanos as f64 / 1e9;
     match price {
         Pricing::Unmetered => json!("unmetered"),
         Pricing::Unknown => Value::Null,
         Pricing::Known(price) => {
-            let mut known = json!({ "input": dollars(price.input), "output": dollars(price.output) });
-            if let Some(cached) = price.cached_input {
-                known["cached_input"] = json!(dollars(cached));
-            }
-            for (key, write) in [("cache_write", price.cache_write), ("cache_write_1h", price.cache_write_1h)] {
-                if let Some(write) = write {
-                    known[key] = json!(dollars(write));
-                }
-            }
-            if let Some(as_of) = &price.as_of {
-                known["as_of"] = json!(as_of);
-            }
-            if let Some(source) = &price.source {
-                known["source"] = json!(source);
-            }
-            known
+            let mut known = rate_set(&price.base);
+            let tier = |tier: &TierPrice| match tier {
+                TierPrice::Share(share) => json!(share.factor()),
+                TierPrice::Set(set) => Value::Object(rate_set(set)),
+            };
+            let service: Map<String, Value> =
+                price.service.iter().map(|(name, price)| (name.clone(), tier(price))).collect();
+            let more = [
+                ("batch", price.batch.as_ref().map(tier)),
+                ("service", (!service.is_empty()).then_some(Value::Object(service))),
+                ("as_of", price.as_of.as_ref().map(|day| json!(day))),
+                ("source", price.source.as_ref().map(|source| json!(source))),
+            ];
+            known.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+            Value::Object(known)
         }
     }
+}
+
+fn rate_set(set: &RateSet) -> Map<String, Value> {
+    let mut known = rates(&set.rates);
+    let above = set.above.iter().filter_map(|long| {
+        let mut rates = rates(long.rates.as_ref()?);
+        rates.insert("tokens".to_owned(), json!(long.tokens));
+        Some(Value::Object(rates))
+    });
+    let above: Vec<Value> = above.collect();
+    if !above.is_empty() {
+        known.insert("above".to_owned(), Value::Array(above));
+    }
+    known
+}
+
+fn rates(rates: &Rates) -> Map<String, Value> {
+    let each = [
+        ("input", Some(rates.input)),
+        ("output", Some(rates.output)),
+        ("cached_input", rates.cached_input),
+        ("cache_write", rates.cache_write),
+        ("cache_write_1h", rates.cache_write_1h),
+        ("reasoning", rates.reasoning),
+        ("audio_input", rates.audio_input),
+    ];
+    each.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), json!(rate? as f64 / 1e9)))).collect()
 }
 
 /// Settings of a run that affect its results. The others differ between an interrupted and an uninterrupted run.

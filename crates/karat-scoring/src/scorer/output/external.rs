@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_text::env_template;
+use karat_text::{env_template, half_characters};
 use karat_types::{CommandRequest, EnvTemplate, HttpRequest, Protocol, Request, Score};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -122,7 +122,7 @@ pub(crate) fn read(answer: &str) -> Score {
             "the scorer answered {begin:?}, which is no score: give a number, or an object with `score`, `na` or `unscored`"
         ))
     };
-    match serde_json::from_str::<Value>(answer.trim()) {
+    match half_characters::parse(answer.trim()).map(|read| read.value) {
         Ok(Value::Bool(passed)) => Score::verdict(passed),
         Ok(Value::Number(number)) => number.as_f64().map_or_else(unreadable, Score::value),
         Ok(Value::Null) => Score::not_applicable("the scorer says that it does not apply"),

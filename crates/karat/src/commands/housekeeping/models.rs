@@ -1,7 +1,7 @@
 //! `karat models`.
 
 use karat_app::{PriceChange, PriceOrigin};
-use karat_types::{Exit, ModelSpec, Pricing};
+use karat_types::{Exit, ModelSpec, Price, Pricing, TierPrice};
 
 use crate::args::{ModelsArgs, ModelsCommand, PriceFileArgs};
 use crate::commands::CommandContext;
@@ -93,17 +93,36 @@ fn amounts(price: &Pricing) -> String {
         Pricing::Known(price) => {
             let usd = |nanos: u64| nanos as f64 / 1e9;
             let origin: Vec<&str> = [&price.as_of, &price.source].into_iter().flatten().map(String::as_str).collect();
-            let cached = price.cached_input.map(|cached| format!(", cached ${}", usd(cached))).unwrap_or_default();
-            format!("in ${}, out ${}{cached} ({})", usd(price.input), usd(price.output), origin.join(", "))
+            let rates = &price.base.rates;
+            let cached = rates.cached_input.map(|cached| format!(", cached ${}", usd(cached))).unwrap_or_default();
+            let tiers = tiers(price).map(|tiers| format!("; {tiers}")).unwrap_or_default();
+            format!("in ${}, out ${}{cached}{tiers} ({})", usd(rates.input), usd(rates.output), origin.join(", "))
         }
     }
+}
+
+/// The other prices of a model, by what makes a call have them.
+fn tiers(price: &Price) -> Option<String> {
+    let usd = |nanos: u64| nanos as f64 / 1e9;
+    let long = price.base.above.iter().filter_map(|long| {
+        let rates = long.rates?;
+        Some(format!("above {} tokens in ${}, out ${}", long.tokens, usd(rates.input), usd(rates.output)))
+    });
+    let batch = price.batch.iter().map(|tier| ("batch".to_owned(), tier));
+    let named = batch.chain(price.service.iter().map(|(name, tier)| (name.clone(), tier)));
+    let named = named.map(|(name, tier)| match tier {
+        TierPrice::Share(share) => format!("{name} × {}", share.factor()),
+        TierPrice::Set(set) => format!("{name} in ${}, out ${}", usd(set.rates.input), usd(set.rates.output)),
+    });
+    let all: Vec<String> = long.chain(named).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn price(model: &ModelSpec) -> (String, String, String) {
     match &model.price {
         Pricing::Known(price) => {
             let usd = |nanos: u64| format!("{}", nanos as f64 / 1e9);
-            (usd(price.input), usd(price.output), price.as_of.clone().unwrap_or_default())
+            (usd(price.base.rates.input), usd(price.base.rates.output), price.as_of.clone().unwrap_or_default())
         }
         Pricing::Unmetered => ("free".to_owned(), "free".to_owned(), String::new()),
         Pricing::Unknown => ("unknown".to_owned(), "unknown".to_owned(), String::new()),

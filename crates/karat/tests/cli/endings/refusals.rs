@@ -28,15 +28,6 @@ fn assert_refused(said: &Said, name: &str, cells: usize) {
     assert_eq!(said.stderr.matches(ADVICE).count(), 1, "{}", said.all());
 }
 
-/// A provider that answers with this status.
-fn provider(status: &'static AtomicU16) -> FakeProvider {
-    FakeProvider::start(Script::by(move |_| match status.load(Ordering::Relaxed) {
-        200 => Behaviour::ok("answer"),
-        status => Behaviour::status(status, "no"),
-    }))
-    .unwrap()
-}
-
 /// D14: a port on which nothing listens is told after four cells. The suite run again once a server is there makes every
 /// cell; so do `resume` and `retry` together.
 #[test]
@@ -64,8 +55,15 @@ fn a_refused_port_stops_the_model() {
 #[test]
 fn a_refused_key_or_name_stops_only_that_model() {
     static STATUS: AtomicU16 = AtomicU16::new(400);
+    static IS_FIRST: AtomicBool = AtomicBool::new(true);
     let good = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let bad = provider(&STATUS);
+    // It replies to its first call.
+    let bad = FakeProvider::start(Script::by(|_| match STATUS.load(Ordering::Relaxed) {
+        _ if IS_FIRST.swap(false, Ordering::Relaxed) => Behaviour::ok("answer"),
+        200 => Behaviour::ok("answer"),
+        status => Behaviour::status(status, "no"),
+    }))
+    .unwrap();
     let model = |id: &str, url: &str| format!("{{ id: {id}, provider: openai, model: {id}, base_url: \"{url}\" }}");
     let place = place(&format!(
         "name: two\ndataset: {{ source: data.jsonl, id: id, input: question, reference: target }}\n\
@@ -74,24 +72,24 @@ fn a_refused_key_or_name_stops_only_that_model() {
         model("good", &good.base_url()),
         model("bad", &bad.base_url()),
     ));
-    // 400 may be the fault of a row, so all cells are tried.
+    // 400 may be the fault of a row, so all cells are tried once a reply has come.
     place.karat(&["run", "--run-id", "a"]);
     assert_eq!((good.requests(), bad.requests()), (CELLS, CELLS));
     for (status, arguments) in [(401, ["retry", "a"]), (404, ["retry", "a"]), (403, ["run", "-q"])] {
         STATUS.store(status, Ordering::Relaxed);
         let before = bad.requests();
         let said = place.karat(&arguments);
-        assert_refused(&said, "bad", 16);
+        assert_refused(&said, "bad", 15);
         assert!(said.stderr.contains(&format!("answered {status}")), "{}", said.all());
         assert_eq!((bad.requests() - before, good.requests()), (4, CELLS), "{arguments:?}: {}", said.all());
     }
     let before = bad.requests();
-    assert_refused(&place.karat(&["resume"]), "bad", 12);
+    assert_refused(&place.karat(&["resume"]), "bad", 11);
     assert_eq!(bad.requests() - before, 4);
     STATUS.store(200, Ordering::Relaxed);
     let before = bad.requests();
     place.fine(&["run", "-q"]);
-    assert_eq!((bad.requests() - before, good.requests()), (CELLS, CELLS));
+    assert_eq!((bad.requests() - before, good.requests()), (CELLS - 1, CELLS));
 }
 
 /// D13: a judge whose name is wrong leaves the judgments unmade and keeps the outputs. Once its name is right in the
@@ -225,7 +223,7 @@ fn calls_under_way_are_counted() {
     assert!(made.is_some() && made == refused, "{made:?}, {refused:?}: {}", said.all());
 }
 
-/// D13: a start that passes (429, 503, a broken connection) stops nothing, whatever comes after it.
+/// D13, F31: a start that passes (429, 503, a broken connection) stops nothing once a reply has come, whatever comes after it.
 #[test]
 fn a_start_that_passes_stops_nothing() {
     for first in [Behaviour::rate_limited("0"), Behaviour::status(503, "loading"), Behaviour::Drop] {
@@ -233,7 +231,8 @@ fn a_start_that_passes_stops_nothing() {
         let script = {
             let (asked, first) = (asked.clone(), first.clone());
             Script::by(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
-                0 => first.clone(),
+                0..=2 => first.clone(),
+                3 => Behaviour::ok("answer"),
                 _ => Behaviour::status(404, "no"),
             })
         };
@@ -241,5 +240,45 @@ fn a_start_that_passes_stops_nothing() {
         let said = place(&suite(&provider.base_url())).karat(&["run", "-j", "1", "--retries", "0"]);
         assert!(said.code == 1 && !said.stderr.contains("not called any more"), "{first:?}: {}", said.all());
         assert_eq!(provider.requests(), CELLS, "{first:?}");
+    }
+}
+
+/// F31: a server that never gives a reply is stopped after four calls, retries included, with a budget and without; the message
+/// says what the server sent and advises no limit. Once the server is right, `resume` and `retry` make every cell.
+#[test]
+fn a_model_that_never_replies_is_stopped() {
+    static IS_RIGHT: AtomicBool = AtomicBool::new(false);
+    let page = Behaviour::raw(200, "<html><title>Sign in</title></html>").with_header("content-type", "text/html");
+    let stream = Behaviour::raw(200, "data: {\"id\":\"1\"}\n\n").with_header("content-type", "text/event-stream");
+    let cases = [
+        (page, "<html><title>Sign in"),
+        (stream, "data: {"),
+        (Behaviour::Drop, "clos"),
+        (Behaviour::status(400, "unknown field `n`"), "unknown field `n`"),
+    ];
+    for (behaviour, sent) in cases {
+        for budget in [["--budget-usd", "5"].as_slice(), &["--budget-usd", "0.0012"], &[]] {
+            IS_RIGHT.store(false, Ordering::Relaxed);
+            let script = {
+                let behaviour = behaviour.clone();
+                Script::by(move |_| match IS_RIGHT.load(Ordering::Relaxed) {
+                    true => Behaviour::ok("answer"),
+                    false => behaviour.clone(),
+                })
+            };
+            let provider = FakeProvider::start(script).unwrap();
+            let place = place(&suite(&provider.base_url()).replace("price:", "max_output: 100, price:"));
+            let said = place.karat(&[&["run", "--run-id", "a", "-j", "1"], budget].concat());
+            assert!([1, 5].contains(&said.code), "{budget:?}: {}", said.all());
+            // The small budget holds three.
+            assert!((3..=4).contains(&provider.requests()), "{budget:?}: {}", said.all());
+            assert!(said.stderr.contains(sent) && said.stderr.contains("failed"), "{budget:?}: {}", said.all());
+            assert!(!said.stderr.contains("continue with `karat resume a --budget-usd"), "{}", said.all());
+            IS_RIGHT.store(true, Ordering::Relaxed);
+            place.karat(&["resume", "a", "--budget-usd", "5"]);
+            assert_eq!(place.report("a")["totals"]["cells"], json!(CELLS));
+            place.fine(&["retry", "a"]);
+            assert_eq!(place.report("a")["totals"]["errors"], json!(0));
+        }
     }
 }

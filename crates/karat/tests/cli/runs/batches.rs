@@ -49,8 +49,14 @@ impl Batched {
     fn live(&self, change: impl Fn(String) -> String) -> String {
         let place = Place::new();
         place.write("data.jsonl", &questions(10));
-        let half = suite(&self.provider.base_url()).replace("input: 1.0, output: 2.0", "input: 0.5, output: 1.0");
-        place.write("karat.yaml", &change(half));
+        let suite = change(suite(&self.provider.base_url()));
+        // Tokens from a cache are not halved.
+        let cache = match suite.contains("provider: anthropic") {
+            true => "cached_input: 0.1, cache_write: 0.625, cache_write_1h: 1.0",
+            false => "cached_input: 1.0, cache_write: 0.5, cache_write_1h: 0.5",
+        };
+        let half = suite.replace("input: 1.0, output: 2.0", &format!("input: 0.5, output: 1.0, {cache}"));
+        place.write("karat.yaml", &half);
         place.fine(&["run", "--run-id", "live"]);
         without_suite_hash(&place.canonical("live"))
     }

