@@ -157,7 +157,7 @@ fn told(provider: &str, tokens: Tokens, total: bool) -> (&'static str, Value) {
                     "promptTokensDetails": [{"modality": "TEXT", "tokenCount": fresh}, {"modality": "AUDIO", "tokenCount": audio}]}}),
             )
         }
-        other => panic!("{other}"),
+        other => unreachable!("{other}"),
     }
 }
 

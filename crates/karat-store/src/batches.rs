@@ -4,19 +4,28 @@
 //! prepared under a random key before anything is sent, so that a killed process can look for it at the provider.
 
 use karat_types::{Key, Moment, Money};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::CallEvent;
 use crate::error::{Attempt, ReadFailure};
-use crate::read::account::LOGS;
-use crate::read::run_lookup::run_number;
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, Transaction, params};
+use crate::read::account::{LOGS, log_query, read_log};
+use crate::read::run_lookup::{newest_run, run_number};
+use crate::sql::tables::{BATCH_ITEMS, BATCHES, run_column as column};
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// Submissions of an item before it counts as failed.
 const ROUNDS: u32 = 3;
+
+/// The code of [`BatchItemState::Answered`].
+const ANSWERED: i64 = 2;
+
+const OF_CALL: &str = "run = ?1 and key = ?2";
+const OF_BATCH: &str = "key = ?1";
+const SUBMITTED: &str = "batch = ?1 and state = 1";
+const WITH_BODIES: &[&str] = &["body", "response"];
 
 /// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,16 +138,30 @@ impl Store {
     /// The store cannot be written.
     pub fn collect_batch_items(&self, run: &str, calls: &[CollectedCall]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            let mut insert = transaction.prepare_cached(
-                "insert into batch_items (run, key, model, body, upper, earlier, round, state)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0)",
-            )?;
-            // A new row comes last.
-            let mut remove = transaction.prepare_cached("delete from batch_items where run = ?1 and key = ?2")?;
+            let mut insert = BATCH_ITEMS.inserting(transaction, "")?;
             for call in calls {
-                remove.execute(params![run, call.key.0])?;
-                let upper = i64::try_from(call.upper.0).unwrap_or(i64::MAX);
-                insert.execute(params![run, call.key.0, call.model, call.body, upper, call.earlier])?;
+                // A new row comes last.
+                BATCH_ITEMS.delete(transaction, OF_CALL, params![run, call.key.0])?;
+                let (id, upper) =
+                    (BATCH_ITEMS.next_number(transaction)?, i64::try_from(call.upper.0).unwrap_or(i64::MAX));
+                let CollectedCall { key, model, body, earlier, .. } = call;
+                let (none, empty) = (None::<i64>, None::<&str>);
+                insert.execute(params![
+                    id,
+                    run,
+                    key.0,
+                    model,
+                    upper,
+                    earlier,
+                    0,
+                    0,
+                    empty,
+                    none,
+                    none,
+                    empty,
+                    body,
+                    None::<&[u8]>
+                ])?;
             }
             Ok(())
         })
@@ -150,25 +173,27 @@ impl Store {
     /// They cannot be read.
     pub fn batch_items(&self, run: &str) -> Result<Vec<BatchItem>, StoreError> {
         self.read_batches(|connection| {
-            let mut statement = connection.prepare_cached(
-                "select key, model, length(body), upper, earlier, state from batch_items where run = ?1 order by id",
-            )?;
-            let items = statement.query_map(params![run], |row| {
-                Ok(BatchItem {
-                    key: Key(row.get(0)?),
-                    model: row.get(1)?,
-                    bytes: usize::try_from(row.get::<i64>(2)?).unwrap_or_default(),
-                    upper: Money(i128::from(row.get::<i64>(3)?)),
-                    earlier: row.get(4)?,
-                    state: match row.get(5)? {
+            let mut items = Vec::new();
+            for_each_item(connection, |row, bytes| {
+                if row.get::<String>(1)? != run {
+                    return Ok(());
+                }
+                items.push(BatchItem {
+                    key: Key(row.get(2)?),
+                    model: row.get(3)?,
+                    bytes: usize::try_from(row.get::<i64>(bytes)?).unwrap_or_default(),
+                    upper: Money(i128::from(row.get::<i64>(4)?)),
+                    earlier: row.get(5)?,
+                    state: match row.get(7)? {
                         0 => BatchItemState::Waiting,
                         1 => BatchItemState::Submitted,
-                        2 => BatchItemState::Answered,
+                        ANSWERED => BatchItemState::Answered,
                         _ => BatchItemState::Settled,
                     },
-                })
+                });
+                Ok(())
             })?;
-            Ok(items.collect::<Result<_, _>>()?)
+            Ok(items)
         })
     }
 
@@ -178,12 +203,13 @@ impl Store {
     /// They cannot be read.
     pub fn batch_answer(&self, run: &str, key: Key) -> Result<Option<(Vec<u8>, BatchAnswer)>, StoreError> {
         self.read("an answer of a batch", |connection| {
-            let mut statement = connection.prepare_cached(
-                "select body, status, response, error from batch_items where run = ?1 and key = ?2 and state = 2",
-            )?;
+            let columns = BATCH_ITEMS.select(connection, WITH_BODIES);
+            let select = format!("select {columns} from batch_items where {OF_CALL} and state = 2");
+            let mut statement = connection.prepare_cached(&select)?;
             let answer = statement.query_row(params![run, key.0], |row| {
-                let body = row.get::<Option<Vec<u8>>>(2)?.unwrap_or_default();
-                Ok((row.get(0)?, BatchAnswer { status: row.get(1)?, body, error: row.get(3)? }))
+                BATCH_ITEMS.check(row, WITH_BODIES)?;
+                let body = row.get::<Option<Vec<u8>>>(13)?.unwrap_or_default();
+                Ok((row.get(12)?, BatchAnswer { status: row.get(10)?, body, error: row.get(11)? }))
             });
             Ok(answer.optional()?)
         })
@@ -195,9 +221,13 @@ impl Store {
     /// They cannot be read.
     pub fn batch_requests(&self, batch: &str) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
         self.read("the requests of a batch", |connection| {
-            let mut statement = connection
-                .prepare_cached("select line, body from batch_items where batch = ?1 and state = 1 order by line")?;
-            let requests = statement.query_map(params![batch], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let columns = BATCH_ITEMS.select(connection, &["body"]);
+            let select = format!("select {columns} from batch_items where {SUBMITTED} order by line");
+            let mut statement = connection.prepare_cached(&select)?;
+            let requests = statement.query_map(params![batch], |row| {
+                BATCH_ITEMS.check(row, &["body"])?;
+                Ok((row.get(9)?, row.get(12)?))
+            })?;
             Ok(requests.collect::<Result<_, _>>()?)
         })
     }
@@ -208,15 +238,18 @@ impl Store {
     /// The store cannot be written.
     pub fn prepare_batch(&self, run: &str, batch: &StoredBatch, keys: &[Key]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            transaction.execute(
-                "insert into batches (key, run, model, lines, state, created_at) values (?1, ?2, ?3, ?4, 0, ?5)",
-                params![batch.key, run, batch.model, batch.lines, batch.created_at.0],
-            )?;
-            let mut update = transaction.prepare_cached(
-                "update batch_items set state = 1, batch = ?3, line = ?4, round = round + 1 where run = ?1 and key = ?2",
-            )?;
+            let (id, none) = (BATCHES.next_number(transaction)?, None::<&str>);
+            let StoredBatch { key, model, lines, created_at, .. } = batch;
+            BATCHES.insert(transaction, "", params![id, key, run, model, lines, 0, none, none, created_at.0])?;
             for (line, key) in keys.iter().enumerate() {
-                update.execute(params![run, key.0, batch.key, line as i64])?;
+                BATCH_ITEMS.change(transaction, OF_CALL, params![run, key.0], |row| {
+                    row.set("state", &1);
+                    row.set("batch", &batch.key);
+                    row.set("line", &(line as i64));
+                    let round = row.get::<i64>("round")? + 1;
+                    row.set("round", &round);
+                    Ok(())
+                })?;
             }
             Ok(())
         })
@@ -227,9 +260,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_batch_file(&self, batch: &str, file: &str) -> Result<(), StoreError> {
-        self.write_batches(|transaction| {
-            transaction.execute("update batches set file = ?2 where key = ?1", params![batch, file]).map(drop)
-        })
+        self.change_batch(batch, |row| row.set("file", &file))
     }
 
     /// Commits the provider's id of a batch.
@@ -237,9 +268,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_batch_remote_id(&self, batch: &str, id: &str) -> Result<(), StoreError> {
-        self.write_batches(|transaction| {
-            let update = "update batches set state = 1, remote_id = ?2 where key = ?1";
-            transaction.execute(update, params![batch, id]).map(drop)
+        self.change_batch(batch, |row| {
+            row.set("state", &1);
+            row.set("remote_id", &id);
         })
     }
 
@@ -250,30 +281,31 @@ impl Store {
     /// The store cannot be written.
     pub fn absorb_batch(&self, batch: &str, ends: &[(u32, BatchLineEnd)]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            let mut answered = transaction.prepare_cached(
-                "update batch_items set state = 2, status = ?3, response = ?4, error = ?5
-                 where batch = ?1 and line = ?2 and state = 1",
-            )?;
-            let mut failed = transaction
-                .prepare_cached("update batch_items set error = ?3 where batch = ?1 and line = ?2 and state = 1")?;
             for (line, end) in ends {
-                match end {
-                    BatchLineEnd::Answered(BatchAnswer { status, body, error }) => {
-                        answered.execute(params![batch, line, status, body, error])?
+                let of_line = format!("{SUBMITTED} and line = ?2");
+                BATCH_ITEMS.change(transaction, &of_line, params![batch, line], |row| {
+                    match end {
+                        BatchLineEnd::Answered(BatchAnswer { status, body, error }) => {
+                            row.set("state", &2);
+                            row.set("status", status);
+                            row.set("response", body);
+                            row.set("error", error);
+                        }
+                        BatchLineEnd::Again(reason) => row.set("error", reason),
                     }
-                    BatchLineEnd::Again(reason) => failed.execute(params![batch, line, reason])?,
-                };
+                    Ok(())
+                })?;
             }
-            let reason = "error = coalesce(error, 'the batch ended without a result for it')";
-            transaction.execute(
-                &format!("update batch_items set state = 2, {reason} where batch = ?1 and state = 1 and round >= ?2"),
-                params![batch, ROUNDS],
-            )?;
-            transaction.execute(
-                "update batch_items set state = 0, batch = null, error = null where batch = ?1 and state = 1",
-                params![batch],
-            )?;
-            transaction.execute("update batches set state = 2 where key = ?1", params![batch]).map(drop)
+            BATCH_ITEMS.change(transaction, SUBMITTED, params![batch], |row| {
+                if row.get::<u32>("round")? < ROUNDS {
+                    return wait_again(row);
+                }
+                let reason: Option<String> = row.get("error")?;
+                row.set("state", &2);
+                row.set("error", &reason.as_deref().unwrap_or("the batch ended without a result for it"));
+                Ok(())
+            })?;
+            set_state(transaction, batch, 2)
         })
     }
 
@@ -284,11 +316,14 @@ impl Store {
     /// The store cannot be written.
     pub fn release_batch(&self, batch: &str) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            transaction.execute(
-                "update batch_items set state = 0, batch = null, round = case when round > 0 then round - 1 else 0 end where batch = ?1 and state = 1",
-                params![batch],
-            )?;
-            transaction.execute("update batches set state = 2 where key = ?1", params![batch]).map(drop)
+            BATCH_ITEMS.change(transaction, SUBMITTED, params![batch], |row| {
+                let round = row.get::<i64>("round")?;
+                row.set("state", &0);
+                row.set("batch", &None::<&str>);
+                row.set("round", &(round - 1).max(0));
+                Ok(())
+            })?;
+            set_state(transaction, batch, 2)
         })
     }
 
@@ -297,9 +332,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_batch_cancelled(&self, batch: &str) -> Result<(), StoreError> {
-        self.write_batches(|transaction| {
-            transaction.execute("update batches set state = 3 where key = ?1", params![batch]).map(drop)
-        })
+        self.write_batches(|transaction| set_state(transaction, batch, 3))
     }
 
     /// Returns the newest other run of a plan whose calls are with a provider, or answered and not in its ledger yet. A
@@ -309,14 +342,24 @@ impl Store {
     /// The runs cannot be read.
     pub fn run_with_batches(&self, plan_hash: Key, except: &str) -> Result<Option<String>, StoreError> {
         let runs = self.read_batches(|connection| {
-            let mut statement = connection.prepare_cached(
-                "select name from runs where plan_hash = ?1 and name <> ?2 and exists (
-                     select 1 from batches where run = runs.name and (state in (0, 1) or state = 2 and exists (
-                         select 1 from batch_items where batch = batches.key and batch_items.state = 2)))
-                 order by id desc limit 1",
-            )?;
-            let runs = statement.query_map(params![plan_hash.0, except], |row| row.get(0))?;
-            Ok(runs.collect::<Result<_, _>>()?)
+            let mut answered = FxHashSet::default();
+            for_each_item(connection, |row, _| {
+                if row.get::<i64>(7)? == ANSWERED {
+                    answered.extend(row.get::<Option<String>>(8)?);
+                }
+                Ok(())
+            })?;
+            let is_open = |batch: &StoredBatch| {
+                batch.state.is_under_way() || batch.state == BatchState::Read && answered.contains(&batch.key)
+            };
+            let open = all_batches(connection)?.into_iter().filter(|(_, batch)| is_open(batch));
+            let open: FxHashSet<String> = open.map(|(run, _)| run).filter(|run| run != except).collect();
+            let found = newest_run(connection, &[], |row| {
+                let name: String = row.get(column::NAME)?;
+                let is_it = row.get::<[u8; 16]>(column::PLAN_HASH)? == plan_hash.0 && open.contains(&name);
+                Ok(is_it.then_some(name))
+            })?;
+            Ok(found.into_iter().collect())
         })?;
         Ok(runs.into_iter().next())
     }
@@ -328,9 +371,13 @@ impl Store {
     /// The store cannot be written.
     pub fn give_up_answers(&self, run: &str) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            let update = "update batches set state = 3 where run = ?1 and state = 2 and exists (
-                              select 1 from batch_items where batch = batches.key and batch_items.state = 2)";
-            transaction.execute(update, params![run]).map(drop)
+            let answered = "run = ?1 and state = 2 and exists (
+                                select 1 from batch_items where batch = batches.key and batch_items.state = 2)";
+            let give_up = |row: &mut StoredRow| {
+                row.set("state", &3);
+                Ok(())
+            };
+            BATCHES.change(transaction, answered, params![run], give_up).map(drop)
         })
     }
 
@@ -340,11 +387,13 @@ impl Store {
     /// The store cannot be written.
     pub fn settle_batch_items(&self, run: &str, keys: &[Key]) -> Result<(), StoreError> {
         self.write_batches(|transaction| {
-            let mut update = transaction.prepare_cached(
-                "update batch_items set state = 3, body = ?3, response = null where run = ?1 and key = ?2",
-            )?;
             for key in keys {
-                update.execute(params![run, key.0, [0_u8; 0]])?;
+                BATCH_ITEMS.change(transaction, OF_CALL, params![run, key.0], |row| {
+                    row.set("state", &3);
+                    row.set("body", &[0_u8; 0]);
+                    row.set("response", &None::<&[u8]>);
+                    Ok(())
+                })?;
             }
             Ok(())
         })
@@ -356,12 +405,8 @@ impl Store {
     /// They cannot be read.
     pub fn batches(&self, run: &str) -> Result<Vec<StoredBatch>, StoreError> {
         self.read_batches(|connection| {
-            let mut statement = connection.prepare_cached(
-                "select key, model, lines, state, file, remote_id, created_at from batches where run = ?1
-                 order by id",
-            )?;
-            let batches = statement.query_map(params![run], read_batch)?;
-            Ok(batches.collect::<Result<_, _>>()?)
+            let all = all_batches(connection)?.into_iter();
+            Ok(all.filter(|(of, _)| of == run).map(|(_, batch)| batch).collect())
         })
     }
 
@@ -372,10 +417,10 @@ impl Store {
     pub fn ended_calls(&self, run: &str) -> Result<FxHashMap<Key, u32>, StoreError> {
         self.read("the call log of a run", |connection| {
             let mut ended = FxHashMap::default();
-            let mut statement = connection.prepare_cached(LOGS)?;
+            let mut statement = connection.prepare_cached(&log_query(connection, LOGS))?;
             let mut rows = statement.query(params![run_number(connection, run)?])?;
             while let Some(row) = rows.next()? {
-                let log = row.blob(1)?;
+                let (_, log) = read_log(&row)?;
                 for event in call_log::read(log)? {
                     if let CallEvent::Ended(call) = event? {
                         *ended.entry(call.key).or_default() += 1;
@@ -399,6 +444,16 @@ impl Store {
         })
     }
 
+    fn change_batch(&self, batch: &str, mut change: impl FnMut(&mut StoredRow)) -> Result<(), StoreError> {
+        self.write_batches(|transaction| {
+            let change = |row: &mut StoredRow| {
+                change(row);
+                Ok(())
+            };
+            BATCHES.change(transaction, OF_BATCH, params![batch], change).map(drop)
+        })
+    }
+
     fn write_batches(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<()>) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing a batch" };
         let connection = self.writing();
@@ -407,19 +462,62 @@ impl Store {
     }
 }
 
+fn set_state(transaction: &Transaction<'_>, batch: &str, state: i64) -> SqlResult<()> {
+    let set = |row: &mut StoredRow| {
+        row.set("state", &state);
+        Ok(())
+    };
+    BATCHES.change(transaction, OF_BATCH, params![batch], set).map(drop)
+}
+
+/// Lets an item wait for the next batch.
+fn wait_again(row: &mut StoredRow) -> SqlResult<()> {
+    row.set("state", &0);
+    row.set("batch", &None::<&str>);
+    row.set("error", &None::<&str>);
+    Ok(())
+}
+
+/// Reads all items, in the order of collection: one whose run is damaged would otherwise be missing without a word, and be
+/// paid for again. The number is that of the column with the size of the request.
+fn for_each_item(
+    connection: &Connection,
+    mut each: impl FnMut(&Row<'_>, usize) -> SqlResult<()>,
+) -> Result<(), ReadFailure> {
+    let snapshot = connection.snapshot_if_none()?;
+    let columns = BATCH_ITEMS.select(connection, &[]);
+    let mut statement =
+        snapshot.prepare_long(&format!("select {columns}, length(body) from batch_items order by id"))?;
+    let mut rows = statement.query(params![])?;
+    while let Some(row) = rows.next()? {
+        let size = BATCH_ITEMS.check_from(0, &row, &[])?;
+        each(&row, size)?;
+    }
+    Ok(())
+}
+
+/// All batches with their runs, oldest first; for the same reason.
+fn all_batches(connection: &Connection) -> Result<Vec<(String, StoredBatch)>, ReadFailure> {
+    let select = format!("select {} from batches order by id", BATCHES.select(connection, &[]));
+    let mut statement = connection.prepare_cached(&select)?;
+    let batches = statement.query_map(params![], |row| Ok((row.get(2)?, read_batch(row)?)))?;
+    Ok(batches.collect::<Result<_, _>>()?)
+}
+
 fn read_batch(row: &Row<'_>) -> SqlResult<StoredBatch> {
+    BATCHES.check(row, &[])?;
     Ok(StoredBatch {
-        key: row.get(0)?,
-        model: row.get(1)?,
-        lines: row.get(2)?,
-        state: match row.get(3)? {
+        key: row.get(1)?,
+        model: row.get(3)?,
+        lines: row.get(4)?,
+        state: match row.get(5)? {
             0 => BatchState::Prepared,
             1 => BatchState::Created,
             3 => BatchState::Cancelled,
             _ => BatchState::Read,
         },
-        file: row.get(4)?,
-        remote_id: row.get(5)?,
-        created_at: Moment(row.get(6)?),
+        file: row.get(6)?,
+        remote_id: row.get(7)?,
+        created_at: Moment(row.get(8)?),
     })
 }

@@ -68,6 +68,14 @@ pub enum StoreError {
         /// The schema version of this Karat.
         known: i64,
     },
+    /// An older Karat is writing the file, so it cannot be migrated now.
+    #[error(
+        "cannot migrate the store {path}: a run is being written by an older karat. Wait until it has ended, or stop it; then run this command again"
+    )]
+    Migration {
+        /// The file.
+        path: PathBuf,
+    },
     /// The store may be read but not written.
     #[error(
         "cannot write to the store {path}: it is read-only. Change the permissions of the file and of its folder, or choose another place with --store sqlite:PATH"
@@ -197,7 +205,9 @@ pub enum StoreError {
         cell: String,
     },
     /// Stored bytes cannot be read.
-    #[error("cannot read {what} from the store: {why}. The file is damaged, or another program has written to it")]
+    #[error(
+        "cannot read {what} from the store: {why}. The store is damaged, or another program has written to it; `karat store check` lists the damage"
+    )]
     Damaged {
         /// The part of the store.
         what: String,
@@ -303,6 +313,10 @@ impl Attempt<'_> {
 
     pub fn error(self, source: SqlError) -> StoreError {
         let path = self.path.to_owned();
+        let source = match source {
+            SqlError::Damaged { what, why } => return StoreError::Damaged { what, why },
+            source => source,
+        };
         #[cfg(feature = "postgres")]
         if let SqlError::Postgres(error) = &source {
             use crate::sql::postgres::failure::ServerErrorKind;
@@ -314,6 +328,7 @@ impl Attempt<'_> {
                     let holder = "the process is unknown".to_owned();
                     StoreError::Busy { path, waited_s: BUSY_SECONDS, holder }
                 }
+                ServerErrorKind::Damaged => StoreError::Damaged { what: "a row".to_owned(), why },
                 ServerErrorKind::Constraint | ServerErrorKind::Other => {
                     StoreError::Sql { path, doing: self.doing, source }
                 }
@@ -391,6 +406,14 @@ impl From<StoreError> for ReadFailure {
 }
 
 impl ReadFailure {
+    /// Returns `true` if stored bytes cannot be read, as opposed to a database that does not answer.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damage(_) | Self::Sql(SqlError::Damaged { .. }) | Self::KeyState(StoreError::Damaged { .. })
+        )
+    }
+
     /// Returns the error of a read of `what`.
     pub fn of(self, path: &Path, what: &'static str) -> StoreError {
         match self {

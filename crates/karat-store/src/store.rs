@@ -118,7 +118,7 @@ impl Store {
         let writing = schema::open_writer(path)?;
         drop(guard);
         let file = FilePlace::of(path);
-        Self::with_writer(url, Place::File(Access::Write), writing.into(), Some(file)).map_err(not_opened)
+        Self::with_writer(url, Place::File(Access::Write), writing, Some(file)).map_err(not_opened)
     }
 
     /// Connects with a server, and makes or migrates the tables.
@@ -132,6 +132,7 @@ impl Store {
         server_schema::prepare(&session, address.schema(), durability).map_err(|unusable| match unusable {
             Unusable::Sql(error) => Attempt { path, doing: "making its tables" }.error(error),
             Unusable::Newer(found) => StoreError::Newer { path: path.to_owned(), found, known: server_schema::VERSION },
+            Unusable::Written => StoreError::Migration { path: path.to_owned() },
             other => StoreError::Unsupported(format!("cannot use the store {url}: {other}")),
         })?;
         let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
@@ -194,6 +195,7 @@ impl Store {
             }
             Err(
                 error @ (StoreError::ReadOnly { .. }
+                | StoreError::Migration { .. }
                 | StoreError::Open { .. }
                 | StoreError::Full { .. }
                 | StoreError::Refused { .. }),
@@ -242,7 +244,8 @@ impl Store {
             if schema::is_open(url.path()) { [Access::Read, Access::Frozen] } else { [Access::Frozen, Access::Read] };
         let opened = |access| {
             let reader = schema::open_reader(url.path(), access)?;
-            schema::readable(&reader, url.path()).map(|()| (reader, access))
+            schema::readable(&reader, url.path())?;
+            Ok((schema::open_queries(url.path(), access)?, access))
         };
         let alone = |error| if is_full { opened(Access::Alone) } else { Err(error) };
         let (reader, access) = opened(ways[0]).or_else(|_| opened(ways[1])).or_else(alone)?;
@@ -251,7 +254,7 @@ impl Store {
             readers: Mutex::default(),
             cache: SectionCache::default(),
             known_keys: Arc::default(),
-            writing: Arc::new(Mutex::new(reader.into())),
+            writing: Arc::new(Mutex::new(reader)),
             inbox: None,
             deferred: Arc::default(),
             encoded_pool: Arc::default(),
@@ -315,7 +318,7 @@ impl Store {
 
     fn open_reader(&self) -> Result<Connection, StoreError> {
         match &self.0.place {
-            Place::File(access) => Ok(schema::open_reader(self.path(), *access)?.into()),
+            Place::File(access) => schema::open_queries(self.path(), *access),
             #[cfg(feature = "postgres")]
             Place::Server(server) => {
                 let attempt = Attempt { path: self.path(), doing: "connecting with it" };

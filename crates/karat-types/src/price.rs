@@ -357,6 +357,7 @@ impl CostSource {
 }
 
 /// The known price of a model.
+#[expect(clippy::large_enum_variant, reason = "there is one for each model, and no list of them")]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pricing {

@@ -28,8 +28,10 @@ pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
 pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
     let header = stored.header();
-    let path = read_stored_invocation(header).ok().and_then(|begun| begun.rules.baseline);
-    let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
+    if !header.plan.analyses.iter().any(compares) {
+        return Ok(None);
+    }
+    let Some(path) = read_stored_invocation(header)?.rules.baseline else { return Ok(None) };
     match SuiteFiles.read(&path) {
         Ok(bytes) => read_pinned(&path, &bytes, &header.plan).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

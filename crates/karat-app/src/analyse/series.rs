@@ -98,7 +98,7 @@ impl App {
             (date("since", &asked.since), date("until", &asked.until), date("as_of", &asked.as_of));
         let span = date_span(history, &system);
         let as_of = as_of.or_else(|| span.map(|(_, last)| last)).unwrap_or_default();
-        let rules = read_stored_invocation(&header).map(|stored| stored.rules).unwrap_or_default();
+        let rules = read_stored_invocation(&header)?.rules;
         let (baseline, baseline_name) = self.series_baseline(&rules, &plan)?;
         let question = PastDrift {
             plan: plan.clone(),

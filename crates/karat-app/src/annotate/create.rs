@@ -241,8 +241,9 @@ impl App {
         let store = self.open_store()?;
         let tasks = store.annotation_tasks()?;
         let mut known: Vec<(u64, String, LabelBody)> = Vec::new();
+        let twins = store.annotation_twins(task.id)?;
         for (position, item) in (0_u64..).zip(items) {
-            for (other, at) in store.annotation_twins(item.shown, task.id)? {
+            for (other, at) in twins.get(&item.shown).into_iter().flatten().copied() {
                 let Some(stored) = tasks.iter().find(|it| it.id == other) else { continue };
                 let loaded = self.load_task(stored.clone())?;
                 let at = usize::try_from(at).unwrap_or(usize::MAX);

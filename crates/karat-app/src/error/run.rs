@@ -18,8 +18,8 @@ errors! {
         BadId { id: String } => "`--run-id {id}` is not a valid run id"
             hint "use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`";
         UnknownStart { run: String, source: serde_json::Error } =>
-            "run {run} does not say what it was started with: {source}"
-            hint "resume it with `karat run SUITE … --resume --run-id ID` and the flags it was started with";
+            "run {run} does not say what it was started with, so its gates are unknown: {source}"
+            hint "run the suite again, which reuses finished cells; or resume it with `karat run SUITE … --resume --run-id ID` and the flags it was started with";
         PlanChanged { run: String, changes: Names, command: String } =>
             "run {run} cannot be resumed: {changes} changed since it was started"
             hint "`{command}` starts a new run, which reuses finished cells that the change does not affect; or undo the change";

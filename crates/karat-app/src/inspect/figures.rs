@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyse::baseline::findings;
 use crate::annotate::results::anchoring::findings_state;
-use crate::run::stored_invocation::StoredInvocation;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
 
@@ -117,10 +117,10 @@ pub(crate) fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
     if header.status == RunStatus::Running {
         return Ok(None);
     }
-    let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
+    let begun = read_stored_invocation(header)?;
     let key = KeyBuilder::new("karat/run-figures").key(findings_state(stored)?);
     let key = key.number(FORM).text(env!("CARGO_PKG_VERSION"));
-    Ok(match begun.and_then(|begun| begun.rules.baseline) {
+    Ok(match begun.rules.baseline {
         None => Some(key.bytes(&[]).finish()),
         Some(path) => add_baseline(key, &path).ok().map(KeyBuilder::finish),
     })

@@ -70,6 +70,7 @@ impl CheckedStore {
             lines.push(format!("{path}: the file is damaged: {}", check.file.join("; ")));
             lines.push("  restore a copy of it, or start a new store with --store sqlite:PATH".to_owned());
         }
+        lines.extend(check.rows.iter().map(|row| format!("{path}: {row}")));
         for run in &check.runs {
             lines.extend(damage_lines(run));
         }
@@ -81,9 +82,13 @@ impl CheckedStore {
             count_noun(sum(|run| run.judgments), "judgment")
         );
         let damaged = check.runs.iter().filter(|run| !(run.mendable.is_empty() && run.lost.is_empty())).count();
+        let rows = match check.rows.len() as u64 {
+            0 => String::new(),
+            rows => format!("{} and ", count_noun(rows, "damaged row")),
+        };
         lines.push(match self.is_sound() {
             true => format!("the store {path} is sound: {what}"),
-            false => format!("the store {path} has damage in {} of {what}", count_noun(damaged as u64, "run")),
+            false => format!("the store {path} has {rows}damage in {} of {what}", count_noun(damaged as u64, "run")),
         });
         lines.join("\n")
     }
@@ -97,7 +102,8 @@ impl CheckedStore {
             })
         });
         serde_json::json!({
-            "store": self.path, "sound": self.is_sound(), "file": self.check.file, "runs": runs.collect::<Vec<_>>(),
+            "store": self.path, "sound": self.is_sound(), "file": self.check.file,
+            "rows": self.check.rows, "runs": runs.collect::<Vec<_>>(),
         })
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct CellSource {
 
 impl CellSource {
     pub fn of(store: &Store, run: &str, canonical: bool) -> Result<Self, AppError> {
-        let rows = store.rows(run)?;
+        let rows = store.rows(run)?.checked_once();
         // Read before any row: a later write changes it.
         let state = rows.state()?;
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());

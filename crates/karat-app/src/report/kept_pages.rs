@@ -121,7 +121,7 @@ impl App {
         let mut key = KeyBuilder::new("karat/run-page").text(&header.id).key(figures);
         let store = self.existing_store()?;
         // A run that a gate names may be retried later.
-        let rules = read_stored_invocation(header).map(|begun| begun.rules).unwrap_or_default();
+        let rules = read_stored_invocation(header)?.rules;
         for gate in &rules.gates {
             if let Some(GateReference::Run(id)) = &gate.against {
                 let Ok(named) = self.stored_run(id) else { return Ok(None) };

@@ -20,7 +20,7 @@ use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::report::kept_reports::{KeptReport, find_report, keep_report};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
 use crate::run::ending::unbilled_risk::possible_unbilled_cost;
-use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
+use crate::run::stored_invocation::{read_stored_invocation, stored_estimate};
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
 
@@ -108,7 +108,7 @@ impl App {
     pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<WrittenReport, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
-        let stored = store.rows(&run)?;
+        let stored = store.rows(&run)?.checked_once();
         let (folder, layout) = to.place(self, stored.header());
         let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
@@ -168,7 +168,7 @@ impl App {
         canonical: bool,
         out: &mut dyn Write,
     ) -> Result<Exit, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.stored_run(run)?.checked_once();
         let is_page = format == Format::Html && !canonical;
         let key = if is_page { self.report_key(&stored, outputs)? } else { None };
         if let Some(kept) = find_report(&stored, key)? {
@@ -216,9 +216,8 @@ impl App {
         canonical: bool,
     ) -> Result<(Context, Exit), AppError> {
         let header = stored.header();
-        let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
-        let (rules, flags) =
-            begun.as_ref().map(|begun| (begun.rules.clone(), begun.invocation.gates.clone())).unwrap_or_default();
+        let begun = read_stored_invocation(header)?;
+        let (rules, flags) = (begun.rules, begun.invocation.gates);
         let verdict_note = no_verdict_note(header, &rules);
         let mut verdicts =
             if verdict_note.is_none() { self.decide_gates(stored, findings, &rules)? } else { Verdicts::default() };

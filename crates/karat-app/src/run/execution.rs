@@ -418,11 +418,11 @@ impl App {
             },
             ..StoredInvocation::with_estimate(uncached)
         };
-        let header = self.header(&found.id, plan, &begun, terms.started_at);
+        let header = self.header(&found.id, plan, begun.to_json(&found.id)?, terms.started_at);
         Ok(store.begin(&RunHeader { shard, ..header })?)
     }
 
-    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &StoredInvocation, started_at: Moment) -> RunHeader {
+    fn header(&self, id: &str, plan: &Arc<PlanHeader>, invocation: serde_json::Value, started_at: Moment) -> RunHeader {
         RunHeader {
             id: id.to_owned(),
             plan: plan.clone(),
@@ -432,7 +432,7 @@ impl App {
             shard: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_commit: None,
-            invocation: serde_json::to_value(begun).unwrap_or_default(),
+            invocation,
         }
     }
 

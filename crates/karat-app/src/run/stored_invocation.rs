@@ -2,7 +2,7 @@
 
 use karat_engine::UncachedCost;
 use karat_report::Estimate;
-use karat_store::Store;
+use karat_store::{Store, StoreError};
 use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,14 @@ impl StoredInvocation {
             estimate_sampled: *sampled,
             ..Self::default()
         }
+    }
+}
+
+impl StoredInvocation {
+    /// The form that is stored. The gates of the run are part of it: without it the run would have none.
+    pub fn to_json(&self, run: &str) -> Result<serde_json::Value, AppError> {
+        let not_stored = |error| StoreError::OutOfRange(format!("what run {run} was started with: {error}")).into();
+        serde_json::to_value(self).map_err(not_stored)
     }
 }
 

@@ -1,23 +1,23 @@
-//! Makes calls: reserved, made, made durable, and only then answered (invariant 4).
+//! Makes calls: reserved, made, made durable, and only then answered (invariant 5).
 //!
-//! 1. A call that an earlier part of the run has paid for is answered from the ledger.
-//! 2. Any other call waits for the budget, then for its model's limits and a slot (`max_concurrency` running calls).
-//! 3. It is made, with retries. The slot is held until the record is on disk, so after a crash at most
+//! 1. A call waits for the budget, then for its model's limits and a slot (`max_concurrency` running calls).
+//! 2. It is made, with retries. The slot is held until the record is on disk, so after a crash at most
 //!    `max_concurrency` calls are unknown to the ledger.
-//! 4. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
+//! 3. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use bytes::Bytes;
-use futures::future::{FutureExt, join_all};
+use futures::future::FutureExt;
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
-use karat_store::{Ledger, Reservation, Store, WriteFailed, WriteGuard};
+use karat_store::{Ledger, Reservation, Store, StoreError, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Event, Key, Machine, MediaSource, ModelSpec, Moment,
-    Money, Observer, Pricing, Record, Request, Score, Turn,
+    CallError, CallErrorCode, CallRecord, CellError, ChatRequest, Event, Key, MediaSource, ModelSpec, Moment, Money,
+    Observer, Pricing, Record, Request, Score,
 };
 
 use crate::budget::call_price::CallPrice;
@@ -26,34 +26,33 @@ use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::call::batch::{BatchDesk, Uncollected};
-use crate::call::conversations::{Conversations, call_program_with_state, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::Refusals;
 use crate::call::settlement::{EndedCall, SettledCall, with_unit_vectors};
-use crate::call::tally::Tally;
 use crate::call::target::Target;
 use crate::cell::files::RecordedFiles;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
-use crate::reuse::identity::{call_key, seed_from_key};
+use crate::reuse::identity::seed_from_key;
 use crate::run::early::halt::{HALTED, Halt};
 use crate::run::stop::{GRACE, Stop};
-use crate::steps::parameters;
 
 /// Makes the calls of all cells of a run.
 pub(crate) struct CallExecutor {
-    providers: Arc<Providers>,
+    pub(super) providers: Arc<Providers>,
     ledger: Arc<Ledger>,
-    observer: Arc<dyn Observer>,
-    recorded_files: Arc<RecordedFiles>,
+    pub(super) observer: Arc<dyn Observer>,
+    pub(super) recorded_files: Arc<RecordedFiles>,
     gate: Gate,
     budget: Budget,
-    /// The replies that earlier parts of the run have paid for.
+    /// The replies that are paid.
     pub paid: PaidReplies,
-    stop: Stop,
+    pub(super) stop: Stop,
     halt: Halt,
-    privacy: Privacy,
+    pub(super) privacy: Privacy,
+    /// The warnings about damage that were given.
+    pub(super) warned: Mutex<BTreeSet<String>>,
     call_log: Option<Arc<dyn CallLog>>,
     /// The calls that go by a batch API, if the run uses it.
     pub batches: Option<BatchDesk>,
@@ -91,6 +90,9 @@ pub(crate) struct CallExecutorInit {
     pub began_at: Moment,
 }
 
+/// Stores the vectors of a call before it is settled.
+type KeepVectors<'a> = dyn Fn(&[Vec<f32>]) -> Result<(), StoreError> + Sync + 'a;
+
 impl CallExecutor {
     pub fn new(init: CallExecutorInit) -> Self {
         // A cell seldom makes two calls at once, and a further block costs little.
@@ -122,6 +124,7 @@ impl CallExecutor {
             service_costs: init.service_costs,
             unpriced: AtomicU64::new(0),
             refusals: Refusals::new(has_budget),
+            warned: Mutex::default(),
         }
     }
 
@@ -186,17 +189,14 @@ impl CallExecutor {
         let keep = |vectors: &[Vec<f32>]| {
             let vectors = texts.iter().copied().zip(vectors.iter().cloned());
             let vectors: Vec<_> = vectors.filter(|(_, vector)| !vector.is_empty()).collect();
-            // A store that cannot be written stops the run when the call's record is written.
-            if keeps {
-                self.store().keep_vectors(&vectors).unwrap_or_default()
-            }
+            if keeps { self.store().keep_vectors(&vectors) } else { Ok(()) }
         };
         let made = self.make_call((owner, key), request, target, &keep).boxed().await;
         made.outcome.map(|reply| reply.vectors.clone())
     }
 
     /// Stores the images and files of a request, where its text is stored too. Stored requests name them by digest.
-    fn keep_media(&self, request: &Request) {
+    pub(super) fn keep_media(&self, request: &Request) {
         let Request::Chat(chat) = request else { return };
         if !self.privacy.keeps_requests() {
             return;
@@ -219,125 +219,20 @@ impl CallExecutor {
         self.stop.wait().await;
     }
 
-    /// Drives a machine to its end. Calls are keyed below `owner`.
-    pub async fn drive<D>(
-        &self,
-        mut machine: Box<dyn Machine<Done = D>>,
-        owner: Key,
-        target: Option<&Target>,
-        tally: &mut Tally,
-    ) -> D {
-        let mut answers = Vec::new();
-        let mut conversations = Conversations::default();
-        loop {
-            match machine.poll(std::mem::take(&mut answers)) {
-                Turn::Done(done) => {
-                    conversations.end(&self.providers).await;
-                    return done;
-                }
-                Turn::Ask(asks) => {
-                    conversations.note(&asks);
-                    answers = self.answer_all(owner, asks, target, tally).await;
-                }
-            }
-        }
+    /// Returns whether a stored call answers this request of a model.
+    pub(super) fn is_request_of(&self, record: &CallRecord, request: &Request, target: &Target) -> bool {
+        let (Request::Chat(chat), Some(model)) = (request, &target.model) else { return false };
+        let stored = self.providers.stored_body(&model.id, chat);
+        let body = stored.or_else(|| self.providers.request_body(model, chat));
+        body.is_some_and(|body| self.privacy.is_stored_request(&record.request, body))
     }
 
-    /// Drives a machine to its end. If it failed on unreadable replies of an earlier part of the run, drives a new one
-    /// that asks for them again. `failure` returns the reason if an end is a failure. The tally holds the cost of all
-    /// of them.
-    pub async fn drive_with_fresh_replies<D>(
-        &self,
-        machine: impl Fn() -> Box<dyn Machine<Done = D>>,
-        owner: Key,
-        target: &Target,
-        failure: impl Fn(&D) -> Option<&CellError>,
-    ) -> (D, Tally) {
-        let mut paid = Money::ZERO;
-        loop {
-            let mut tally = Tally::default();
-            let done = self.drive(machine(), owner, Some(target), &mut tally).await;
-            paid += tally.paid;
-            if !failure(&done).is_some_and(|error| self.paid.give_up(self.ledger.store(), &tally.calls, error)) {
-                return (done, Tally { paid, ..tally });
-            }
-        }
-    }
-
-    async fn answer_all(
-        &self,
-        owner: Key,
-        mut asks: Vec<Ask>,
-        target: Option<&Target>,
-        tally: &mut Tally,
-    ) -> Vec<Answer> {
-        let mut slowest = 0.0_f64;
-        if let Some(refusal) = limit_answers(&asks, target, tally) {
-            return refusal;
-        }
-        let mut answer_to = |ask: Ask, made: Option<SettledCall>| match (made, &ask.request) {
-            (Some(made), Request::SimulatedUser(_)) => Answer { id: ask.id, outcome: tally.add_user(made) },
-            (Some(made), request) => {
-                slowest = slowest.max(made.latency_ms);
-                let outcome = match request {
-                    Request::Tool(_) => made.outcome,
-                    _ => tally.add(made, target),
-                };
-                Answer { id: ask.id, outcome }
-            }
-            (None, _) => self.recorded_files.answer(ask),
-        };
-        let answers = match asks.pop() {
-            // Most machines ask for one thing at a time.
-            Some(only) if asks.is_empty() => {
-                let made = self.answer_one(owner, &only, target).await;
-                vec![answer_to(only, made)]
-            }
-            last => {
-                asks.extend(last);
-                let made = join_all(asks.iter().map(|ask| self.answer_one(owner, ask, target))).await;
-                asks.into_iter().zip(made).map(|(ask, made)| answer_to(ask, made)).collect()
-            }
-        };
-        tally.latency_ms += slowest;
-        answers
-    }
-
-    /// Answers one request; `None` if it needs no call.
-    async fn answer_one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<SettledCall> {
-        let target = target?.recipient(&ask.request);
-        let key = call_key(owner, &ask.id);
-        let user_request;
-        let request = match (&ask.request, &target.model) {
-            (Request::File { .. }, _) | (Request::Chat(_) | Request::SimulatedUser(_), None) => return None,
-            (Request::Tool(tool), _) => {
-                return Some(Box::pin(call_program_with_state((&self.providers, &self.stop), key, tool, target)).await);
-            }
-            (Request::SimulatedUser(chat), Some(model)) => {
-                let parameters = parameters(&chat.parameters, Some(model));
-                user_request = Request::Chat(ChatRequest { parameters, ..chat.clone() });
-                &user_request
-            }
-            (request, _) => request,
-        };
-        match self.paid.reply(self.ledger.store(), key) {
-            // A reply whose content was not stored cannot be used again.
-            Some(record) if self.privacy.keeps_content() => {
-                Some(SettledCall::from_ledger(record, request, target, self.paid.is_unreported(key)))
-            }
-            // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
-            _ => match self.recorded_files.with_media(request) {
-                Ok(None) => Some(self.make_call((owner, key), request, target, &|_| {}).boxed().await),
-                Ok(Some(whole)) => {
-                    self.keep_media(&whole);
-                    Some(self.make_call((owner, key), &whole, target, &|_| {}).boxed().await)
-                }
-                Err(problem) => {
-                    let message = format!("{}: {problem}", target.who);
-                    Some(SettledCall::refusal(key, CallErrorCode::NotFound, message))
-                }
-            },
-        }
+    /// Stops the run because the store cannot be asked or written. Returns the error of what is left.
+    pub fn stop_for(&self, error: StoreError) -> CellError {
+        let left = CellError::new(CallErrorCode::Cancelled.as_str(), error.to_string());
+        self.gate.shut();
+        self.stop.fail(&error.into());
+        left
     }
 
     /// The body of a request whose length bounds its cost.
@@ -365,12 +260,12 @@ impl CallExecutor {
         }
     }
 
-    async fn make_call(
+    pub(super) async fn make_call(
         &self,
         (owner, key): (Key, Key),
         request: &Request,
         target: &Target,
-        keep_vectors: &(dyn Fn(&[Vec<f32>]) + Sync),
+        keep_vectors: &KeepVectors<'_>,
     ) -> SettledCall {
         if self.stop.is_set() {
             let message = "the run was stopped before this call";
@@ -423,9 +318,10 @@ impl CallExecutor {
         let exchange = with_unit_vectors(exchange, request, target);
         if let Ok(reply) = exchange.outcome.as_ref()
             && !reply.vectors.is_empty()
-        {
             // Before the call's record: a vector is never paid for twice.
-            keep_vectors(&reply.vectors);
+            && let Err(error) = keep_vectors(&reply.vectors)
+        {
+            return SettledCall::refusal(key, CallErrorCode::Cancelled, self.stop_for(error).message);
         }
         if let Some(log) = &self.call_log {
             let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
@@ -436,7 +332,8 @@ impl CallExecutor {
         let requests = if exchange.is_replayed { 0 } else { exchange.attempts };
         self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
-        let was_impossible = self.paid.was_impossible(self.ledger.store(), key);
+        let was_impossible =
+            self.check_found(self.paid.was_impossible(self.store(), key)).is_ok_and(|it| it == Some(true));
         let ended = EndedCall { key, request, bytes, target, exchange, was_impossible };
         let (settled, record, owed) = ended.settle(&claim, &self.service_costs);
         self.observer.on_event(&Event::CallEnded(settled.summary(&record, target, requests)));
@@ -472,7 +369,15 @@ impl CallExecutor {
 
     /// The score from a service or program. It is not a call of the run: it costs nothing and can be repeated.
     /// A service that refuses every one is not asked any more.
-    pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request, ordinal: u64) -> Score {
+    ///
+    /// # Errors
+    /// The run stops before the score is made.
+    pub async fn external_score(
+        &self,
+        scorer: &ReadyScorer,
+        request: &Request,
+        ordinal: u64,
+    ) -> Result<Score, CellError> {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
         let target = Target {
             who: who.clone(),
@@ -485,7 +390,7 @@ impl CallExecutor {
             is_live: true,
         };
         if let Some(refusal) = self.refusals.refusal(&target) {
-            return Score::unscored(refusal);
+            return Ok(Score::unscored(refusal));
         }
         let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
@@ -497,11 +402,14 @@ impl CallExecutor {
                 let owner = Key::of("karat/scored-cell/1", &ordinal.to_le_bytes());
                 self.refusals.note(&target, owner, request, &exchange);
                 match exchange.outcome {
-                    Ok(reply) => scorer.scorer.read(&reply.text),
-                    Err(error) => Score::unscored(error.message),
+                    Ok(reply) => Ok(scorer.scorer.read(&reply.text)),
+                    Err(error) if error.code.is_stop() => Err(error.into()),
+                    Err(error) => Ok(Score::unscored(error.message)),
                 }
             }
-            () = stopped => Score::unscored("the run was stopped while this score was made"),
+            () = stopped => {
+                Err(CellError::new(CallErrorCode::Cancelled.as_str(), "the run was stopped while this score was made"))
+            }
         }
     }
 

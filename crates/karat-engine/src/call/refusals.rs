@@ -146,7 +146,7 @@ impl Refusals {
         self.with_state(&judge_name(&target.who, target_name(target)), |state| {
             match unreadable {
                 None => state.has_replied = true,
-                Some(error) if !state.has_replied => {
+                Some(error) if !state.has_replied && !is_script(target) => {
                     state.failures += 1;
                     if state.failures >= ENOUGH as u64 {
                         state.stopped.get_or_insert((TargetFault::Unreadable, error.to_owned()));
@@ -328,8 +328,15 @@ fn counts(target: &Target, request: &Request, error: &CallError) -> bool {
     match error.code {
         Budget | Cancelled | CostLimit | ReplayMiss | TimeLimit => false,
         BadRequest if is_split => false,
+        _ if is_script(target) => false,
         _ => target.model.is_some() || matches!(request, Request::Command(_)),
     }
+}
+
+/// Returns whether a script plays the model, as in results of another tool: it has no outage, and its rows have nothing to do
+/// with each other.
+fn is_script(target: &Target) -> bool {
+    target.model.as_ref().is_some_and(|model| model.is_scripted())
 }
 
 /// Between the judge and the scorer in the name of a recipient.
@@ -533,7 +540,7 @@ mod tests {
     #[test]
     fn refused_texts_do_not_stop_an_embedder() {
         let (refusals, refused) = (Refusals::default(), failed(CallErrorCode::BadRequest, Some(400)));
-        let texts = |count| Request::Chat(karat_types::ChatRequest::of_texts(vec!["a"; count].into_iter(), None));
+        let texts = |count| Request::Chat(karat_types::ChatRequest::of_texts(vec!["a"; count], None));
         let ended = Exchange { attempts: 1, ..Exchange::without_attempt(refused) };
         (0..9).for_each(|owner| _ = refusals.note(&model("e"), key(owner), &texts(2), &ended));
         assert_eq!(refusals.refusal(&model("e")), None);

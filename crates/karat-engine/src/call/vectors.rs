@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use karat_scoring::scorer::EmbeddingTexts;
-use karat_store::Store;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    AskId, CallError, CallErrorCode, ChatRequest, Key, KeyBuilder, ModelSpec, PlanHeader, Request, StepCost, Usage,
+    AskId, CallError, CallErrorCode, CellError, ChatRequest, Key, KeyBuilder, ModelSpec, PlanHeader, Request, StepCost,
+    Usage,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
@@ -135,18 +135,27 @@ impl VectorDesk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The vector of a text that is known, else what will bring it.
-    fn look_up(&self, store: &Store, (kind, key): (VectorKind, Key), text: &str, has_call: bool) -> KnownOrWaiting {
+    /// The vector of a text that is known, else what will bring it. One that is damaged is asked for again.
+    ///
+    /// # Errors
+    /// The store cannot be asked, and the run stops.
+    fn look_up(
+        &self,
+        calls: &CallExecutor,
+        (kind, key): (VectorKind, Key),
+        text: &str,
+        has_call: bool,
+    ) -> Result<KnownOrWaiting, CellError> {
         let mut state = self.state();
         if let Some(vector) = state.known.get(&key) {
-            return KnownOrWaiting::Known(vector.clone());
+            return Ok(KnownOrWaiting::Known(vector.clone()));
         }
         let is_of_run = has_call || state.made.contains(&key);
         if self.keeps
             && (!self.is_recorded || is_of_run)
-            && let Ok(Some(vector)) = store.vector(key)
+            && let Some(vector) = calls.check_found(calls.store().vector(key))?
         {
-            return KnownOrWaiting::Known(vector.into());
+            return Ok(KnownOrWaiting::Known(vector.into()));
         }
         let (sender, receiver) = oneshot::channel();
         let waiters = state.waiters.entry(key).or_default();
@@ -154,7 +163,7 @@ impl VectorDesk {
         if waiters.len() == 1 {
             state.unsent.entry(kind).or_default().push((key, text.into()));
         }
-        KnownOrWaiting::Waiting(receiver)
+        Ok(KnownOrWaiting::Waiting(receiver))
     }
 
     /// Takes the texts of the next request, if one is due.
@@ -224,7 +233,7 @@ impl CallExecutor {
     ///
     /// # Errors
     /// The run was stopped, the budget is used up, or the model gives no usable vectors.
-    pub async fn cell_vectors(&self, desk: &VectorDesk, texts: &EmbeddingTexts) -> Result<CellVectors, CallError> {
+    pub async fn cell_vectors(&self, desk: &VectorDesk, texts: &EmbeddingTexts) -> Result<CellVectors, CellError> {
         let found = desk.models.iter().enumerate().find(|(_, model)| model.id == texts.model);
         let (at, model) = found.ok_or_else(|| CallError {
             code: CallErrorCode::Unsupported,
@@ -235,9 +244,9 @@ impl CallExecutor {
         let known = all().map(|text| {
             let key = vector_key(model, texts.dimensions, text);
             let has_call = desk.is_recorded && self.paid.is_unreported(call_key(owner_of(key), &AskId::new("0")));
-            desk.look_up(self.store(), ((at, texts.dimensions), key), text, has_call)
+            desk.look_up(self, ((at, texts.dimensions), key), text, has_call)
         });
-        let mut vectors = self.wait_for(desk, known.collect()).await?.into_iter();
+        let mut vectors = self.wait_for(desk, known.collect::<Result<_, _>>()?).await?.into_iter();
         let tokens: usize = all().map(|text| Tokenizer::plan().count(text)).sum();
         let usage = Usage { input_tokens: tokens as u64, ..Usage::default() };
         let cost = StepCost { usage, cost: model.price.cost(&usage) };

@@ -5,9 +5,10 @@ use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use karat_store::Ledger;
-use karat_types::{JudgmentRecord, Key, PlanHeader};
+use karat_store::{Ledger, StoreError};
+use karat_types::{CellError, JudgmentRecord, Key, Money, PlanHeader};
 
+use crate::EngineError;
 use crate::call::executor::CallExecutor;
 use crate::call::vectors::VectorDesk;
 use crate::cell::single_flight::SingleFlight;
@@ -68,22 +69,51 @@ impl RunContext {
 
     /// Finds the result of a key. If there is none and other runs are present, takes the lease of the key and looks
     /// again, because the result may have been made in the meantime.
+    ///
+    /// # Errors
+    /// The store cannot be asked, and the run stops.
     pub async fn find_or_lease<T, R>(
         &self,
         flights: &SingleFlight<R>,
         key: Key,
-        find: impl Fn() -> Option<T>,
-    ) -> Option<T> {
-        match find() {
-            None if self.peers.are_present() => {
-                // Boxed: most runs are alone on the store.
-                Box::pin(self.peers.lease(flights, key, &self.stop)).await;
-                // An error shows in the next lookup.
-                let _ = self.ledger.store().catch_up();
-                find()
-            }
-            found => found,
+        find: impl Fn() -> Result<Option<T>, StoreError>,
+    ) -> Result<Option<T>, CellError> {
+        let found = self.calls.check_found(find())?;
+        if found.is_some() || !self.peers.are_present() {
+            return Ok(found);
         }
+        // Boxed: most runs are alone on the store.
+        Box::pin(self.peers.lease(flights, key, &self.stop)).await;
+        let store = self.ledger.store();
+        // Another run may have made the result meanwhile, or paid for calls of it before it was killed.
+        let look = || {
+            store.catch_up()?;
+            let found = find()?;
+            if found.is_none() {
+                self.calls.paid.refresh(store)?;
+            }
+            Ok(found)
+        };
+        self.calls.check_found(look())
+    }
+
+    /// The result of a look-up in the rows of a stored run.
+    ///
+    /// # Errors
+    /// Of a cell whose rows are damaged; or the store cannot be asked, and the run stops.
+    pub fn check_stored<T>(&self, found: Result<T, EngineError>) -> Result<T, CellError> {
+        found.map_err(|error| match error {
+            EngineError::Store(error) if !matches!(error, StoreError::Damaged { .. }) => self.calls.stop_for(error),
+            error => CellError::new("store", error.to_string()),
+        })
+    }
+
+    /// The amount that a row reports which is replaced; nothing is known of a damaged row.
+    ///
+    /// # Errors
+    /// The store cannot be asked, and the run stops.
+    pub fn replaced_cost(&self, found: Result<Money, EngineError>) -> Result<Money, CellError> {
+        self.check_stored(found).or_else(|error| if error.is_stop() { Err(error) } else { Ok(Money::ZERO) })
     }
 
     /// Flushes records that other runs may wait for.

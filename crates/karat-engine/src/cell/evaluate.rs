@@ -12,7 +12,6 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use crate::EngineError;
 use crate::call::refusals::judge_name;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
@@ -65,7 +64,10 @@ impl RunContext {
             (None, Some(own)) if recorded.stage == CellStage::New => {
                 let mut attempt = self.make_output(row, system, ordinal, trial).await;
                 // The replaced row has reported what was paid then.
-                attempt.record.cost.paid += own.paid_for_cell(ordinal).unwrap_or_default();
+                match self.replaced_cost(own.paid_for_cell(ordinal)) {
+                    Ok(paid) => attempt.record.cost.paid += paid,
+                    Err(stop) => attempt.record.error = Some(stop),
+                }
                 attempt
             }
             (None, _) => self.make_output(row, system, ordinal, trial).await,
@@ -133,7 +135,7 @@ impl RunContext {
         trial: u32,
         run: &str,
     ) -> EvaluatedCell {
-        let mut record = match self.resolver.given_cell(row, system, trial) {
+        let mut record = match self.check_stored(self.resolver.given_cell(row, system, trial)) {
             Ok(Some(stored)) => CellRecord { ordinal, scores: Vec::new(), ..stored },
             Ok(None) => {
                 let why = format!("run {run} has no output of this cell");
@@ -143,7 +145,7 @@ impl RunContext {
                     ..CellRecord::empty(ordinal)
                 }
             }
-            Err(error) => unreadable_cell(ordinal, &error),
+            Err(error) => failed_cell(ordinal, error),
         };
         record.cost.paid = Money::ZERO;
         match record.output.clone() {
@@ -155,9 +157,9 @@ impl RunContext {
 
     /// Scores a cell of this run again; nothing else of it changes.
     async fn rescore(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> EvaluatedCell {
-        let mut record = match self.resolver.own_cell(row, system, ordinal) {
+        let mut record = match self.check_stored(self.resolver.own_cell(row, system, ordinal)) {
             Ok(stored) => stored.unwrap_or_else(|| CellRecord::empty(ordinal)),
-            Err(error) => unreadable_cell(ordinal, &error),
+            Err(error) => failed_cell(ordinal, error),
         };
         match record.output.clone() {
             Some(output) => self.score(row, system, &mut record, &output).await,
@@ -266,7 +268,13 @@ impl RunContext {
                 (Some(Err(score)), _) | (_, Some(Err(score))) => vec![score],
                 // Boxed: few scorers ask a service or a model.
                 (Some(Ok(request)), _) => {
-                    vec![Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await]
+                    match Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await {
+                        Ok(score) => vec![score],
+                        Err(stopped) => {
+                            record.error = Some(stopped);
+                            return;
+                        }
+                    }
                 }
                 (_, Some(Ok(texts))) => match Box::pin(self.similarity_score(ready, &texts)).await {
                     Ok((score, cost)) => {
@@ -297,7 +305,7 @@ impl RunContext {
         let Some(desk) = &self.vectors else {
             return Ok((Score::unscored("no model of the plan makes vectors; this is a bug in karat"), None));
         };
-        match self.calls.cell_vectors(desk, texts).await.map_err(CellError::from) {
+        match self.calls.cell_vectors(desk, texts).await {
             Ok(CellVectors { output, references, cost }) => {
                 let references: Vec<&[f32]> = references.iter().map(|vector| &**vector).collect();
                 Ok((ready.scorer.compare(&output, &references), Some(cost)))
@@ -308,11 +316,7 @@ impl RunContext {
     }
 }
 
-/// The record of a cell that cannot be read from the store.
-fn unreadable_cell(ordinal: u64, error: &EngineError) -> CellRecord {
-    CellRecord {
-        status: CellStatus::Error,
-        error: Some(CellError::new("store", error.to_string())),
-        ..CellRecord::empty(ordinal)
-    }
+/// The record of a cell whose stored rows cannot be used.
+fn failed_cell(ordinal: u64, error: CellError) -> CellRecord {
+    CellRecord { status: CellStatus::Error, error: Some(error), ..CellRecord::empty(ordinal) }
 }

@@ -7,11 +7,13 @@ use futures::future::join_all;
 use karat_scoring::judge::{JudgeInput, Verdict};
 use karat_store::Receipt;
 use karat_types::{
-    AskedJudge, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Machine, Money,
-    Record, Score,
+    AskedJudge, CachePolicy, CascadeDraw, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord,
+    Machine, Money, Record, Score,
 };
 use serde_json::{Map, Value};
 
+use crate::call::drive::{Failure, Owner};
+use crate::call::tally::Tally;
 use crate::call::target::Target;
 use crate::cell::context::RunContext;
 use crate::cell::evaluate::PendingWrites;
@@ -88,15 +90,11 @@ impl RunContext {
         judges: Vec<&ReadyJudge>,
         mut made: Vec<Arc<JudgmentRecord>>,
     ) -> Vec<JudgmentWrite> {
-        let stored = match self.resolver.earlier_judgments(record.ordinal) {
+        let stored = match self.check_stored(self.resolver.earlier_judgments(record.ordinal)) {
             Ok(stored) => stored,
             Err(error) => {
-                let error = CellError::new("store", error.to_string());
-                let mut failed = Vec::with_capacity(judges.len());
-                for judge in judges {
-                    failed.push(self.record_failed_draw(row, record, judge, error.clone()).await);
-                }
-                return failed;
+                let each = judges.into_iter().map(|judge| self.record_unmade(row, record, judge, error.clone()));
+                return join_all(each).await;
             }
         };
         let is_new = |it: &JudgmentRecord| !made.iter().any(|new| (new.scorer, new.judge) == (it.scorer, it.judge));
@@ -112,7 +110,7 @@ impl RunContext {
                 match cascade.draw(place, &first, &record.scores) {
                     Ok(draw) if draw.asked == AskedJudge::No => self.record_not_asked(row, record, judge, draw).await,
                     Ok(draw) => self.record_judgment(row, record, output, judge, Some(draw)).await,
-                    Err(error) => self.record_failed_draw(row, record, judge, error).await,
+                    Err(error) => self.record_unmade(row, record, judge, error).await,
                 }
             }
         });
@@ -147,14 +145,17 @@ impl RunContext {
         self.append_judgment(judgment, None).await
     }
 
-    /// Records that it cannot be said whether a judge is asked.
-    async fn record_failed_draw(
+    /// Records why a judge could not be asked, unless the run is being stopped.
+    async fn record_unmade(
         &self,
         row: &Row,
         record: &CellRecord,
         judge: &ReadyJudge,
         error: CellError,
     ) -> JudgmentWrite {
+        if error.is_stop() {
+            return JudgmentWrite::left();
+        }
         let score = Score::unscored(error.message.clone());
         let judgment = JudgmentRecord { error: Some(error), ..self.unmade_judgment(row, record, judge, &score) };
         self.append_judgment(judgment, None).await
@@ -163,7 +164,6 @@ impl RunContext {
     /// A judgment without a call, with the same score for every metric.
     fn unmade_judgment(&self, row: &Row, record: &CellRecord, judge: &ReadyJudge, score: &Score) -> JudgmentRecord {
         let keys = self.resolver.judgment_keys(row, judge, record.output_hash, &[]);
-        let paid = self.cost_of_replaced(record.ordinal, judge);
         JudgmentRecord {
             ordinal: record.ordinal,
             key: not_asked_key(keys.own),
@@ -180,7 +180,7 @@ impl RunContext {
             reused: false,
             made_at: None,
             error: None,
-            cost: CellCost { cost: Some(Money::ZERO), paid, ..CellCost::default() },
+            cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
             latency_ms: 0.0,
             calls: Vec::new(),
             notes: Vec::new(),
@@ -198,7 +198,10 @@ impl RunContext {
         cascade: Option<CascadeDraw>,
     ) -> JudgmentWrite {
         let partners = self.partner_outputs(row, record.ordinal, judge).await;
-        let Ok((others, paid)) = partners else { return JudgmentWrite::left() };
+        let (others, paid) = match partners {
+            Ok(partners) => partners,
+            Err(error) => return self.record_unmade(row, record, judge, error).await,
+        };
         let keys = self.resolver.judgment_keys(row, judge, record.output_hash, &others);
         let made = pin!(self.reuse_or_judge(keys, row, output, &others, judge));
         let (judgment, flight) = self.judgments.join(keys.own, made).await;
@@ -212,7 +215,7 @@ impl RunContext {
         if flight.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
-        judgment.cost.paid += paid + self.cost_of_replaced(record.ordinal, judge);
+        judgment.cost.paid += paid;
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
             return JudgmentWrite::left();
         }
@@ -221,9 +224,11 @@ impl RunContext {
 
     async fn append_judgment(
         &self,
-        judgment: JudgmentRecord,
+        mut judgment: JudgmentRecord,
         flight: Option<FlightGuard<Arc<JudgmentRecord>>>,
     ) -> JudgmentWrite {
+        let Ok(replaced) = self.cost_of_replaced(&judgment) else { return JudgmentWrite::left() };
+        judgment.cost.paid += replaced;
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let stored = Arc::new(self.systems.privacy.judgment(judgment));
         let lease = flight.as_ref().and_then(FlightGuard::lease);
@@ -243,7 +248,7 @@ impl RunContext {
     /// The outputs that a judge compares with that of a cell, and what was paid for them now.
     ///
     /// # Errors
-    /// The run is being stopped.
+    /// The run is being stopped, or a stored output is damaged.
     async fn partner_outputs(
         &self,
         row: &Row,
@@ -266,7 +271,7 @@ impl RunContext {
     /// The output of another system, and what was paid for it now.
     ///
     /// # Errors
-    /// The run is being stopped.
+    /// The run is being stopped, or the stored output is damaged.
     async fn partner_output(
         &self,
         row: &Row,
@@ -275,7 +280,7 @@ impl RunContext {
     ) -> Result<(Option<Arc<Value>>, Money), CellError> {
         let (partner, trial) = (&self.systems.systems[partner], self.plan.paired_trial(partner, trial));
         if self.resolver.given.is_some() {
-            let cell = self.resolver.given_cell(row, partner, trial).ok().flatten();
+            let cell = self.check_stored(self.resolver.given_cell(row, partner, trial))?;
             return Ok((cell.and_then(|cell| cell.output), Money::ZERO));
         }
         // Boxed: most judges grade single outputs.
@@ -288,10 +293,14 @@ impl RunContext {
     }
 
     /// The cost of the judgment that this one replaces.
-    fn cost_of_replaced(&self, ordinal: u64, judge: &ReadyJudge) -> Money {
-        let rows = self.resolver.own.as_ref().and_then(|own| own.judgments(ordinal).ok()).unwrap_or_default();
-        let same = rows.into_iter().filter(|row| (row.scorer, row.judge) == (judge.scorer, judge.judge));
-        same.map(|row| row.cost.paid).sum()
+    ///
+    /// # Errors
+    /// The store cannot be asked, and the run stops.
+    fn cost_of_replaced(&self, new: &JudgmentRecord) -> Result<Money, CellError> {
+        let Some(own) = &self.resolver.own else { return Ok(Money::ZERO) };
+        let is_same = |row: &JudgmentRecord| (row.scorer, row.judge) == (new.scorer, new.judge);
+        let rows = own.judgments(new.ordinal);
+        self.replaced_cost(rows.map(|rows| rows.iter().filter(|row| is_same(row)).map(|row| row.cost.paid).sum()))
     }
 
     async fn reuse_or_judge(
@@ -302,8 +311,9 @@ impl RunContext {
         others: &[Option<Arc<Value>>],
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
-        let find = || self.resolver.judgment(keys).ok().flatten();
-        if let Some(stored) = self.find_or_lease(&self.judgments, keys.own, find).await {
+        let find = || self.resolver.judgment(keys);
+        let found = self.find_or_lease(&self.judgments, keys.own, find).await;
+        if let Ok(Some(stored)) = found {
             let reused = stored.run != self.ledger.run();
             let (made_at, judgment) = (reused.then_some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..judgment.cost };
@@ -326,10 +336,13 @@ impl RunContext {
             agent: None,
             is_live: false,
         };
-        let (verdict, tally) = self
-            .calls
-            .drive_with_fresh_replies(machine, keys.own, &target, |verdict: &Verdict| verdict.error.as_ref())
-            .await;
+        let may_reuse = self.plan.run.cache != CachePolicy::Outputs;
+        let owner = Owner { key: keys.own, target: &target, may_reuse };
+        let (end, tally) = match found {
+            Err(stop) => (Err(stop), Tally::default()),
+            Ok(_) => self.calls.drive(machine, owner, failure_of).await,
+        };
+        let verdict = end.unwrap_or_else(|stop| Verdict { error: Some(stop), ..Verdict::default() });
         let unreadable = verdict.error.as_ref().filter(|error| error.code == CellError::UNREADABLE);
         if verdict.error.is_none() || unreadable.is_some() {
             self.calls.refusals.note_judgment(&target, unreadable.map(|error| error.message.as_str()));
@@ -371,4 +384,8 @@ impl RunContext {
             cascade: None,
         })
     }
+}
+
+fn failure_of(verdict: &Verdict) -> Option<Failure<'_>> {
+    verdict.error.as_ref().map(|error| Failure { error, unread: &verdict.unread })
 }

@@ -9,6 +9,7 @@ use karat_store::WriteGuard;
 use karat_types::{CallErrorCode, CellError, Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
+use crate::call::drive::{Failure, Owner};
 use crate::call::tally::Tally;
 use crate::call::target::Target;
 use crate::cell::context::RunContext;
@@ -116,13 +117,14 @@ impl StepChain<'_> {
     async fn find_or_make(&self, at: usize, paid: &mut Money) -> StepResult {
         let context = self.context;
         let key = self.keys[at];
-        let find = || context.resolver.step(key).ok().flatten();
-        if let Some(stored) = context.find_or_lease(&context.steps, key, find).await {
+        let find = || context.resolver.step(key);
+        let left = |stop| Arc::new(StepMissing { why: Reason::Failed(stop), tally: Tally::default() });
+        if let Some(stored) = context.find_or_lease(&context.steps, key, find).await.map_err(left)? {
             let step = Arc::new(stored.record);
             if stored.run != context.ledger.run() {
                 return Ok(Arc::new(StepOutput { step, origin: Origin::Reused(stored.run_started_at) }));
             }
-            *paid += context.calls.paid.unreported_cost(context.ledger.store(), &step.calls);
+            *paid += context.calls.unreported_cost(&step.calls).map_err(left)?;
             let made = StepOutput { step, origin: Origin::Saved };
             self.charge_shared_time(&made);
             return Ok(Arc::new(made));
@@ -161,13 +163,14 @@ impl StepChain<'_> {
             StepInput { model: ready.model.clone().or(input.model), conversation, ..input }
         };
         let machine = || ready.step.machine(input());
-        let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;
+        let owner = Owner { key, target: &target, may_reuse: true };
+        let (end, mut tally) = context.calls.drive(machine, owner, failure_of).await;
         *paid += tally.paid;
         let missing = |why, mut tally| {
             add_earlier_steps(&mut tally, before.as_deref());
             Err(Arc::new(StepMissing { why, tally }))
         };
-        let (output, mut notes, metered) = match end {
+        let (output, mut notes, metered) = match end.unwrap_or_else(StepEnd::Failed) {
             StepEnd::Skipped(reason) => return missing(Reason::Skipped(reason), tally),
             StepEnd::Failed(error) | StepEnd::RecordedFailure { error, .. } => {
                 return missing(Reason::Failed(error), tally);
@@ -188,6 +191,10 @@ impl StepChain<'_> {
         }
         Ok(Arc::new(StepOutput { step, origin: Origin::Saved }))
     }
+}
+
+fn failure_of(end: &StepEnd) -> Option<Failure<'_>> {
+    end.failure().map(|error| Failure { error, unread: &[] })
 }
 
 /// Adds the account of earlier steps, so that the last step holds that of the whole cell.

@@ -1,5 +1,6 @@
 //! The walk over the cells of a plan, by several threads.
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -12,6 +13,7 @@ use super::needed::is_expected;
 use super::sums::{CallTotals, NeededCalls, UncachedTotals};
 use crate::EngineError;
 use crate::cell::row::Row;
+use crate::reuse::resolver::skip_damaged;
 use crate::run::remaining::{CellStage, RecordedParts};
 
 /// Rows that a thread takes at a time.
@@ -191,8 +193,18 @@ impl<'a> EstimateWalk<'a> {
         *counted += 1;
         let all_are_made = self.judgments(place, &known, &before.judgments, &mut needed)?;
         if before.stage != CellStage::Recorded {
-            let has_vector = |key| self.context.resolver.reuse.has_vector(key).unwrap_or(false);
+            let unread = Cell::new(None);
+            let has_vector = |key| match skip_damaged(self.context.resolver.reuse.has_vector(key), false) {
+                Ok(has) => has,
+                Err(error) => {
+                    unread.set(Some(error));
+                    false
+                }
+            };
             needed.extend(self.context.needed_texts(place.row, &known, has_vector));
+            if let Some(error) = unread.take() {
+                return Err(error.into());
+            }
         }
         Ok(Some(RemainingCalls { needed, is_whole: made == 0 && all_are_made }))
     }

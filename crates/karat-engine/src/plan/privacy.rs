@@ -110,6 +110,12 @@ impl Privacy {
         }
     }
 
+    /// Returns whether `stored` is what [`Privacy::call`] keeps of a request with this body, by whichever capture.
+    pub fn is_stored_request(&self, stored: &Bytes, body: Bytes) -> bool {
+        let body = self.body(body);
+        *stored == body || *stored == hash_record(&body)
+    }
+
     /// The cell to store. `is_found`: its output was read from the dataset, and can be read there again.
     pub fn cell(&self, record: Arc<CellRecord>, is_found: bool) -> Arc<CellRecord> {
         let drops = self.drops_content || self.capture == Capture::Hash;

@@ -80,7 +80,7 @@ impl EarlierRun {
     /// The cell of this name, with its output.
     pub fn cell_by_name(&self, place: CellName<'_>) -> Result<Option<CellRecord>, EngineError> {
         let Some(made) = self.find_cell(place)? else { return Ok(None) };
-        let output = self.rows.output(made.cell.ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
+        let output = self.rows.stored_output(made.cell.ordinal)?;
         let made_at = made.cell.made_at.or(Some(self.rows.header().started_at));
         Ok(Some(CellRecord { output: output.map(Arc::new), made_at, reused: true, ..made.cell }))
     }
@@ -88,7 +88,7 @@ impl EarlierRun {
     /// A cell of the run, with its output.
     pub fn cell_by_ordinal(&self, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
         let Some(cell) = self.rows.cell(ordinal)? else { return Ok(None) };
-        let output = self.rows.output(ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
+        let output = self.rows.stored_output(ordinal)?;
         Ok(Some(CellRecord { output: output.map(Arc::new), ..cell }))
     }
 

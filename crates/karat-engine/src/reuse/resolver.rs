@@ -91,6 +91,11 @@ impl Resolver {
         self.remaining.as_ref().is_some_and(|remaining| remaining.has_row(ordinal))
     }
 
+    /// Returns whether the sample of a row is stored.
+    pub fn has_sample(&self, row: u64) -> bool {
+        self.remaining.as_ref().is_some_and(|remaining| remaining.has_sample(row))
+    }
+
     /// The output that a recorded step finds for a trial.
     ///
     /// # Errors
@@ -181,12 +186,12 @@ impl Resolver {
     pub fn latest_step(&self, keys: &[Key], reads_last: bool) -> Result<Option<LatestStep>, StoreError> {
         for (at, key) in keys.iter().enumerate().rev() {
             if at + 1 == keys.len() && !reads_last {
-                if self.reuse.has_step(*key)? {
+                if skip_damaged(self.reuse.has_step(*key), false)? {
                     return Ok(Some(LatestStep { at, stored: None }));
                 }
                 continue;
             }
-            if let Some(stored) = self.reuse.step(*key)? {
+            if let Some(stored) = skip_damaged(self.reuse.step(*key), None)? {
                 return Ok(Some(LatestStep { at, stored: Some(stored) }));
             }
         }
@@ -203,7 +208,7 @@ impl Resolver {
         let Ok(start) = self.start(row, system, trial)? else { return Ok(None) };
         let keys = self.keys(row, system, trial, start.as_deref());
         let Some(last) = keys.last() else { return Ok(start) };
-        Ok(self.step(*last)?.map(|stored| stored.record.output))
+        Ok(skip_damaged(self.step(*last), None)?.map(|stored| stored.record.output))
     }
 
     /// Those of the other outputs of a judge's pairs that need no call.
@@ -245,7 +250,7 @@ impl Resolver {
     /// # Errors
     /// The store cannot be read.
     pub fn has_judgment(&self, keys: JudgmentKeys) -> Result<bool, StoreError> {
-        keys.is_stored(&self.reuse)
+        skip_damaged(keys.is_stored(&self.reuse), false)
     }
 
     /// The cell of the stored run whose outputs are scored.
@@ -291,6 +296,14 @@ impl Resolver {
                 CellRecord { status: CellStatus::Error, error: Some(CellError::new("not_stored", why)), ..cell }
             }
         }
+    }
+}
+
+/// The result of a look-up for a forecast: what is damaged counts as missing, because the run makes it again and says so.
+pub(crate) fn skip_damaged<T>(found: Result<T, StoreError>, missing: T) -> Result<T, StoreError> {
+    match found {
+        Err(StoreError::Damaged { .. }) => Ok(missing),
+        found => found,
     }
 }
 

@@ -98,10 +98,14 @@ pub struct Outcome {
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
     let remaining = Remaining::load(&job.store, &job.run, job.retry)?;
+    job.store.remove_damaged(remaining.damage())?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
+    // A recording holds every call of its run.
+    let oldest = job.oldest.filter(|_| !job.providers.is_recorded());
+    let elsewhere = oldest.map(|oldest| job.store.paid_elsewhere(&job.run, oldest)).transpose()?;
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed_total();
     let batches = job.batch.then(|| BatchDesk::load(job.store.clone(), &job.run)).transpose()?;
@@ -120,7 +124,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         service_costs: ServiceCosts::new(plan.run.budget_declared, account.dearest),
         budget: Budget::new(limit, plan.run.max_calls, committed),
         batches,
-        paid: PaidReplies::new(account.paid),
+        paid: PaidReplies::new(account.paid, elsewhere),
         stop: job.stop.clone(),
         halt: halt.clone(),
         privacy: systems.privacy.clone(),
@@ -129,6 +133,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         cells: job.plan.cells(),
         began_at: job.clock.now(),
     });
+    calls.paid.damage().iter().for_each(|damage| calls.warn_of_damage(damage));
     let services = match &job.outputs {
         Some(_) => Services::default(),
         None => start_services(&job.providers, &plan, &job.stop).await?,
@@ -191,6 +196,9 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         job.observer.on_event(&Event::Warning(peer_runs::NOTICE));
         context.stop_collecting_texts();
     }
+    // What others have written before they noticed this run, or before they ended.
+    job.store.catch_up()?;
+    context.calls.paid.refresh(&job.store)?;
     let read = tokio::select! {
         read = dispatch(&job.plan, &context, &progress) => read,
         never = context.watch_for_peers() => match never {},

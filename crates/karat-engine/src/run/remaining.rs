@@ -1,6 +1,6 @@
 //! The work that earlier parts of a run have left.
 
-use karat_store::{FinishedCells, Store, StoreError};
+use karat_store::{DamagedRows, FinishedCells, Store, StoreError};
 use karat_types::PlanHeader;
 
 use crate::plan::systems::Systems;
@@ -38,13 +38,12 @@ impl Remaining {
     /// # Errors
     /// The run does not exist, or its rows cannot be read.
     pub fn load(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
-        let mut finished = store.finished_cells(run)?;
-        if retry {
-            finished.unscored = store.unscored_cells(run)?;
-        }
-        // Rows that cannot be read are made again; reports refuse them.
-        store.unreadable_cells(run)?.iter().for_each(|ordinal| finished.remove(ordinal));
-        Ok(Self { finished, retry })
+        Ok(Self { finished: store.finished_cells(run)?, retry })
+    }
+
+    /// The rows that cannot be read. What they held is made again; reports refuse them.
+    pub fn damage(&self) -> &DamagedRows {
+        &self.finished.damage
     }
 
     /// The recorded parts of a cell; `None` when nothing is left to do.
@@ -74,6 +73,11 @@ impl Remaining {
     /// Returns whether a cell has a row, including a failed one.
     pub fn has_row(&self, ordinal: u64) -> bool {
         self.finished.cells.contains(ordinal)
+    }
+
+    /// Returns whether the sample of a row is stored.
+    pub fn has_sample(&self, row: u64) -> bool {
+        self.finished.samples.contains(row)
     }
 
     /// The number of cells with nothing left to do.

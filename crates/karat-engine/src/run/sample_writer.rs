@@ -51,7 +51,10 @@ impl<'a> SampleWriter<'a> {
     /// Returns whether nothing is left to do of a row.
     fn is_finished(&self, row: u64) -> bool {
         let per_row = self.context.plan.cells_per_row();
-        (row * per_row..(row + 1) * per_row).all(|ordinal| self.context.resolver.recorded_parts(ordinal).is_none())
+        // A sample that was damaged is written again.
+        self.context.resolver.has_sample(row)
+            && (row * per_row..(row + 1) * per_row)
+                .all(|ordinal| self.context.resolver.recorded_parts(ordinal).is_none())
     }
 
     /// Records rows that cannot be read as errored samples.

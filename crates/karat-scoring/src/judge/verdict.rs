@@ -52,6 +52,8 @@ pub struct Verdict {
     pub rounds: Vec<VerdictRound>,
     /// Why nothing is scored.
     pub error: Option<CellError>,
+    /// Where there is an error: ids of the calls whose replies could not be read. The replies to the others are good.
+    pub unread: Vec<String>,
 }
 
 /// One of several times that a judge was asked.

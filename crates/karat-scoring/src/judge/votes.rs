@@ -7,8 +7,10 @@
 //!
 //! | `versus: all` | the rounds of a pair for each other output | mean over the other outputs |
 //!
-//! A vote that cannot be read is left out and noted; half a pair says nothing, so a pair needs both its orders. Of a
-//! tournament the readable pairs stay in `rounds` where another pair could not be read.
+//! A vote that *could not be read* is left out and noted; half a pair says nothing, so a pair needs both its orders. Of a
+//! tournament the readable pairs stay in `rounds` where another pair could not be read. A vote that *failed*, because its
+//! call gave no reply, is an error of the whole, so that it is asked for again. One that was *not asked*, because the run
+//! stops, never comes here: then there is no judgment.
 
 use std::sync::Arc;
 
@@ -122,7 +124,10 @@ impl Machine for JudgeMachine {
         for (at, (round, given)) in self.rounds.iter_mut().zip(given).enumerate() {
             let Some(machine) = round.machine.as_mut().filter(|_| round.verdict.is_none()) else { continue };
             match machine.poll(given) {
-                Turn::Done(verdict) => round.verdict = Some(verdict),
+                Turn::Done(mut verdict) => {
+                    verdict.unread.iter_mut().for_each(|id| id.insert_str(0, &round.prefix));
+                    round.verdict = Some(verdict);
+                }
                 Turn::Ask(wanted) => {
                     self.asked.extend(wanted.iter().map(|_| at));
                     let named = |ask: Ask| Ask { id: AskId::new(format!("{}{}", round.prefix, ask.id)), ..ask };
@@ -148,13 +153,17 @@ fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<CastVote>) -> Verdic
         return verdicts.pop().map(|vote| vote.verdict).unwrap_or_default();
     }
     verdicts.iter_mut().filter(|vote| vote.swapped).for_each(|vote| invert_scores(&mut vote.verdict));
-    let failed = verdicts.iter().filter(|vote| vote.verdict.error.is_some()).count();
-    let counts_in_part = !setup.is_pair && failed < verdicts.len();
+    let errors = || verdicts.iter().filter_map(|vote| vote.verdict.error.as_ref());
+    let unread = errors().filter(|error| error.code == CellError::UNREADABLE).count();
+    let failed = errors().count() - unread;
+    let error = match errors().find(|error| error.code != CellError::UNREADABLE) {
+        Some(error) => Some(failure_of(error, failed, verdicts.len(), setup.is_pair)),
+        None => errors().next().filter(|_| setup.is_pair || unread == verdicts.len()).cloned(),
+    };
     let mut notes: Vec<Note> = verdicts.iter_mut().flat_map(|vote| std::mem::take(&mut vote.verdict.notes)).collect();
-    let error = verdicts.iter().find_map(|vote| vote.verdict.error.clone());
     let seed = verdicts.first().map_or(0, |vote| vote.verdict.shuffle_seed);
-    if let (Some(error), false) = (&error, counts_in_part) {
-        let failed: CellError = error.clone();
+    if let Some(error) = error {
+        let unread = verdicts.iter_mut().flat_map(|vote| std::mem::take(&mut vote.verdict.unread)).collect();
         // Games against other outputs count, though the judgment as a whole does not.
         let half = |vote: &CastVote| vote.verdict.error.is_some().then_some(vote.opponent);
         let halves: Vec<u16> = verdicts.iter().filter_map(half).collect();
@@ -163,11 +172,12 @@ fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<CastVote>) -> Verdic
             shuffle_seed: seed,
             notes: count_notes(notes),
             rounds: verdict_rounds(&verdicts),
-            ..Verdict::without_scores(setup.names(), failed)
+            unread,
+            ..Verdict::without_scores(setup.names(), error)
         };
     }
-    if failed > 0 {
-        let text = format!("{failed} of {} votes could not be read and are left out", verdicts.len());
+    if unread > 0 {
+        let text = format!("{unread} of {} votes could not be read and are left out", verdicts.len());
         notes.push(note(NoteKind::Lenience, text));
     }
     verdicts.retain(|vote| vote.verdict.error.is_none());
@@ -180,6 +190,15 @@ fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<CastVote>) -> Verdic
     caps.dedup();
     let first = verdicts.into_iter().next().map(|vote| vote.verdict).unwrap_or_default();
     Verdict { scores, reasoning, caps, rung, rounds, notes: count_notes(notes), ..first }
+}
+
+/// The error of a judgment of which some votes failed, or some comparisons of a pair.
+fn failure_of(first: &CellError, failed: usize, of: usize, is_pair: bool) -> CellError {
+    if failed == of {
+        return first.clone();
+    }
+    let what = if is_pair { "comparisons" } else { "votes" };
+    CellError::new(first.code.as_str(), format!("{failed} of {of} {what} failed: {}", first.message))
 }
 
 fn verdict_rounds(verdicts: &[CastVote]) -> Vec<VerdictRound> {

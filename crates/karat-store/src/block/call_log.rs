@@ -4,13 +4,13 @@
 //! no row uses yet. The pass remembers only what is open at one moment, so its memory grows with the run's
 //! concurrency and not with its length.
 
-use karat_types::{CallRecord, CostSource, Key, Money};
+use karat_types::{CallRecord, CellError, CostSource, Key, Money};
 
 use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. In version 1 each call settled its own reservation. Since version 2 a run releases reservations it
 /// no longer needs. Since version 3 a call of unknown cost states the amount it counts with. Version 4 ends with a checksum.
-/// Since version 5 a call of known cost states where that comes from.
+/// Version 5 tells the uses of rows that failed from those of others, and where a known cost comes from.
 const VERSION: u8 = 5;
 
 /// The first version with a checksum.
@@ -21,6 +21,7 @@ const ANSWERED: u8 = 2;
 const FAILED: u8 = 3;
 const USED: u8 = 4;
 const RELEASED: u8 = 5;
+const USED_IN_VAIN: u8 = 6;
 
 /// One entry of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +32,9 @@ pub(crate) enum CallEvent {
     Released(Reservation),
     /// A call ended. The n-th of these in a block is the n-th entry of its traces.
     Ended(EndedCall),
-    /// A cell or judgment that uses the call has its row.
-    EncodedPool(Key),
+    /// A cell or judgment that uses the call has its row. `in_vain`: it failed, and this may not
+    /// be the call that it failed of.
+    Used { key: Key, in_vain: bool },
 }
 
 /// A number of calls and the most they may cost, reserved before they are made.
@@ -81,9 +83,11 @@ pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
     }
 }
 
-pub(crate) fn pack_uses(packer: &mut Packer, calls: &[Key]) {
+/// Packs the uses of a row that ended with an error or without one.
+pub(crate) fn pack_uses(packer: &mut Packer, calls: &[Key], error: Option<&CellError>) {
+    let is_in_vain = error.is_some_and(CellError::leaves_good_replies);
     for key in calls {
-        packer.byte(USED);
+        packer.byte(if is_in_vain { USED_IN_VAIN } else { USED });
         packer.key(*key);
     }
 }
@@ -115,7 +119,9 @@ impl CallEvents<'_> {
             RESERVED => self.reservation().map(CallEvent::Reserved),
             RELEASED => self.reservation().map(CallEvent::Released),
             tag @ (ANSWERED | FAILED) => self.ended_call(tag == ANSWERED).map(CallEvent::Ended),
-            USED => self.unpacker.key().map(CallEvent::EncodedPool),
+            tag @ (USED | USED_IN_VAIN) => {
+                Ok(CallEvent::Used { key: self.unpacker.key()?, in_vain: tag == USED_IN_VAIN })
+            }
             tag => Err(Damage(format!("{tag} is not an entry of a call log"))),
         }
     }

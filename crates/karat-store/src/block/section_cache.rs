@@ -11,7 +11,8 @@ use crate::block::pack::Damage;
 use crate::block::section::Section;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
-use crate::sql::{Connection, params};
+use crate::sql::tables::{BLOCKS, RUNS, run_column as column};
+use crate::sql::{Connection, Row, params};
 
 /// Total memory that cached sections may take, in bytes.
 const MAX_BYTES: usize = 32 << 20;
@@ -50,21 +51,23 @@ impl SectionKind {
             .ok_or_else(|| Damage(format!("{code} is not a kind of section")))
     }
 
-    pub(crate) fn query(self) -> &'static str {
+    /// The column of `blocks`.
+    fn column(self) -> &'static str {
         match self {
-            Self::Judgments => {
-                "select seq, judgments, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
-                 (seq = ?1 or length(judgments) <= ?3)"
-            }
-            Self::Outputs => {
-                "select seq, outputs, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
-                 (seq = ?1 or length(outputs) <= ?3)"
-            }
-            Self::Traces => {
-                "select seq, traces, name, started_at from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2 and \
-                 (seq = ?1 or length(traces) <= ?3)"
-            }
+            Self::Judgments => "judgments",
+            Self::Outputs => "outputs",
+            Self::Traces => "traces",
         }
+    }
+
+    pub(crate) fn query(self, connection: &Connection) -> String {
+        let column = self.column();
+        format!(
+            "select {}, {} from blocks join runs on runs.id = blocks.run where seq between ?1 and ?2
+                and (seq = ?1 or length({column}) <= ?3)",
+            BLOCKS.select(connection, &[column]),
+            RUNS.select(connection, &[])
+        )
     }
 }
 
@@ -121,23 +124,27 @@ fn read(
     blocks: RangeInclusive<i64>,
     kind: SectionKind,
 ) -> Result<Vec<(i64, LoadedSection)>, ReadFailure> {
-    let mut statement = connection.prepare_cached(kind.query())?;
+    let mut statement = connection.prepare_cached(&kind.query(connection))?;
     let mut rows = statement.query(params![blocks.start(), blocks.end(), AHEAD_BYTES])?;
     let mut sections = Vec::new();
     while let Some(row) = rows.next()? {
         let block: i64 = row.get(0)?;
-        let bytes = row.blob(1).map_err(|_| Damage(format!("block {block} holds no bytes")))?;
-        match Section::read(bytes) {
-            Ok(section) => {
-                let section = LoadedSection { section, run: row.get(2)?, run_started_at: Moment(row.get(3)?) };
-                sections.push((block, section));
-            }
+        match read_section(&row, kind) {
+            Ok(section) => sections.push((block, section)),
             // Of those that were read ahead, damage is told when they are asked for.
-            Err(damage) if block == *blocks.start() => return Err(damage.into()),
+            Err(failure) if block == *blocks.start() => return Err(failure),
             Err(_) => {}
         }
     }
     Ok(sections)
+}
+
+fn read_section(row: &Row<'_>, kind: SectionKind) -> Result<LoadedSection, ReadFailure> {
+    let maker = BLOCKS.check_from(0, row, &[kind.column()])?;
+    RUNS.check_from(maker, row, &[])?;
+    let section = Section::read(row.blob(2)?)?;
+    let run = row.get(maker + column::NAME)?;
+    Ok(LoadedSection { section, run, run_started_at: Moment(row.get(maker + column::STARTED_AT)?) })
 }
 
 impl CachedSections {

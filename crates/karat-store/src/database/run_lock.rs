@@ -87,26 +87,34 @@ pub(crate) fn free_dead_rooms(database: &Path) -> bool {
 
 /// Removes the lock files of killed processes, which may hold room, and returns their number. The guard is held.
 fn remove_dead(database: &Path) -> usize {
-    let start = beside(database, "run-");
-    let (Some(folder), Some(start)) = (start.parent(), start.file_name()) else { return 0 };
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let mut removed = 0;
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        if name.starts_with(start.as_encoded_bytes())
-            && name.ends_with(b".lock")
-            && File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
-        {
-            removed += usize::from(fs::remove_file(&path).is_ok());
-        }
-    }
-    removed
+    let is_dead = |path: &PathBuf| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    lock_files(database).iter().filter(|path| is_dead(path) && fs::remove_file(path).is_ok()).count()
 }
 
 /// Returns `true` if a process has the right to write the run at this moment.
 pub(crate) fn is_locked_run(database: &Path, run: &str) -> bool {
     let lock = File::open(lock_file(database, run));
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Returns `true` if a process has the right to write any run at this moment.
+pub(crate) fn is_any_locked(database: &Path) -> bool {
+    let is_held = |path: &PathBuf| {
+        File::open(path).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    };
+    lock_files(database).iter().any(is_held)
+}
+
+/// The lock files of runs that are there.
+fn lock_files(database: &Path) -> Vec<PathBuf> {
+    let start = beside(database, "run-");
+    let (Some(folder), Some(start)) = (start.parent(), start.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let is_lock = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.starts_with(start.as_encoded_bytes()) && name.ends_with(b".lock")
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_lock).collect()
 }
 
 fn lock_file(database: &Path, run: &str) -> PathBuf {

@@ -29,19 +29,23 @@
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
 //! stops      early stops of runs: see [`crate::write::stops`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
+//! block_sums checksums of blocks: in `blocks`, SQLite would have to read all of a long row for them
 //! ```
-//! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
-//! later one counts. Sections are the last columns of `blocks`, in the order in which they are read, because SQLite
-//! reads a long row from its beginning.
+//! Every row has a checksum in its column `sum`: see [`crate::sql`]. Rows are only ever added, so a row's `seq` orders the
+//! events of a run. Where a run has two rows for one place, the later one counts. Sections are the last columns of `blocks`,
+//! in the order in which they are read, because SQLite reads a long row from its beginning.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
+use crate::database::run_lock;
 use crate::error::{Attempt, BUSY_SECONDS};
+use crate::sql::tables::TABLES;
+use crate::sql::{Backend, SqlResult, Transaction};
 
 /// Application id that marks the file as Karat's ("KART").
 const APPLICATION_ID: i64 = 0x4b41_5254;
@@ -340,6 +344,20 @@ const MIGRATIONS: &[&str] = &[
         body text not null
     ) strict;
 ",
+    // Then every table gets its checksums: see `seal`.
+    "
+    create table block_sums (
+        seq integer not null,
+        run integer not null,
+        sum blob not null,
+        primary key (run, seq)
+    ) strict, without rowid;
+    alter table annotation_tasks add column items integer not null default 0;
+    alter table annotation_tasks add column events integer not null default 0;
+    update annotation_tasks set
+        items = (select count(*) from annotation_items where task = annotation_tasks.id),
+        events = (select count(*) from annotation_events where task = annotation_tasks.id);
+",
 ];
 
 /// The schema version that this Karat writes.
@@ -348,6 +366,9 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// The oldest schema version that can be read without a migration. Later versions only make writing and look-ups
 /// faster.
 const READABLE: i64 = 3;
+
+/// The first schema version whose rows have checksums.
+const SEALED: i64 = 16;
 
 /// The permitted access to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,10 +385,14 @@ pub(crate) enum Access {
 }
 
 /// Opens the writing connection, and creates or migrates the tables.
-pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open_writer(path: &Path) -> Result<crate::sql::Connection, StoreError> {
     let attempt = Attempt { path, doing: "opening it" };
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let found = version(&connection, path)?;
+    // An older process would go on without what is new.
+    if (1..VERSION).contains(&found) && run_lock::is_any_locked(path) {
+        return Err(StoreError::Migration { path: path.to_owned() });
+    }
     (|| {
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
@@ -375,10 +400,21 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         connection.pragma_update(None, "cache_size", -(32 << 10))?;
-        if found < VERSION { migrate(&mut connection) } else { Ok(()) }
+        Ok(())
     })()
     .map_err(|error| attempt.file_error(error))?;
+    let connection = crate::sql::Connection::from(connection);
+    if found < VERSION {
+        migrate(&connection).map_err(|error| attempt.error(error))?;
+    }
     Ok(connection)
+}
+
+/// Opens a connection that can only read, for queries.
+pub(crate) fn open_queries(path: &Path, access: Access) -> Result<crate::sql::Connection, StoreError> {
+    let reader = open_reader(path, access)?;
+    let is_sealed = access == Access::Write || version(&reader, path)? >= SEALED;
+    Ok(crate::sql::Connection(if is_sealed { Backend::Sqlite(reader) } else { Backend::OldSqlite(reader) }))
 }
 
 /// Opens a connection that can only read.
@@ -489,13 +525,42 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
 }
 
 /// Migrates the file to [`VERSION`], all or nothing. Another process may have done it in the meantime.
-fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    for statements in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-        transaction.execute_batch(statements)?;
+fn migrate(connection: &crate::sql::Connection) -> SqlResult<()> {
+    let transaction = connection.begin()?;
+    let Some(file) = transaction.file() else { return Ok(()) };
+    let found: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for (statements, version) in MIGRATIONS.iter().zip(1..).skip(usize::try_from(found).unwrap_or(0)) {
+        file.execute_batch(statements)?;
+        if version == SEALED {
+            seal(&transaction, file)?;
+        }
     }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    file.pragma_update(None, "application_id", APPLICATION_ID)?;
+    file.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
+}
+
+/// Gives all rows their checksums. A process of an older version that has the file open still cannot add rows without one,
+/// which would be damage: each table refuses them, and each commit of a run begins with a row of `blocks`.
+fn seal(transaction: &Transaction<'_>, file: &Connection) -> SqlResult<()> {
+    const OLD: &str = "this store was migrated by a newer karat: end this process and start the new one";
+    const WITH_BLOCKS: [&str; 4] = ["samples", "cells", "judgments", "reuse"];
+    for table in TABLES {
+        let name = table.name;
+        let missing = match table.sums {
+            Some(sums) => format!("not exists (select 1 from {sums} where run = new.run and seq = new.seq)"),
+            None => {
+                file.execute_batch(&format!("alter table {name} add column sum blob"))?;
+                "new.sum is null".to_owned()
+            }
+        };
+        if !WITH_BLOCKS.contains(&name) {
+            file.execute_batch(&format!(
+                "create trigger {name}_sealed before insert on {name} when {missing}
+                 begin select raise(abort, '{OLD}'); end"
+            ))?;
+        }
+        table.seal(transaction)?;
+    }
+    Ok(())
 }

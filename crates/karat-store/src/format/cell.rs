@@ -1,5 +1,7 @@
 //! Cells: the facts of a row of `cells`.
 
+use std::ops::RangeInclusive;
+
 use karat_types::{CellRecord, CellStatus, ResponseFacts};
 
 use super::cost::{pack_cost, unpack_cost};
@@ -11,11 +13,11 @@ use super::score::{pack_scores, unpack_scores};
 use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. 2 added the time at which a reused output was made, 3 the facts that answers state about
-/// themselves, 4 scores that are verdicts, 5 the models that answered, 6 a checksum.
-const VERSION: u8 = 7;
+/// themselves, 4 scores that are verdicts, 5 the models that answered, 6 a checksum, which 8 leaves to the row.
+const VERSION: u8 = 8;
 
-/// The first version with a checksum.
-const SEALED: u8 = 6;
+/// The versions with a checksum of their own.
+const SEALED: RangeInclusive<u8> = 6..=7;
 
 /// Returns the code of a cell's status in its column.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
@@ -35,7 +37,6 @@ fn status_of(code: i64) -> Result<CellStatus, Damage> {
 
 /// Packs everything but ordinal, status and output, which have columns.
 pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
-    let start = packer.as_bytes().len();
     packer.byte(VERSION);
     pack_scores(packer, &cell.scores);
     packer.key(cell.key);
@@ -49,7 +50,6 @@ pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     packer.option(cell.made_at, Packer::moment);
     pack_facts(packer, &cell.facts);
     pack_answered(packer, &cell.facts.answered);
-    packer.seal(start, &[cell.ordinal, status_code(cell.status).unsigned_abs()]);
 }
 
 /// A row of `cells`.
@@ -62,7 +62,7 @@ pub(crate) struct StoredCell<'a> {
 
 /// Unpacks a cell, without its output.
 pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
-    let facts = unseal(row.facts, SEALED..=VERSION, &[row.ordinal, row.status.unsigned_abs()])?;
+    let facts = unseal(row.facts, SEALED, &[row.ordinal, row.status.unsigned_abs()])?;
     let (mut unpacker, version) = Unpacker::with_version(facts, VERSION)?;
     let scores = unpack_scores(&mut unpacker)?;
     let mut cell = CellRecord {
@@ -111,8 +111,8 @@ mod tests {
         let mut facts = Packer::pack(|packer| pack_cell(packer, &cell));
         let row = |facts: &[u8]| unpack_cell(StoredCell { ordinal: 7, status: status_code(cell.status), facts });
         assert_eq!(row(&facts).unwrap(), cell);
-        facts.truncate(facts.len() - 4);
-        assert!(row(&facts).is_err());
+        facts[0] = 7;
+        assert!(row(&facts).is_err(), "it has no checksum");
         facts[0] = 5;
         let counts = facts.windows(4).position(|bytes| bytes == [93, 92, 91, 90]).unwrap();
         facts.drain(counts + 4..counts + 6);

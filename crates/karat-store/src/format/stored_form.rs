@@ -11,7 +11,7 @@ use crate::format::{
     unpack_cell, unpack_header, unpack_judgment, unpack_sample, unpack_step,
 };
 
-/// Place of the cell and the sample that are read: checksums cover it.
+/// Place of the cell and the sample that are read.
 const PLACE: u64 = 3;
 
 /// A byte form of the store.
@@ -99,12 +99,6 @@ impl StoredForm {
     /// # Errors
     /// Content that cannot be compressed.
     pub fn seal(self, content: &[u8]) -> Result<Vec<u8>, String> {
-        let sealed = |place: &[u64]| {
-            Packer::pack(|packer| {
-                packer.plain(content);
-                packer.seal(0, place);
-            })
-        };
         match self {
             Self::Section => SectionWriter::new()
                 .and_then(|mut writer| writer.compress(content))
@@ -116,10 +110,11 @@ impl StoredForm {
                     .and_then(|mut writer| writer.write([&entries]))
                     .map_err(|error| format!("the content cannot be compressed: {error}"))
             }
-            Self::CallLog => Ok(sealed(&[])),
-            Self::Cell => Ok(sealed(&[PLACE, status_code(CellStatus::Ok).unsigned_abs()])),
-            Self::Sample => Ok(sealed(&[PLACE])),
-            Self::Call | Self::Judgment | Self::Step => Ok(content.to_vec()),
+            Self::CallLog => Ok(Packer::pack(|packer| {
+                packer.plain(content);
+                packer.seal(0, &[]);
+            })),
+            Self::Cell | Self::Sample | Self::Call | Self::Judgment | Self::Step => Ok(content.to_vec()),
         }
     }
 }

@@ -5,10 +5,44 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::{CallEvent, EndedCall, Reservation};
+use crate::block::pack::Damage;
 use crate::error::ReadFailure;
-use crate::sql::{Connection, params};
+use crate::sql::tables::BLOCKS;
+use crate::sql::{Connection, OptionalExtension, Remedy, Row, params};
 
-pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";
+/// The end of the query of a run's call logs.
+pub(crate) const LOGS: &str = "from blocks where run = ?1 order by seq";
+
+/// A commit of a run whose row is gone, or names another run.
+const LOST: &str = "select seq from block_sums as it where run = ?1 and not exists
+    (select 1 from blocks where blocks.seq = it.seq and blocks.run = it.run) limit 1";
+
+/// The query of call logs that ends so: number of the block, run, log.
+pub(crate) fn log_query(connection: &Connection, end: &str) -> String {
+    format!("select {} {end}", BLOCKS.select(connection, &["log"]))
+}
+
+/// Checks a row of [`log_query`], and returns the number of the block and its log.
+pub(crate) fn read_log<'r>(row: &Row<'r>) -> Result<(i64, &'r [u8]), ReadFailure> {
+    BLOCKS.check(row, &["log"])?;
+    Ok((row.get(0)?, row.blob(2)?))
+}
+
+/// Checks that all commits of a run are there: a call that is missing would look unpaid.
+pub(crate) fn check_commits(connection: &Connection, run: i64) -> Result<(), ReadFailure> {
+    if !connection.is_sealed() {
+        return Ok(());
+    }
+    let lost = connection.prepare_cached(LOST)?.query_row(params![run], |row| row.get::<i64>(0)).optional()?;
+    match lost {
+        None => Ok(()),
+        Some(block) => {
+            let advice = Remedy::Restore.advice();
+            Err(Damage(format!("the row seq {block} of the table `blocks` is gone, or names another run; {advice}"))
+                .into())
+        }
+    }
+}
 
 /// Calls and money of a run, over all its parts (first run, resumes, retries).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,8 +72,6 @@ pub struct PaidCalls {
     pub(crate) cut_short: FxHashMap<Key, TraceLocation>,
     /// Replies used by cells or judgments that will be re-run because another of their calls failed.
     pub(crate) again: FxHashMap<Key, TraceLocation>,
-    /// Calls of those cells and judgments that have no reply.
-    pub(crate) unanswered: FxHashSet<Key>,
 }
 
 /// The place of a call's trace.
@@ -64,11 +96,7 @@ pub struct Account {
 }
 
 impl PaidCalls {
-    fn add(&mut self, call: &EndedCall, at: TraceLocation, is_of_failure: bool) {
-        match call.is_ok {
-            true => self.unanswered.remove(&call.key),
-            false => is_of_failure && self.unanswered.insert(call.key),
-        };
+    fn add(&mut self, call: &EndedCall, at: TraceLocation) {
         let calls = if call.is_ok { &mut self.at } else { &mut self.cut_short };
         calls.insert(call.key, at);
     }
@@ -112,11 +140,11 @@ impl Account {
         let mut account = Self::default();
         let (mut reserved, mut settled) = (Reservation::default(), Reservation::default());
         let snapshot = connection.snapshot_if_none()?;
-        let mut statement = snapshot.prepare_long(LOGS)?;
+        check_commits(&snapshot, run)?;
+        let mut statement = snapshot.prepare_long(&log_query(&snapshot, LOGS))?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
-            let block = row.get(0)?;
-            let log = row.blob(1)?;
+            let (block, log) = read_log(&row)?;
             let mut entry = 0;
             for event in call_log::read(log)? {
                 match event? {
@@ -128,12 +156,10 @@ impl Account {
                         let counts = Some(call.cost.unwrap_or(call.counts)).filter(|money| *money > Money::ZERO);
                         account.dearest = account.dearest.max(counts);
                         add(&mut settled, call.settled);
-                        account.paid.add(&call, TraceLocation { block, entry }, failures.contains(&call.key));
+                        account.paid.add(&call, TraceLocation { block, entry });
                         entry += 1;
                     }
-                    CallEvent::EncodedPool(key) => {
-                        account.paid.mark_used(key, failures.contains(&key));
-                    }
+                    CallEvent::Used { key, .. } => account.paid.mark_used(key, failures.contains(&key)),
                 }
             }
         }

@@ -6,9 +6,11 @@ use crate::block::call_log;
 use crate::block::pack::Damage;
 use crate::block::section::Section;
 use crate::error::ReadFailure;
-use crate::read::run_lookup::run_number;
+use crate::read::run_lookup::{kept_totals, run_number};
 use crate::read::totals;
-use crate::sql::{Connection, SqlResult, params};
+use crate::server::annotation::tasks::{count_events, count_items, read_tasks};
+use crate::sql::tables::TABLES;
+use crate::sql::{Connection, Remedy, SqlError, SqlResult, Table, params};
 use crate::{Store, StoreError};
 
 /// The result of a check of a store.
@@ -16,6 +18,8 @@ use crate::{Store, StoreError};
 pub struct StoreCheck {
     /// Damage of the file itself, as SQLite reports it.
     pub file: Vec<String>,
+    /// Rows that do not match their checksum: what each holds, its table and key, and what to do.
+    pub rows: Vec<String>,
     /// Its runs, oldest first.
     pub runs: Vec<RunCheck>,
 }
@@ -38,12 +42,18 @@ pub struct RunCheck {
 impl StoreCheck {
     /// Returns whether no damage was found.
     pub fn is_sound(&self) -> bool {
-        self.file.is_empty() && self.runs.iter().all(|run| run.mendable.is_empty() && run.lost.is_empty())
+        self.file.is_empty()
+            && self.rows.is_empty()
+            && self.runs.iter().all(|run| run.mendable.is_empty() && run.lost.is_empty())
     }
 }
 
-/// Largest number of reports of damage of the file.
+/// Largest number of reports of damage of the file, and of one table.
 const REPORTS: usize = 20;
+
+/// Commits of runs whose row is gone, or names another run.
+const LOST_BLOCKS: &str = "select it.seq from block_sums as it where not exists
+    (select 1 from blocks where blocks.seq = it.seq and blocks.run = it.run) order by it.seq";
 
 const BLOCKS: &str = "select seq, log, judgments, outputs, traces from blocks where run = ?1 order by seq";
 const SECTIONS: [&str; 3] = ["judgments", "outputs", "requests and responses"];
@@ -55,11 +65,12 @@ impl Store {
     /// The list of runs cannot be read. All other damage is part of the result.
     pub fn check(&self) -> Result<StoreCheck, StoreError> {
         let (file, names) = self.read("the list of runs", |connection| {
-            // A server checks its files by itself.
+            // A server checks its files by itself. The long check also compares indexes with their tables: a row that an
+            // index does not name would be missing without a word.
             let found: Vec<String> = match connection.file() {
                 None => Vec::new(),
                 Some(_) => connection
-                    .prepare_cached(&format!("pragma quick_check({REPORTS})"))?
+                    .prepare_cached(&format!("pragma integrity_check({REPORTS})"))?
                     .query_map(params![], |row| row.get(0))?
                     .collect::<SqlResult<_>>()?,
             };
@@ -69,7 +80,64 @@ impl Store {
                 .collect::<SqlResult<_>>()?;
             Ok((found.into_iter().filter(|report| report != "ok").collect(), names))
         })?;
-        Ok(StoreCheck { file, runs: names.into_iter().map(|run| self.check_run(run)).collect() })
+        let mut rows: Vec<String> = TABLES.iter().flat_map(|table| self.damaged_rows(table)).collect();
+        rows.extend(self.lost_rows().unwrap_or_else(|error| vec![error.to_string()]));
+        Ok(StoreCheck { file, rows, runs: names.into_iter().map(|run| self.check_run(run)).collect() })
+    }
+
+    /// Describes the rows of a table that do not match their checksum.
+    fn damaged_rows(&self, table: &'static Table) -> Vec<String> {
+        let mut damaged = Vec::new();
+        let mut more = 0_u64;
+        let read = self.read("a table", |connection| {
+            if !connection.is_sealed() || !connection.has_table(table.name)? {
+                return Ok(());
+            }
+            let snapshot = connection.snapshot()?;
+            let select = format!("select {} from {}", table.select(&snapshot, table.long), table.name);
+            let mut statement = snapshot.prepare_long(&select)?;
+            let mut rows = statement.query(params![])?;
+            while let Some(row) = rows.next()? {
+                match table.check(&row, table.long) {
+                    Err(SqlError::Damaged { what, why }) if damaged.len() < REPORTS => {
+                        damaged.push(format!("{what}: {why}"))
+                    }
+                    Err(SqlError::Damaged { .. }) => more += 1,
+                    checked => checked?,
+                }
+            }
+            Ok(())
+        });
+        damaged.extend((more > 0).then(|| format!("{more} more rows of the table `{}`", table.name)));
+        damaged.extend(read.err().map(|error| format!("the table `{}`: {error}", table.name)));
+        damaged
+    }
+
+    /// Describes rows that are gone, or name another run or task than they did: those of commits, items and events.
+    fn lost_rows(&self) -> Result<Vec<String>, StoreError> {
+        self.read("the tables", |connection| {
+            let mut lost = Vec::new();
+            if !connection.is_sealed() {
+                return Ok(lost);
+            }
+            let mut statement = connection.prepare_cached(LOST_BLOCKS)?;
+            for block in statement.query_map(params![], |row| row.get::<i64>(0))? {
+                let advice = Remedy::Restore.advice();
+                lost.push(format!(
+                    "the row seq {} of the table `blocks` is gone, or names another run; {advice}",
+                    block?
+                ));
+            }
+            for task in read_tasks(connection, |_| true).unwrap_or_default() {
+                for counted in [count_events(connection, task.id), count_items(connection, &task)] {
+                    match counted {
+                        Err(SqlError::Damaged { what, why }) => lost.push(format!("{what} `{}`: {why}", task.name)),
+                        counted => counted?,
+                    }
+                }
+            }
+            Ok(lost)
+        })
     }
 
     /// Returns whether every row that a finished run ended with is there and can be read.
@@ -78,7 +146,7 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or a table cannot be read.
     pub fn is_whole(&self, run: &str) -> Result<bool, StoreError> {
         let missing = self.read("the totals of a run", |connection| missing_rows(connection, run))?;
-        Ok(missing.2.is_empty() && self.unreadable_cells(run)?.is_empty())
+        Ok(missing.2.is_empty() && self.finished_cells(run)?.damage.is_empty())
     }
 
     fn check_run(&self, run: String) -> RunCheck {
@@ -89,11 +157,13 @@ impl Store {
             }
             Err(error) => check.lost.push(error.to_string()),
         }
-        match self.unreadable_cells(&check.run) {
-            Ok(cells) => {
-                check.mendable.extend(cells.iter().next().map(|first| {
-                    format!("{} of its cells cannot be read, the first of them cell {first}", cells.len())
-                }))
+        match self.finished_cells(&check.run) {
+            Ok(finished) => {
+                let damage = [("cells", &finished.damage.cells), ("cells with judgments", &finished.damage.judgments)];
+                check.mendable.extend(damage.into_iter().filter_map(|(what, cells)| {
+                    let first = cells.iter().next()?;
+                    Some(format!("{} of its {what} cannot be read, the first of them cell {first}", cells.len()))
+                }));
             }
             Err(error) => check.lost.push(error.to_string()),
         }
@@ -115,9 +185,7 @@ impl Store {
 pub(crate) fn missing_rows(connection: &Connection, run: &str) -> Result<(u64, u64, Vec<String>), ReadFailure> {
     let id = run_number(connection, run)?;
     let (cells, judgments) = totals::count_rows(connection, id)?;
-    let kept: Option<Vec<u8>> =
-        connection.query_row("select totals from runs where id = ?1", params![id], |row| row.get(0))?;
-    let kept = kept.as_deref().map(totals::unpack).transpose()?;
+    let kept = kept_totals(connection, id)?.as_deref().map(totals::unpack).transpose()?;
     let expected =
         kept.map(|kept| [("cells", cells, kept.cells), ("judgments", judgments, kept.judgments.unwrap_or(judgments))]);
     let missing = expected.into_iter().flatten().filter(|(_, found, expected)| found != expected);

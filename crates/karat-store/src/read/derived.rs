@@ -5,7 +5,8 @@ use karat_types::Key;
 
 use crate::error::Attempt;
 use crate::read::rows::StoredRun;
-use crate::sql::{OptionalExtension, params};
+use crate::sql::params;
+use crate::sql::tables::DERIVED;
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -37,11 +38,12 @@ impl StoredRun {
             if !connection.has_table("derived")? {
                 return Ok(None);
             }
-            let packed: Option<Vec<u8>> = connection
-                .prepare_cached("select body from derived where run = ?1 and kind = ?2 and key = ?3")?
-                .query_row(params![self.id, kind, key.0], |row| row.get(0))
-                .optional()?;
-            Ok(packed.and_then(|packed| unpack(&packed)))
+            let columns = DERIVED.select(connection, &[]);
+            let select = format!("select {columns} from derived where run = ?1 and kind = ?2 and key = ?3");
+            let mut statement = connection.prepare_cached(&select)?;
+            let mut rows = statement.query(params![self.id, kind, key.0])?;
+            let packed = rows.next()?.filter(|row| DERIVED.check(row, &[]).is_ok()).map(|row| row.get::<Vec<u8>>(3));
+            Ok(packed.transpose()?.and_then(|packed| unpack(&packed)))
         })
     }
 
@@ -50,21 +52,7 @@ impl StoredRun {
     /// # Errors
     /// The data cannot be written.
     pub fn keep_derived(&self, kind: &str, key: Key, bytes: &[u8]) -> Result<(), StoreError> {
-        if !self.store.is_writable() || bytes.len() > LARGEST {
-            return Ok(());
-        }
-        let path = self.store.path();
-        let attempt = Attempt { path, doing: "keeping derived data" };
-        let packed = zstd::bulk::compress(bytes, LEVEL)
-            .map_err(|why| StoreError::Open { path: path.to_owned(), why: why.to_string() })?;
-        let connection = self.store.writing();
-        let transaction = writer::begin(&connection, attempt)?;
-        let insert = "insert into derived (run, kind, key, body) values (?1, ?2, ?3, ?4)
-            on conflict (run, kind) do update set key = excluded.key, body = excluded.body";
-        transaction
-            .execute(insert, params![self.id, kind, key.0, packed])
-            .and_then(|_| transaction.commit())
-            .map_err(|error| attempt.error(error))
+        self.store.keep_derived_of_runs(kind, &[(self.id, key, bytes)])
     }
 }
 
@@ -74,24 +62,57 @@ impl Store {
     /// # Errors
     /// The table cannot be read.
     pub fn derived_of_runs(&self, kind: &str) -> Result<Vec<DerivedData>, StoreError> {
+        Ok(self.derived_by_run(kind)?.into_iter().map(|(_, data)| data).collect())
+    }
+
+    /// As [`Store::derived_of_runs`], with the numbers of the runs.
+    pub(crate) fn derived_by_run(&self, kind: &str) -> Result<Vec<(i64, DerivedData)>, StoreError> {
         self.read("derived data", |connection| {
             if !connection.has_table("derived")? {
                 return Ok(Vec::new());
             }
-            let mut statement = connection.prepare_cached(
-                "select runs.name, derived.key, derived.body from derived join runs on runs.id = derived.run
-                 where derived.kind = ?1",
-            )?;
+            let mut statement = connection.prepare_cached(&format!(
+                "select {}, runs.name from derived join runs on runs.id = derived.run where derived.kind = ?1",
+                DERIVED.select(connection, &[])
+            ))?;
             let mut rows = statement.query(params![kind])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                let [key, packed] = [row.blob(1).unwrap_or_default(), row.blob(2).unwrap_or_default()];
+                // What is damaged is computed again.
+                let Ok(name) = DERIVED.check_from(0, &row, &[]) else { continue };
+                let [key, packed] = [row.blob(2)?, row.blob(3)?];
                 if let (Ok(key), Some(bytes)) = (key.try_into(), unpack(packed)) {
-                    found.push(DerivedData { run: row.get(0)?, key: Key(key), bytes });
+                    found.push((row.get(0)?, DerivedData { run: row.get(name)?, key: Key(key), bytes }));
                 }
             }
             Ok(found)
         })
+    }
+
+    /// Keeps data of a kind of several runs: the number of the run, the key and the bytes. Does nothing in a store that
+    /// cannot be written.
+    pub(crate) fn keep_derived_of_runs<B: AsRef<[u8]>>(
+        &self,
+        kind: &str,
+        new: &[(i64, Key, B)],
+    ) -> Result<(), StoreError> {
+        let mut new = new.iter().filter(|(_, _, bytes)| bytes.as_ref().len() <= LARGEST).peekable();
+        if !self.is_writable() || new.peek().is_none() {
+            return Ok(());
+        }
+        let path = self.path();
+        let attempt = Attempt { path, doing: "keeping derived data" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let replace =
+            "on conflict (run, kind) do update set key = excluded.key, body = excluded.body, sum = excluded.sum";
+        for (run, key, bytes) in new {
+            let packed = zstd::bulk::compress(bytes.as_ref(), LEVEL)
+                .map_err(|why| StoreError::Open { path: path.to_owned(), why: why.to_string() })?;
+            let values = params![run, kind, key.0, packed];
+            DERIVED.insert(&transaction, replace, values).map_err(|error| attempt.error(error))?;
+        }
+        transaction.commit().map_err(|error| attempt.error(error))
     }
 }
 

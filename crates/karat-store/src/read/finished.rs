@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use karat_types::{CellRecord, CellStatus};
 
-use crate::format::{StoredCell, status_code, unpack_cell};
+use crate::error::{Attempt, ReadFailure};
+use crate::read::cursors::{CellColumns, JudgmentColumns, read_sample, sample_query};
 use crate::read::run_lookup::run_number;
-use crate::sql::params;
+use crate::sql::tables::{CELLS as CELLS_TABLE, JUDGMENTS as JUDGMENTS_TABLE, SAMPLES as SAMPLES_TABLE};
+use crate::sql::{Row, params};
+use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A set of ordinals: one bit each, and no memory for long gaps.
@@ -88,17 +91,20 @@ pub struct FinishedCells {
     pub errors: OrdinalSet,
     /// Cells that a condition skipped.
     pub skipped: OrdinalSet,
-    /// Cells with an unscored deterministic score. Empty unless filled from [`Store::unscored_cells`], which reads
-    /// every cell.
+    /// Cells with an unscored deterministic score.
     pub unscored: OrdinalSet,
     /// Judgments by scorer and judge.
     pub judgments: BTreeMap<(u16, u16), JudgedCells>,
+    /// Rows of the dataset whose sample is stored.
+    pub samples: OrdinalSet,
+    /// Rows that cannot be read. What they held is left out of the sets above.
+    pub damage: DamagedRows,
 }
 
 impl FinishedCells {
     /// Removes a cell, as if it had no row. Its judgments stay.
-    pub fn remove(&mut self, ordinal: u64) {
-        let Self { cells, errors, skipped, unscored, judgments: _ } = self;
+    fn remove(&mut self, ordinal: u64) {
+        let Self { cells, errors, skipped, unscored, .. } = self;
         [cells, errors, skipped, unscored].into_iter().for_each(|set| set.remove(ordinal));
     }
 
@@ -122,98 +128,147 @@ impl FinishedCells {
     }
 }
 
-// A bare column beside max() comes from the row that has the maximum: the latest.
-pub(crate) const LATEST_CELLS: &str = "select ordinal, status, max(seq) from cells where run = ?1 group by ordinal";
-pub(crate) const LATEST_JUDGMENTS: &str = "select ordinal, scorer, judge, ok, max(seq) from judgments where run = ?1
-    group by ordinal, scorer, judge";
-
-pub(crate) const LATEST_SCORES: &str =
-    "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
-
-const LATEST_CELLS_ON_SERVER: &str =
-    "select distinct on (ordinal) ordinal, status, seq from cells where run = ?1 order by ordinal, seq desc";
-const LATEST_JUDGMENTS_ON_SERVER: &str = "select distinct on (ordinal, scorer, judge) ordinal, scorer, judge, ok, seq
-    from judgments where run = ?1 order by ordinal, scorer, judge, seq desc";
-const LATEST_SCORES_ON_SERVER: &str =
-    "select distinct on (ordinal) ordinal, status, facts, seq from cells where run = ?1 order by ordinal, seq desc";
+// The later of two rows of one place comes last.
+pub(crate) const CELLS: &str = "from cells where run = ?1 order by ordinal, seq";
+pub(crate) const JUDGMENTS: &str = "from judgments where run = ?1 order by ordinal, scorer, judge, seq";
+pub(crate) const SAMPLES: &str = "from samples where run = ?1 order by row";
 
 impl Store {
-    /// Returns the cells of a run that have an output and an unscored deterministic score, and those that cannot be read.
+    /// Returns the cells and judgments of a run that have a row. One that cannot be read has none, so that it is made again.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
-    pub fn unscored_cells(&self, run: &str) -> Result<OrdinalSet, StoreError> {
-        self.cells_where(run, |cell| {
-            cell.is_none_or(|cell| {
-                cell.status == CellStatus::Ok && cell.scores.iter().any(|(_, score)| score.is_unscored())
-            })
-        })
-    }
-
-    /// Returns the cells of a run whose latest row cannot be read.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the table cannot be read.
-    pub fn unreadable_cells(&self, run: &str) -> Result<OrdinalSet, StoreError> {
-        self.cells_where(run, |cell| cell.is_none())
-    }
-
-    fn cells_where(
-        &self,
-        run: &str,
-        is_wanted: impl Fn(Option<&CellRecord>) -> bool,
-    ) -> Result<OrdinalSet, StoreError> {
-        self.read("the cells of a run", |connection| {
-            let id = run_number(connection, run)?;
-            let snapshot = connection.snapshot()?;
-            let mut statement = snapshot.prepare_long(snapshot.dialect(LATEST_SCORES, LATEST_SCORES_ON_SERVER))?;
-            let mut rows = statement.query(params![id])?;
-            let mut wanted = OrdinalSet::default();
-            while let Some(row) = rows.next()? {
-                let ordinal = row.get::<i64>(0)?.unsigned_abs();
-                let facts = row.blob(2)?;
-                let cell = unpack_cell(StoredCell { ordinal, status: row.get(1)?, facts }).ok();
-                if is_wanted(cell.as_ref()) {
-                    wanted.insert(ordinal);
-                }
-            }
-            Ok(wanted)
-        })
-    }
-
-    /// Returns the cells and judgments of a run that have a row.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
+    /// [`StoreError::NoSuchRun`], or the tables cannot be read.
     pub fn finished_cells(&self, run: &str) -> Result<FinishedCells, StoreError> {
         self.read("the finished cells of a run", |connection| {
             let id = run_number(connection, run)?;
             let snapshot = connection.snapshot()?;
             let mut finished = FinishedCells::default();
-            let mut statement = snapshot.prepare_long(snapshot.dialect(LATEST_CELLS, LATEST_CELLS_ON_SERVER))?;
+            let mut statement = snapshot.prepare_long(&CellColumns::query(&snapshot, CELLS))?;
             let mut rows = statement.query(params![id])?;
             while let Some(row) = rows.next()? {
-                let ordinal = row.get::<i64>(0)?.unsigned_abs();
-                finished.cells.insert(ordinal);
-                match row.get::<i64>(1)? {
-                    code if code == status_code(CellStatus::Error) => finished.errors.insert(ordinal),
-                    code if code == status_code(CellStatus::Skipped) => finished.skipped.insert(ordinal),
-                    _ => false,
-                };
-            }
-            let mut statement =
-                snapshot.prepare_long(snapshot.dialect(LATEST_JUDGMENTS, LATEST_JUDGMENTS_ON_SERVER))?;
-            let mut rows = statement.query(params![id])?;
-            while let Some(row) = rows.next()? {
-                let ordinal = row.get::<i64>(0)?.unsigned_abs();
-                let judged = finished.judgments.entry((row.get(1)?, row.get(2)?)).or_default();
-                judged.present.insert(ordinal);
-                if !row.get::<bool>(3)? {
-                    judged.unscored.insert(ordinal);
+                let cell = CellColumns::read(&row).and_then(|cell| Ok(cell.unpack()?));
+                match if_sound(cell)? {
+                    Some(cell) => finished.add_cell(&cell),
+                    None => finished.damage.note(&row, "cells", 2)?,
                 }
             }
+            let mut statement = snapshot.prepare_long(&JudgmentColumns::query(&snapshot, JUDGMENTS))?;
+            let mut rows = statement.query(params![id])?;
+            while let Some(row) = rows.next()? {
+                match if_sound(JudgmentColumns::read(&row))? {
+                    Some(judgment) => finished.add_judgment(&judgment),
+                    None => finished.damage.note(&row, "judgments", 2)?,
+                }
+            }
+            let mut statement = snapshot.prepare_long(&sample_query(&snapshot, SAMPLES))?;
+            let mut rows = statement.query(params![id])?;
+            while let Some(row) = rows.next()? {
+                match if_sound(read_sample(&row))? {
+                    Some(sample) => _ = finished.samples.insert(sample.row),
+                    None => finished.damage.note(&row, "samples", 1)?,
+                }
+            }
+            finished.leave_out_damaged();
             Ok(finished)
         })
+    }
+
+    /// Removes the damaged rows of a run that is continued: what they held is made again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn remove_damaged(&self, damage: &DamagedRows) -> Result<(), StoreError> {
+        if damage.rows.is_empty() {
+            return Ok(());
+        }
+        let attempt = Attempt { path: self.path(), doing: "removing damaged rows" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let remove = |(table, key): &(&'static str, (i64, i64))| match *table {
+            "samples" => SAMPLES_TABLE.delete(&transaction, "run = ?1 and row = ?2", params![key.0, key.1]),
+            "cells" => CELLS_TABLE.delete(&transaction, "seq = ?1", params![key.0]),
+            _ => JUDGMENTS_TABLE.delete(&transaction, "seq = ?1", params![key.0]),
+        };
+        damage.rows.iter().try_for_each(|row| remove(row).map(drop)).map_err(|error| attempt.error(error))?;
+        transaction.commit().map_err(|error| attempt.error(error))
+    }
+}
+
+impl FinishedCells {
+    fn add_cell(&mut self, cell: &CellRecord) {
+        let ordinal = cell.ordinal;
+        self.remove(ordinal);
+        self.cells.insert(ordinal);
+        match cell.status {
+            CellStatus::Error => _ = self.errors.insert(ordinal),
+            CellStatus::Skipped => _ = self.skipped.insert(ordinal),
+            CellStatus::Ok if cell.scores.iter().any(|(_, score)| score.is_unscored()) => {
+                self.unscored.insert(ordinal);
+            }
+            CellStatus::Ok => {}
+        }
+    }
+
+    fn add_judgment(&mut self, judgment: &JudgmentColumns) {
+        let judged = self.judgments.entry((judgment.scorer, judgment.judge)).or_default();
+        judged.present.insert(judgment.ordinal);
+        match judgment.is_sound {
+            true => judged.unscored.remove(judgment.ordinal),
+            false => _ = judged.unscored.insert(judgment.ordinal),
+        }
+    }
+
+    /// Leaves out the cells and judgments of which a row is damaged: another row of the place need not be the latest.
+    fn leave_out_damaged(&mut self) {
+        for ordinal in self.damage.cells.clone().iter() {
+            self.remove(ordinal);
+        }
+        for ordinal in self.damage.judgments.iter() {
+            for judged in self.judgments.values_mut() {
+                judged.present.remove(ordinal);
+                judged.unscored.remove(ordinal);
+            }
+        }
+    }
+}
+
+/// Rows of a run that do not match their checksum, or cannot be unpacked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DamagedRows {
+    /// Cells that seem to have such a row.
+    pub cells: OrdinalSet,
+    /// Cells that seem to have such a judgment.
+    pub judgments: OrdinalSet,
+    /// Table and key of each.
+    rows: Vec<(&'static str, (i64, i64))>,
+}
+
+impl DamagedRows {
+    /// Returns `true` if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Notes a row; `place` is the column of its ordinal.
+    fn note(&mut self, row: &Row<'_>, table: &'static str, place: usize) -> Result<(), ReadFailure> {
+        // Keys are numbers of 64 bits, whatever has become of them.
+        self.rows.push((table, (row.get(0)?, row.get(1)?)));
+        let ordinal = row.get::<i64>(place)?.unsigned_abs();
+        match table {
+            "cells" => _ = self.cells.insert(ordinal),
+            "judgments" => _ = self.judgments.insert(ordinal),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The record of a row; `None` if it is damaged.
+fn if_sound<T>(read: Result<T, ReadFailure>) -> Result<Option<T>, ReadFailure> {
+    match read {
+        Ok(record) => Ok(Some(record)),
+        Err(failure) if failure.is_damage() => Ok(None),
+        Err(failure) => Err(failure),
     }
 }
 

@@ -8,24 +8,24 @@ use karat_types::{CellRecord, Money};
 
 use crate::block::call_log::{self, CallEvent};
 use crate::error::ReadFailure;
-use crate::format::{StoredCell, run_status_of, unpack_cell};
-use crate::read::run_lookup::{no_such_run, run_number};
-use crate::sql::{Connection, OptionalExtension, Row, params};
+use crate::format::run_status_of;
+use crate::read::account::{log_query, read_log};
+use crate::read::cursors::{CellColumns, JudgmentColumns};
+use crate::read::run_lookup::{named_run, no_such_run, run_number};
+use crate::sql::tables::run_column as column;
+use crate::sql::{Connection, params};
 use crate::{Store, StoreError};
 
 /// More rows than one commit has. Numbers stay exact in JavaScript for nine billion commits.
 pub const ROWS_OF_COMMIT: u64 = 1_000_000;
 
 // The plus keeps SQLite from the index of the run, which would read all of its rows at each look.
-pub(crate) const NEW_CELLS: &str =
-    "select seq, ordinal, status, facts, block from cells where seq > ?2 and +run = ?1 order by seq";
-pub(crate) const NEW_JUDGMENTS: &str =
-    "select seq, ordinal, scorer, judge, ok, block from judgments where seq > ?2 and +run = ?1 order by seq";
+pub(crate) const NEW_CELLS: &str = "from cells where seq > ?2 and +run = ?1 order by seq";
+pub(crate) const NEW_JUDGMENTS: &str = "from judgments where seq > ?2 and +run = ?1 order by seq";
 // The first look reads a whole run, among the rows of all others.
-const ALL_CELLS: &str = "select seq, ordinal, status, facts, block from cells where run = ?1 and ?2 = 0 order by seq";
-const ALL_JUDGMENTS: &str =
-    "select seq, ordinal, scorer, judge, ok, block from judgments where run = ?1 and ?2 = 0 order by seq";
-pub(crate) const NEW_BLOCKS: &str = "select seq, log from blocks where run = ?1 and seq > ?2 order by seq";
+const ALL_CELLS: &str = "from cells where run = ?1 and ?2 = 0 order by seq";
+const ALL_JUDGMENTS: &str = "from judgments where run = ?1 and ?2 = 0 order by seq";
+pub(crate) const NEW_BLOCKS: &str = "from blocks where run = ?1 and seq > ?2 order by seq";
 
 /// The place up to which a run was read. The default is its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,15 +67,6 @@ pub enum RunChange {
     },
     /// Calls ended, and cost this much together, as far as it is known.
     Spent(Money),
-}
-
-struct NewJudgment {
-    seq: i64,
-    ordinal: i64,
-    scorer: u16,
-    judge: u16,
-    is_sound: bool,
-    block: i64,
 }
 
 /// Numbers changes in the order of their commits.
@@ -123,17 +114,18 @@ impl Store {
             to.judgment = judgments.last().map_or(from.judgment, |last| last.seq);
             let mut judgments = judgments.into_iter().peekable();
             let mut numbering = Numbering::default();
-            let mut statement = snapshot.prepare_long(if from.cell == 0 { ALL_CELLS } else { NEW_CELLS })?;
+            let end = if from.cell == 0 { ALL_CELLS } else { NEW_CELLS };
+            let mut statement = snapshot.prepare_long(&CellColumns::query(&snapshot, end))?;
             let mut rows = statement.query(params![id, from.cell])?;
             while let Some(row) = rows.next()? {
-                let block = row.get(4)?;
-                while let Some(judgment) = judgments.next_if(|judgment| judgment.block < block) {
-                    each(judgment.change(&mut numbering));
+                let cell = CellColumns::read(&row)?;
+                while let Some(judgment) = judgments.next_if(|judgment| judgment.block < cell.block) {
+                    each(change_of(&judgment, &mut numbering));
                 }
-                to.cell = row.get(0)?;
-                each(RunChange::Cell { seq: numbering.next(block), cell: Box::new(read_cell(&row)?) });
+                to.cell = cell.seq;
+                each(RunChange::Cell { seq: numbering.next(cell.block), cell: Box::new(cell.unpack()?) });
             }
-            judgments.for_each(|judgment| each(judgment.change(&mut numbering)));
+            judgments.for_each(|judgment| each(change_of(&judgment, &mut numbering)));
             Ok(to)
         })
     }
@@ -144,9 +136,8 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or its row cannot be read.
     pub fn run_status(&self, run: &str) -> Result<karat_types::RunStatus, StoreError> {
         let stored = self.read("a run", |connection| {
-            let mut statement = connection.prepare_cached("select status from runs where name = ?1")?;
-            match statement.query_row(params![run], |row| row.get(0)).optional()? {
-                Some(code) => Ok(run_status_of(code)?),
+            match named_run(connection, run, &[], |row| Ok(run_status_of(row.get(column::STATUS)?)?))? {
+                Some(status) => Ok(status),
                 None => Err(no_such_run(connection, run)?.into()),
             }
         })?;
@@ -154,21 +145,19 @@ impl Store {
     }
 }
 
-impl NewJudgment {
-    fn change(self, numbering: &mut Numbering) -> RunChange {
-        let Self { ordinal, scorer, judge, is_sound, block, seq: _ } = self;
-        RunChange::Judgment { seq: numbering.next(block), ordinal: ordinal.unsigned_abs(), scorer, judge, is_sound }
-    }
+fn change_of(judgment: &JudgmentColumns, numbering: &mut Numbering) -> RunChange {
+    let JudgmentColumns { ordinal, scorer, judge, is_sound, block, .. } = *judgment;
+    RunChange::Judgment { seq: numbering.next(block), ordinal, scorer, judge, is_sound }
 }
 
 /// Returns the last commit of a run, and what the calls of the new ones cost.
 fn new_spending(connection: &Connection, run: i64, from: i64) -> Result<(i64, Money), ReadFailure> {
-    let mut statement = connection.prepare_long(NEW_BLOCKS)?;
+    let mut statement = connection.prepare_long(&log_query(connection, NEW_BLOCKS))?;
     let mut rows = statement.query(params![run, from])?;
     let (mut last, mut spent) = (from, Money::ZERO);
     while let Some(row) = rows.next()? {
-        last = row.get(0)?;
-        let log = row.blob(1)?;
+        let log;
+        (last, log) = read_log(&row)?;
         for event in call_log::read(log)? {
             if let CallEvent::Ended(call) = event? {
                 spent += call.cost.unwrap_or_default();
@@ -178,22 +167,13 @@ fn new_spending(connection: &Connection, run: i64, from: i64) -> Result<(i64, Mo
     Ok((last, spent))
 }
 
-fn new_judgments(connection: &Connection, run: i64, from: i64) -> Result<Vec<NewJudgment>, ReadFailure> {
-    let mut statement = connection.prepare_cached(if from == 0 { ALL_JUDGMENTS } else { NEW_JUDGMENTS })?;
-    let rows = statement.query_map(params![run, from], |row| {
-        Ok(NewJudgment {
-            seq: row.get(0)?,
-            ordinal: row.get(1)?,
-            scorer: row.get(2)?,
-            judge: row.get(3)?,
-            is_sound: row.get(4)?,
-            block: row.get(5)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn read_cell(row: &Row<'_>) -> Result<CellRecord, ReadFailure> {
-    let facts = row.blob(3)?;
-    Ok(unpack_cell(StoredCell { ordinal: row.get::<i64>(1)?.unsigned_abs(), status: row.get(2)?, facts })?)
+fn new_judgments(connection: &Connection, run: i64, from: i64) -> Result<Vec<JudgmentColumns>, ReadFailure> {
+    let end = if from == 0 { ALL_JUDGMENTS } else { NEW_JUDGMENTS };
+    let mut statement = connection.prepare_cached(&JudgmentColumns::query(connection, end))?;
+    let mut rows = statement.query(params![run, from])?;
+    let mut judgments = Vec::new();
+    while let Some(row) = rows.next()? {
+        judgments.push(JudgmentColumns::read(&row)?);
+    }
+    Ok(judgments)
 }

@@ -10,16 +10,17 @@ use crate::block::section::Section;
 use crate::block::section_cache::{LoadedSection, SectionKind};
 use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
+use crate::read::account::{log_query, read_log};
 use crate::read::run_lookup::run_number;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::sql::{Connection, params};
 use crate::{Store, StoreError};
 
-pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
+pub(crate) const CALLS_OF_RUN: &str = "from blocks where run = ?1 order by seq desc";
 /// Names of what is read, for errors.
 pub(crate) const STEP: &str = "a step's output";
 pub(crate) const JUDGMENT: &str = "a judgment";
-const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where cast(?1 as bigint) is null order by seq desc";
+const CALLS_OF_ALL_RUNS: &str = "from blocks where cast(?1 as bigint) is null order by seq desc";
 
 /// A record with the run that made it.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,14 +192,11 @@ impl CallSearch {
             return Ok(());
         }
         let snapshot = connection.snapshot_if_none()?;
-        let mut statement = snapshot.prepare_long(match run {
-            Some(_) => CALLS_OF_RUN,
-            None => CALLS_OF_ALL_RUNS,
-        })?;
+        let end = if run.is_some() { CALLS_OF_RUN } else { CALLS_OF_ALL_RUNS };
+        let mut statement = snapshot.prepare_long(&log_query(&snapshot, end))?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
-            let log = row.blob(1)?;
-            let block = row.get(0)?;
+            let (block, log) = read_log(&row)?;
             for place in &mut open {
                 if let Some(found) = find_in_log(block, log, place.key)? {
                     place.found = place.found.filter(|_| !found.is_ok).or(Some(found));

@@ -1,13 +1,14 @@
 //! Queries about runs.
 //!
 //! `run_lookup` finds one run by name, `runs` lists runs. `rows` streams a run's cells, samples and judgments in plan order.
-//! `finished` and `totals` say how far a run is. `account` sums up its calls and money from the call logs; `paid_calls`
+//! `cursors` checks these rows. `finished` and `totals` say how far a run is. `account` sums up its calls and money from the call logs; `paid_calls`
 //! returns replies that a resumed run need not pay for again. `lookup` finds single records by content key.
 //! `follow` reads what was added since the last look, for those who watch a run. `check` reads everything and compares it
 //! with the totals. `derived` keeps what readers computed from a run's rows.
 
 pub(crate) mod account;
 pub(crate) mod check;
+pub(crate) mod cursors;
 pub(crate) mod derived;
 pub(crate) mod finished;
 pub(crate) mod follow;

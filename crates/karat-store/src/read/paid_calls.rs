@@ -5,18 +5,12 @@ use std::collections::BTreeSet;
 use karat_types::{CallRecord, CellError, Key};
 use rustc_hash::FxHashSet;
 
+use crate::block::pack::Damage;
 use crate::block::section_cache::SectionKind;
 use crate::format::unpack_call;
 use crate::read::account::{Account, PaidCalls, TraceLocation};
 use crate::read::run_lookup::run_number;
 use crate::{Store, StoreError};
-
-/// The calls of a failed cell or judgment.
-struct FailedCalls {
-    calls: Vec<Key>,
-    /// True if what failed is no part of the system, so that the replies are good.
-    is_beside: bool,
-}
 
 impl Store {
     /// Returns the account of a run: its spending and its unused paid replies.
@@ -27,22 +21,14 @@ impl Store {
         self.read_account(run, &FxHashSet::default())
     }
 
-    /// As [`Store::account`], for a retry. Where one call of a cell or judgment gave no reply, the replies of its
-    /// other calls are paid and are used again, and so are those of a cell whose tool or simulated user failed. Where
-    /// every call has a reply, one of them was useless, and all calls are repeated.
+    /// As [`Store::account`], for a retry. Where one call of a cell or judgment gave no reply, or one that could not be
+    /// read, the replies of its other calls are paid and are used again, and so are those of a cell whose tool or simulated
+    /// user failed.
     ///
     /// # Errors
     /// As [`Store::account`], or a row of the run cannot be read.
     pub fn account_for_retry(&self, run: &str) -> Result<Account, StoreError> {
-        let failures = self.failed_calls(run)?;
-        let mut account =
-            self.read_account(run, &failures.iter().flat_map(|failed| &failed.calls).copied().collect())?;
-        let PaidCalls { again, unanswered, .. } = &mut account.paid;
-        // If all calls have a reply, one of the replies was useless.
-        let failed = failures.iter().filter(|it| it.is_beside || it.calls.iter().any(|key| unanswered.contains(key)));
-        let kept: FxHashSet<&Key> = failed.flat_map(|failed| &failed.calls).collect();
-        again.retain(|key, _| kept.contains(key));
-        Ok(account)
+        self.read_account(run, &self.failed_calls(run)?)
     }
 
     fn read_account(&self, run: &str, failures: &FxHashSet<Key>) -> Result<Account, StoreError> {
@@ -51,24 +37,26 @@ impl Store {
         })
     }
 
-    /// Returns the calls of each cell and judgment that failed because of a call.
-    fn failed_calls(&self, run: &str) -> Result<Vec<FailedCalls>, StoreError> {
+    /// Returns the calls of all cells and judgments that failed beside good replies.
+    fn failed_calls(&self, run: &str) -> Result<FxHashSet<Key>, StoreError> {
         let (finished, rows) = (self.finished_cells(run)?, self.rows(run)?);
-        let of_failure = |error: &Option<CellError>, calls| {
-            let error = error.as_ref()?;
-            let is_beside = error.is_beside_system();
-            (is_beside || error.is_call_failure()).then_some(FailedCalls { calls, is_beside })
+        let of_failure = |error: &Option<CellError>, calls: Vec<Key>| {
+            let is_left = error.as_ref().is_some_and(CellError::leaves_good_replies);
+            if is_left { calls } else { Vec::new() }
         };
-        let mut calls = Vec::new();
+        let mut calls = FxHashSet::default();
         for ordinal in finished.errors.iter() {
-            // One that cannot be read is made again, from whatever was paid for it.
-            let cell = rows.cell(ordinal).ok().flatten();
-            calls.extend(cell.and_then(|cell| of_failure(&cell.error, cell.calls)));
+            let cell = match rows.cell(ordinal) {
+                // It is made again, from whatever was paid for it.
+                Err(StoreError::Damaged { .. }) => None,
+                cell => cell?,
+            };
+            calls.extend(cell.map(|cell| of_failure(&cell.error, cell.calls)).into_iter().flatten());
         }
         let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
         for ordinal in unscored.collect::<BTreeSet<_>>() {
             let judgments = rows.judgments(ordinal)?.into_iter();
-            calls.extend(judgments.filter_map(|judgment| of_failure(&judgment.error, judgment.calls)));
+            calls.extend(judgments.flat_map(|judgment| of_failure(&judgment.error, judgment.calls)));
         }
         Ok(calls)
     }
@@ -80,7 +68,7 @@ impl PaidCalls {
     /// # Errors
     /// Its trace cannot be read.
     pub fn get(&self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
-        self.at.get(&key).or_else(|| self.again.get(&key)).map(|at| at.read(store)).transpose()
+        self.at.get(&key).or_else(|| self.again.get(&key)).map_or(Ok(None), |at| at.read(store, key))
     }
 
     /// Reads a call with this key that was stopped before its next attempt. The call is repeated; the record of its
@@ -89,15 +77,20 @@ impl PaidCalls {
     /// # Errors
     /// Its trace cannot be read.
     pub fn interrupted_call(&self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
-        self.cut_short.get(&key).map(|at| at.read(store)).transpose()
+        self.cut_short.get(&key).map_or(Ok(None), |at| at.read(store, key))
     }
 }
 
 impl TraceLocation {
-    fn read(self, store: &Store) -> Result<CallRecord, StoreError> {
+    /// Reads the call with this key; `None` if its bytes were pruned.
+    pub(crate) fn read(self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
         store.read("a paid call", |connection| {
             let traces = &store.0.cache.section(connection, self.block, SectionKind::Traces)?.section;
-            Ok(unpack_call(traces.entry(self.entry)?)?)
+            if traces.is_empty() {
+                return Ok(None);
+            }
+            let call = unpack_call(traces.entry(self.entry)?)?;
+            if call.key == key { Ok(Some(call)) } else { Err(Damage("another call is in its place".to_owned()).into()) }
         })
     }
 }

@@ -12,37 +12,27 @@ use karat_types::{
 };
 
 use crate::block::pack::Damage;
-use crate::block::section_cache::{LoadedSection, SectionCache, SectionKind};
+use crate::block::section_cache::SectionKind;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
-use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
+use crate::read::cursors::{
+    CellColumns, CellCursor, JudgmentColumns, JudgmentCursor, SampleCursor, read_sample, sample_query,
+};
 use crate::read::lookup::parse_output;
-use crate::read::run_lookup::find_run;
+use crate::read::run_lookup::{find_run, kept_totals};
 use crate::read::totals;
 use crate::read::totals::Totals;
-use crate::sql::{Connection, OptionalExtension, Rows, params};
+use crate::sql::{Connection, OptionalExtension, params};
 use crate::write::stops::stop_of_run;
 use crate::{Store, StoreError};
 
-pub(crate) const CELLS: &str =
-    "select ordinal, seq, status, facts, block, output from cells where run = ?1 and ordinal >= ?2 and ordinal < ?3
-    order by ordinal";
-pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 and row >= ?2 order by row";
-pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments
-    where run = ?1 and ordinal >= ?2 order by ordinal, scorer, judge";
-// A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
-pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
-const OUTPUT_ON_SERVER: &str =
-    "select block, output from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
-
-const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
-const CELL_ON_SERVER: &str =
-    "select status, facts from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
-const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) from judgments
-    where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
-const JUDGMENTS_OF_CELL_ON_SERVER: &str = "select distinct on (scorer, judge) scorer, judge, block, entry
-    from judgments where run = ?1 and ordinal = ?2 order by scorer, judge, seq desc";
-const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
+// The ends of queries; the columns are those of `Table::select`.
+pub(crate) const CELLS: &str = "from cells where run = ?1 and ordinal >= ?2 and ordinal < ?3 order by ordinal";
+pub(crate) const SAMPLES: &str = "from samples where run = ?1 and row >= ?2 order by row";
+pub(crate) const JUDGMENTS: &str = "from judgments where run = ?1 and ordinal >= ?2 order by ordinal, scorer, judge";
+const CELL: &str = "from cells where run = ?1 and ordinal = ?2 order by seq";
+const JUDGMENTS_OF_CELL: &str = "from judgments where run = ?1 and ordinal = ?2 order by scorer, judge, seq";
+const SAMPLE: &str = "from samples where run = ?1 and row = ?2";
 // Rows are added together with a block and are never removed or changed.
 pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
     (select max(seq) from blocks where run = ?1) from runs where id = ?1";
@@ -68,6 +58,8 @@ pub struct StoredRun {
     stop: Option<Box<StoredStop>>,
     /// The place of the current row's output: a caller that sees a row usually asks for its output next.
     shown: Arc<Mutex<Option<Shown>>>,
+    /// Where rows are checked the first time only: the state of the run when all were.
+    checked: Option<Arc<Mutex<Option<Key>>>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -96,11 +88,17 @@ impl Store {
             id: known.id,
             header: RunHeader { status, ..known.header },
             shown: Arc::default(),
+            checked: None,
         })
     }
 }
 
 impl StoredRun {
+    /// These rows for the length of one report, which reads them several times: each is checked the first time.
+    pub fn checked_once(self) -> Self {
+        Self { checked: Some(Arc::default()), ..self }
+    }
+
     /// The store that holds the run.
     pub fn store(&self) -> &Store {
         &self.store
@@ -131,9 +129,7 @@ impl RunRows for StoredRun {
     }
 
     fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
-        self.store
-            .read("a cell's output", |connection| self.find_output(connection, ordinal))
-            .map_err(|error| RowError(error.to_string()))
+        self.stored_output(ordinal).map_err(|error| RowError(error.to_string()))
     }
 }
 
@@ -149,7 +145,6 @@ impl StoredRun {
         while first < ordinals.end {
             let end = self.end_of_part(first, ordinals.end).map_err(|error| RowError(error.to_string()))?;
             let flow = self
-                .store
                 .read("the rows of a run", |connection| self.stream(connection, first..end, &ordinals, &mut found, row))
                 .map_err(|error| RowError(error.to_string()))?;
             if flow.is_break() {
@@ -165,10 +160,8 @@ impl StoredRun {
     /// # Errors
     /// The counts kept of the run, or its rows, cannot be read.
     pub fn totals(&self) -> Result<Totals, StoreError> {
-        self.store.read("the totals of a run", |connection| {
-            let kept =
-                connection.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
-            totals::of_run(connection, self.id, kept)
+        self.read("the totals of a run", |connection| {
+            totals::of_run(connection, self.id, kept_totals(connection, self.id)?)
         })
     }
 
@@ -177,14 +170,16 @@ impl StoredRun {
     /// # Errors
     /// Its row cannot be read.
     pub fn state(&self) -> Result<Key, StoreError> {
-        self.store.read("the state of a run", |connection| {
-            let state = connection.prepare_cached(STATE)?.query_row(params![self.id], |row| {
-                let header = KeyBuilder::new("karat/state/1").bytes(row.blob(0)?);
-                let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                Ok(header.json::<[Option<i64>; 4]>(&numbers).finish())
-            });
-            Ok(state?)
-        })
+        self.store.read("the state of a run", |connection| self.state_in(connection))
+    }
+
+    fn state_in(&self, connection: &Connection) -> Result<Key, ReadFailure> {
+        let state = connection.prepare_cached(STATE)?.query_row(params![self.id], |row| {
+            let header = KeyBuilder::new("karat/state/1").bytes(row.blob(0)?);
+            let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+            Ok(header.json::<[Option<i64>; 4]>(&numbers).finish())
+        });
+        Ok(state?)
     }
 
     /// Returns the cell at an ordinal, without its output, or `None` if it has no row.
@@ -192,15 +187,18 @@ impl StoredRun {
     /// # Errors
     /// Its row cannot be read.
     pub fn cell(&self, ordinal: u64) -> Result<Option<CellRecord>, StoreError> {
-        self.store.read("a cell", |connection| {
-            let mut statement = connection.prepare_cached(connection.dialect(CELL, CELL_ON_SERVER))?;
-            let found = statement.query_row(params![self.id, sql_ordinal(ordinal)], |row| {
-                let status: Option<i64> = row.get(0)?;
-                Ok(status.zip(row.get::<Option<Vec<u8>>>(1)?))
-            });
-            let Some((status, facts)) = found.optional()?.flatten() else { return Ok(None) };
-            Ok(Some(unpack_cell(StoredCell { ordinal, status, facts: &facts })?))
+        self.read("a cell", |connection| {
+            let latest = self.latest_cell(connection, ordinal)?;
+            Ok(latest.map(|latest| latest.unpack()).transpose()?)
         })
+    }
+
+    /// Returns the output of the cell at an ordinal, if it has one.
+    ///
+    /// # Errors
+    /// Its row, or the output, cannot be read.
+    pub fn stored_output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, StoreError> {
+        self.read("a cell's output", |connection| self.find_output(connection, ordinal))
     }
 
     /// Returns the judgments of a cell, by scorer, then judge.
@@ -208,16 +206,21 @@ impl StoredRun {
     /// # Errors
     /// Their rows cannot be read.
     pub fn judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRow>, StoreError> {
-        self.store.read("the judgments of a cell", |connection| {
-            let mut statement =
-                connection.prepare_cached(connection.dialect(JUDGMENTS_OF_CELL, JUDGMENTS_OF_CELL_ON_SERVER))?;
+        self.read("the judgments of a cell", |connection| {
+            let mut statement = connection.prepare_cached(&JudgmentColumns::query(connection, JUDGMENTS_OF_CELL))?;
             let mut rows = statement.query(params![self.id, sql_ordinal(ordinal)])?;
-            let mut judgments = Vec::new();
+            let mut latest: Vec<JudgmentColumns> = Vec::new();
             while let Some(row) = rows.next()? {
-                let section = self.store.0.cache.section(connection, row.get(2)?, SectionKind::Judgments)?;
-                judgments.push(unpack_judgment(section.section.entry(row.get::<i64>(3)?.unsigned_abs())?)?);
+                let row = JudgmentColumns::read(&row)?;
+                // The later of two rows of one place replaces the earlier one.
+                latest.pop_if(|before| before.place() == row.place());
+                latest.push(row);
             }
-            Ok(judgments)
+            drop(rows);
+            let judgment = |row: &JudgmentColumns| {
+                Ok(row.unpack(&*self.store.0.cache.section(connection, row.block, SectionKind::Judgments)?)?)
+            };
+            latest.iter().map(judgment).collect()
         })
     }
 
@@ -226,11 +229,10 @@ impl StoredRun {
     /// # Errors
     /// Its row cannot be read.
     pub fn sample(&self, row: u64) -> Result<Option<SampleRecord>, StoreError> {
-        self.store.read("a sample", |connection| {
-            let mut statement = connection.prepare_cached(SAMPLE)?;
-            let facts: Option<Vec<u8>> =
-                statement.query_row(params![self.id, sql_ordinal(row)], |found| found.get(0)).optional()?;
-            Ok(facts.map(|facts| unpack_sample(row, &facts)).transpose()?)
+        self.read("a sample", |connection| {
+            let mut statement = connection.prepare_cached(&sample_query(connection, SAMPLE))?;
+            let mut rows = statement.query(params![self.id, sql_ordinal(row)])?;
+            rows.next()?.map(|row| read_sample(&row)).transpose()
         })
     }
 
@@ -239,15 +241,30 @@ impl StoredRun {
     /// # Errors
     /// A row cannot be read.
     pub fn samples(&self, mut each: impl FnMut(SampleRecord)) -> Result<(), StoreError> {
-        self.store.read("the samples of a run", |connection| {
+        self.read("the samples of a run", |connection| {
             let snapshot = connection.snapshot()?;
-            let mut statement = snapshot.prepare_long(SAMPLES)?;
+            let mut statement = snapshot.prepare_long(&sample_query(&snapshot, SAMPLES))?;
             let mut rows = statement.query(params![self.id, 0])?;
             while let Some(row) = rows.next()? {
-                let facts = row.blob(1)?;
-                each(unpack_sample(row.get::<i64>(0)?.unsigned_abs(), facts)?);
+                each(read_sample(&row)?);
             }
             Ok(())
+        })
+    }
+
+    /// Reads something of the run. Of what is damaged, the error names the run and the command that makes it again.
+    fn read<T>(
+        &self,
+        what: &'static str,
+        query: impl FnOnce(&Connection) -> Result<T, ReadFailure>,
+    ) -> Result<T, StoreError> {
+        self.store.read(what, query).map_err(|error| match error {
+            StoreError::Damaged { what, why } => {
+                let run = &self.header.id;
+                let why = why.replace("`karat resume`", &format!("`karat resume {run}`"));
+                StoreError::Damaged { what: format!("{what} (run {run})"), why }
+            }
+            error => error,
         })
     }
 
@@ -279,18 +296,20 @@ impl StoredRun {
         let [first, end] = [part.start, part.end].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
         let (first_row, ..) = self.header.plan.place(part.start);
         let snapshot = connection.snapshot()?;
-        let (mut cells, mut samples, mut judgments) =
-            (snapshot.prepare_long(CELLS)?, snapshot.prepare_long(SAMPLES)?, snapshot.prepare_long(JUDGMENTS)?);
-        let mut cells = CellCursor::new(cells.query(params![self.id, first, end])?)?;
-        let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?);
+        let state = self.checked.as_ref().map(|_| self.state_in(&snapshot)).transpose()?;
+        let are_checked = state.is_some() && self.checked.as_ref().is_some_and(|checked| *lock(checked) == state);
+        let mut cells = snapshot.prepare_long(&CellColumns::query(&snapshot, CELLS))?;
+        let mut samples = snapshot.prepare_long(&sample_query(&snapshot, SAMPLES))?;
+        let mut judgments = snapshot.prepare_long(&JudgmentColumns::query(&snapshot, JUDGMENTS))?;
+        let mut cells = CellCursor::new(cells.query(params![self.id, first, end])?, are_checked)?;
+        let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?, are_checked);
         let judgments = judgments.query(params![self.id, first])?;
-        let mut judgments = JudgmentCursor::new(judgments, &snapshot, &self.store.0.cache)?;
+        let mut judgments = JudgmentCursor::new(judgments, are_checked, &snapshot, &self.store.0.cache)?;
         while let Some(latest) = cells.next()? {
-            let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
-                .map_err(|damage| {
-                    let run = &self.header.id;
-                    Damage(format!("cell {}: {damage}; `karat resume {run}` makes it again", latest.ordinal))
-                })?;
+            let cell = latest.unpack().map_err(|damage| {
+                let run = &self.header.id;
+                Damage(format!("cell {}: {damage}; `karat resume {run}` makes it again", latest.ordinal))
+            })?;
             let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
             let sample = samples.at(sample_row)?;
             let judgments = judgments.of(cell.ordinal)?;
@@ -307,9 +326,10 @@ impl StoredRun {
         if !is_last {
             return Ok(ControlFlow::Continue(()));
         }
-        let kept: Option<Vec<u8>> =
-            snapshot.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
-        found.compare(kept.as_deref(), &self.header.id)?;
+        found.compare(kept_totals(&snapshot, self.id)?.as_deref(), &self.header.id)?;
+        if let Some(checked) = self.checked.as_ref().filter(|_| part.start == 0) {
+            *lock(checked) = state;
+        }
         Ok(ControlFlow::Continue(()))
     }
 
@@ -325,15 +345,18 @@ impl StoredRun {
     }
 
     fn output_place(&self, connection: &Connection, ordinal: u64) -> Result<Option<(i64, u64)>, ReadFailure> {
-        let Ok(ordinal) = i64::try_from(ordinal) else {
-            return Ok(None);
-        };
-        let (block, entry): (Option<i64>, Option<i64>) = connection
-            .prepare_cached(connection.dialect(OUTPUT, OUTPUT_ON_SERVER))?
-            .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?
-            .unwrap_or_default();
-        Ok(block.zip(entry.map(i64::unsigned_abs)))
+        Ok(self.latest_cell(connection, ordinal)?.and_then(|cell| cell.output))
+    }
+
+    /// The latest row of a cell. All of them are checked: which one is the latest is a column, too.
+    fn latest_cell(&self, connection: &Connection, ordinal: u64) -> Result<Option<CellColumns>, ReadFailure> {
+        let mut statement = connection.prepare_cached(&CellColumns::query(connection, CELL))?;
+        let mut rows = statement.query(params![self.id, sql_ordinal(ordinal)])?;
+        let mut latest = None;
+        while let Some(row) = rows.next()? {
+            latest = Some(CellColumns::read(&row)?);
+        }
+        Ok(latest)
     }
 }
 
@@ -356,173 +379,5 @@ impl FoundRows {
             }
         }
         Ok(())
-    }
-}
-
-/// A row of `cells`, held until the cursor knows that no later row replaces it.
-#[derive(Debug, Default)]
-struct CellColumns {
-    ordinal: u64,
-    seq: i64,
-    status: i64,
-    facts: Vec<u8>,
-    /// Block and entry of its output, if it has one.
-    output: Option<(i64, u64)>,
-}
-
-/// Yields the latest row of each cell.
-struct CellCursor<'s> {
-    rows: Rows<'s>,
-    ahead: Option<CellColumns>,
-}
-
-impl<'s> CellCursor<'s> {
-    fn new(rows: Rows<'s>) -> Result<Self, ReadFailure> {
-        let mut cursor = Self { rows, ahead: None };
-        cursor.ahead = cursor.read()?;
-        Ok(cursor)
-    }
-
-    fn read(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
-        let Some(row) = self.rows.next()? else {
-            return Ok(None);
-        };
-        Ok(Some(CellColumns {
-            ordinal: row.get::<i64>(0)?.unsigned_abs(),
-            seq: row.get(1)?,
-            status: row.get(2)?,
-            facts: row.get(3)?,
-            output: Some(row.get(4)?).zip(row.get::<Option<i64>>(5)?.map(i64::unsigned_abs)),
-        }))
-    }
-
-    fn next(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
-        let Some(mut latest) = self.ahead.take() else {
-            return Ok(None);
-        };
-        loop {
-            match self.read()? {
-                Some(same) if same.ordinal == latest.ordinal => {
-                    if same.seq > latest.seq {
-                        latest = same;
-                    }
-                }
-                other => {
-                    self.ahead = other;
-                    return Ok(Some(latest));
-                }
-            }
-        }
-    }
-}
-
-/// Advances to the sample of a row.
-struct SampleCursor<'s> {
-    rows: Rows<'s>,
-    sample: Option<SampleRecord>,
-}
-
-impl<'s> SampleCursor<'s> {
-    fn new(rows: Rows<'s>) -> Self {
-        Self { rows, sample: None }
-    }
-
-    fn at(&mut self, wanted: u64) -> Result<&SampleRecord, ReadFailure> {
-        while self.sample.as_ref().is_none_or(|sample| sample.row < wanted) {
-            let Some(row) = self.rows.next()? else { break };
-            let number = row.get::<i64>(0)?.unsigned_abs();
-            if number >= wanted {
-                let facts = row.blob(1)?;
-                self.sample = Some(unpack_sample(number, facts)?);
-            }
-        }
-        let found = self.sample.as_ref().filter(|sample| sample.row == wanted);
-        found.ok_or_else(|| Damage(format!("there are cells of row {wanted}, but the row itself is missing")).into())
-    }
-}
-
-/// A row of `judgments`, held until the cursor reaches its cell.
-#[derive(Debug, Clone, Copy)]
-struct JudgmentColumns {
-    ordinal: u64,
-    scorer: u16,
-    judge: u16,
-    seq: i64,
-    block: i64,
-    entry: u64,
-}
-
-/// Advances to the judgments of a cell, and yields the latest of each scorer and judge.
-struct JudgmentCursor<'s> {
-    rows: Rows<'s>,
-    connection: &'s Connection,
-    cache: &'s SectionCache,
-    ahead: Option<JudgmentColumns>,
-    /// The section read last. The next judgment is probably in it.
-    section: Option<(i64, Arc<LoadedSection>)>,
-    of_cell: Vec<JudgmentRow>,
-}
-
-impl<'s> JudgmentCursor<'s> {
-    fn new(rows: Rows<'s>, connection: &'s Connection, cache: &'s SectionCache) -> Result<Self, ReadFailure> {
-        let mut cursor = Self { rows, connection, cache, ahead: None, section: None, of_cell: Vec::new() };
-        cursor.ahead = cursor.read()?;
-        Ok(cursor)
-    }
-
-    fn read(&mut self) -> Result<Option<JudgmentColumns>, ReadFailure> {
-        let Some(row) = self.rows.next()? else {
-            return Ok(None);
-        };
-        Ok(Some(JudgmentColumns {
-            ordinal: row.get::<i64>(0)?.unsigned_abs(),
-            scorer: row.get(1)?,
-            judge: row.get(2)?,
-            seq: row.get(3)?,
-            block: row.get(4)?,
-            entry: row.get::<i64>(5)?.unsigned_abs(),
-        }))
-    }
-
-    fn of(&mut self, ordinal: u64) -> Result<&[JudgmentRow], ReadFailure> {
-        self.of_cell.clear();
-        while let Some(latest) = self.ahead.filter(|ahead| ahead.ordinal <= ordinal) {
-            let latest = self.latest_from(latest)?;
-            if latest.ordinal == ordinal {
-                let judgment = self.unpack(latest)?;
-                self.of_cell.push(judgment);
-            }
-        }
-        Ok(&self.of_cell)
-    }
-
-    /// Returns the latest row of the same place and moves past all of them.
-    fn latest_from(&mut self, mut latest: JudgmentColumns) -> Result<JudgmentColumns, ReadFailure> {
-        let position = |row: &JudgmentColumns| (row.ordinal, row.scorer, row.judge);
-        loop {
-            self.ahead = self.read()?;
-            match self.ahead {
-                Some(same) if position(&same) == position(&latest) => {
-                    if same.seq > latest.seq {
-                        latest = same;
-                    }
-                }
-                _ => return Ok(latest),
-            }
-        }
-    }
-
-    fn unpack(&mut self, row: JudgmentColumns) -> Result<JudgmentRow, ReadFailure> {
-        let section = match self.section.take() {
-            Some((block, section)) if block == row.block => section,
-            _ => self.cache.section(self.connection, row.block, SectionKind::Judgments)?,
-        };
-        let judgment = section.section.entry(row.entry).and_then(unpack_judgment).and_then(|judgment| {
-            // The columns have no checksum of their own.
-            let is_own = (judgment.ordinal, judgment.scorer, judgment.judge) == (row.ordinal, row.scorer, row.judge);
-            if is_own { Ok(judgment) } else { Err(Damage("its row names the judgment of another place".to_owned())) }
-        });
-        self.section = Some((row.block, section));
-        Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.ordinal)))?)
     }
 }

@@ -6,7 +6,8 @@ use crate::StoreError;
 use crate::block::pack::Damage;
 use crate::error::ReadFailure;
 use crate::format::{run_status_of, unpack_header};
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::{RUNS, run_column as column};
+use crate::sql::{Connection, Row, SqlError, SqlResult, params};
 
 /// Number of runs that an error message suggests.
 pub(crate) const SUGGESTIONS: i64 = 5;
@@ -17,25 +18,23 @@ pub(crate) struct RunEntry {
     pub header: RunHeader,
 }
 
-/// The columns that [`read_run_entry`] reads.
-pub(crate) const RUN_COLUMNS: &str = "id, header, status, started_at, completed_at";
+/// The column that is read only where it is needed.
+pub(crate) const WITH_HEADER: &[&str] = &["header"];
 
-/// Reads [`RUN_COLUMNS`]. Columns hold the parts that change, the packed header the rest.
+/// Reads a checked row with its header. Columns hold the parts that change, the packed header the rest.
 pub(crate) fn read_run_entry(row: &Row<'_>) -> Result<RunEntry, ReadFailure> {
-    let packed = row.blob(1).map_err(|_| Damage("its header is not a blob".to_owned()))?;
+    let packed = row.blob(column::HEADER).map_err(|_| Damage("its header is not a blob".to_owned()))?;
     let mut header = unpack_header(packed)?;
-    header.status = run_status_of(row.get(2)?)?;
-    header.started_at = Moment(row.get(3)?);
-    header.completed_at = row.get::<Option<i64>>(4)?.map(Moment);
-    Ok(RunEntry { id: row.get(0)?, header })
+    header.status = run_status_of(row.get(column::STATUS)?)?;
+    header.started_at = Moment(row.get(column::STARTED_AT)?);
+    header.completed_at = row.get::<Option<i64>>(column::COMPLETED_AT)?.map(Moment);
+    Ok(RunEntry { id: row.get(column::ID)?, header })
 }
 
 /// Finds a run by its exact name.
 pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<RunEntry, ReadFailure> {
-    let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs where name = ?1"))?;
-    let mut rows = statement.query(params![name])?;
-    match rows.next()? {
-        Some(row) => read_run_entry(&row),
+    match named_run(connection, name, WITH_HEADER, read_run_entry)? {
+        Some(entry) => Ok(entry),
         None => Err(no_such_run(connection, name)?.into()),
     }
 }
@@ -49,9 +48,53 @@ pub(crate) fn run_number(connection: &Connection, name: &str) -> Result<i64, Rea
 }
 
 /// Returns a run's number by its exact name, or `None` if there is no such run.
-pub(crate) fn find_run_number(connection: &Connection, name: &str) -> SqlResult<Option<i64>> {
-    let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
-    statement.query_row(params![name], |row| row.get(0)).optional()
+pub(crate) fn find_run_number(connection: &Connection, name: &str) -> Result<Option<i64>, ReadFailure> {
+    named_run(connection, name, &[], |row| Ok(row.get(column::ID)?))
+}
+
+/// Reads the row of a run by its exact name, after checking it.
+pub(crate) fn named_run<T>(
+    connection: &Connection,
+    name: &str,
+    long: &[&str],
+    read: impl FnOnce(&Row<'_>) -> Result<T, ReadFailure>,
+) -> Result<Option<T>, ReadFailure> {
+    let select = format!("select {} from runs where name = ?1", RUNS.select(connection, long));
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut rows = statement.query(params![name])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    RUNS.check(&row, long)?;
+    read(&row).map(Some)
+}
+
+/// Reads the packed totals of a run by its number; `None` while it goes on.
+pub(crate) fn kept_totals(connection: &Connection, run: i64) -> Result<Option<Vec<u8>>, ReadFailure> {
+    let select = format!("select {} from runs where id = ?1", RUNS.select(connection, &[]));
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut rows = statement.query(params![run])?;
+    let row = rows.next()?.ok_or(SqlError::NoRow)?;
+    RUNS.check(&row, &[])?;
+    Ok(row.get(column::TOTALS)?)
+}
+
+/// Reads the rows of runs, newest first, until `find` returns a value. All of them are looked at, whatever is wanted: a row
+/// whose suite or plan is damaged would otherwise be missing without a word.
+pub(crate) fn newest_run<T>(
+    connection: &Connection,
+    long: &[&str],
+    mut find: impl FnMut(&Row<'_>) -> Result<Option<T>, ReadFailure>,
+) -> Result<Option<T>, ReadFailure> {
+    let snapshot = connection.snapshot_if_none()?;
+    let select = format!("select {} from runs order by id desc", RUNS.select(connection, long));
+    let mut statement = snapshot.prepare_long(&select)?;
+    let mut rows = statement.query(params![])?;
+    while let Some(row) = rows.next()? {
+        RUNS.check(&row, long)?;
+        if let Some(found) = find(&row)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the error for a missing run, which names the newest runs.

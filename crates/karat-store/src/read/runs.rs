@@ -2,11 +2,15 @@
 
 use karat_types::{Key, Moment, RunHeader, RunStatus, Shard};
 
+use crate::error::ReadFailure;
 use crate::format::{run_status_code, run_status_of};
-use crate::read::run_lookup::{RUN_COLUMNS, SUGGESTIONS, find_run, no_such_run, read_run_entry, run_number};
+use crate::read::run_lookup::{
+    SUGGESTIONS, WITH_HEADER, find_run, find_run_number, named_run, newest_run, no_such_run, read_run_entry,
+};
 use crate::read::totals;
 use crate::read::totals::Totals;
-use crate::sql::{OptionalExtension, SqlResult, ToValue, params};
+use crate::sql::Row;
+use crate::sql::tables::run_column as column;
 use crate::{Store, StoreError};
 
 /// A run in a list.
@@ -53,24 +57,23 @@ impl Store {
     /// The rows cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
         let mut runs = self.read("the list of runs", |connection| {
-            let mut statement = connection.prepare_cached(
-                "select id, name, suite, plan_hash, status, started_at, completed_at, planned, totals
-                 from runs order by id desc limit ?1",
-            )?;
-            let mut rows = statement.query(params![i64::try_from(limit).unwrap_or(i64::MAX)])?;
             let mut runs = Vec::new();
-            while let Some(row) = rows.next()? {
-                runs.push(RunSummary {
-                    id: row.get(1)?,
-                    suite: row.get(2)?,
-                    plan_hash: Key(row.get(3)?),
-                    status: run_status_of(row.get(4)?)?,
-                    started_at: Moment(row.get(5)?),
-                    completed_at: row.get::<Option<i64>>(6)?.map(Moment),
-                    planned: row.get::<i64>(7)?.unsigned_abs(),
-                    totals: totals::of_run(connection, row.get(0)?, row.get(8)?)?,
-                });
+            if limit == 0 {
+                return Ok(runs);
             }
+            newest_run(connection, &[], |row| {
+                runs.push(RunSummary {
+                    id: row.get(column::NAME)?,
+                    suite: row.get(column::SUITE)?,
+                    plan_hash: Key(row.get(column::PLAN_HASH)?),
+                    status: run_status_of(row.get(column::STATUS)?)?,
+                    started_at: Moment(row.get(column::STARTED_AT)?),
+                    completed_at: row.get::<Option<i64>>(column::COMPLETED_AT)?.map(Moment),
+                    planned: row.get::<i64>(column::PLANNED)?.unsigned_abs(),
+                    totals: totals::of_run(connection, row.get(column::ID)?, row.get(column::TOTALS)?)?,
+                });
+                Ok((runs.len() >= limit).then_some(()))
+            })?;
             Ok(runs)
         })?;
         runs.iter_mut().for_each(|run: &mut RunSummary| run.status = self.present_status(&run.id, run.status));
@@ -83,23 +86,20 @@ impl Store {
     /// [`StoreError::NoSuchRun`] and [`StoreError::Ambiguous`], which name runs.
     pub fn resolve(&self, wanted: &str) -> Result<String, StoreError> {
         self.read("the list of runs", |connection| {
-            let exact = connection
-                .prepare_cached("select name from runs where name = ?1")?
-                .query_row(params![wanted], |row| row.get(0))
-                .optional()?;
-            if let Some(name) = exact {
-                return Ok(name);
+            if find_run_number(connection, wanted)?.is_some() {
+                return Ok(wanted.to_owned());
             }
-            let newest = "select name from runs order by id desc limit ?1";
-            let beginning = "select name from runs where substr(name, 1, length(?2)) = ?2 order by id desc limit ?1";
-            let names = |query, parameters: &[&dyn ToValue]| -> SqlResult<Vec<String>> {
-                connection.prepare_cached(query)?.query_map(parameters, |row| row.get(0))?.collect()
-            };
-            let mut matches = match wanted {
-                "latest" => names(newest, &[&1])?,
-                "" => Vec::new(),
-                _ => names(beginning, &[&SUGGESTIONS, &wanted])?,
-            };
+            let mut matches: Vec<String> = Vec::new();
+            if !wanted.is_empty() {
+                newest_run(connection, &[], |row| {
+                    let name: String = row.get(column::NAME)?;
+                    let is_latest = wanted == "latest";
+                    if is_latest || name.starts_with(wanted) {
+                        matches.push(name);
+                    }
+                    Ok((is_latest || matches.len() >= SUGGESTIONS as usize).then_some(()))
+                })?;
+            }
             match matches.len() {
                 0 => Err(no_such_run(connection, wanted)?.into()),
                 1 => Ok(matches.swap_remove(0)),
@@ -114,11 +114,14 @@ impl Store {
     /// The rows cannot be read.
     pub fn runs_of_suite(&self, suite: &str, limit: usize) -> Result<Vec<String>, StoreError> {
         self.read("the runs of a suite", |connection| {
-            let mut statement =
-                connection.prepare_cached("select name from runs where suite = ?1 order by id desc limit ?2")?;
-            let names =
-                statement.query_map(params![suite, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?;
-            Ok(names.collect::<Result<_, _>>()?)
+            let mut names = Vec::new();
+            if limit > 0 {
+                newest_run(connection, &[], |row| {
+                    names.extend(of_suite(row, suite)?);
+                    Ok((names.len() >= limit).then_some(()))
+                })?;
+            }
+            Ok(names)
         })
     }
 
@@ -128,15 +131,15 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or the rows cannot be read.
     pub fn run_before(&self, run: &str) -> Result<Option<String>, StoreError> {
         self.read("the run before", |connection| {
-            let before = run_number(connection, run)?;
-            let found = connection
-                .prepare_cached(
-                    "select name from runs where id < ?1 and suite = (select suite from runs where id = ?1)
-                     order by id desc limit 1",
-                )?
-                .query_row(params![before], |row| row.get(0))
-                .optional()?;
-            Ok(found)
+            let own = named_run(connection, run, &[], |row| Ok((row.get(column::ID)?, row.get(column::SUITE)?)))?;
+            let Some((id, suite)): Option<(i64, String)> = own else {
+                return Err(no_such_run(connection, run)?.into());
+            };
+            newest_run(
+                connection,
+                &[],
+                |row| if row.get::<i64>(column::ID)? < id { of_suite(row, &suite) } else { Ok(None) },
+            )
         })
     }
 
@@ -146,13 +149,13 @@ impl Store {
     /// Their rows cannot be read.
     pub fn shards(&self) -> Result<Vec<RunHeader>, StoreError> {
         self.read("the list of runs", |connection| {
-            let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs order by id"))?;
-            let mut rows = statement.query(params![])?;
             let mut shards = Vec::new();
-            while let Some(row) = rows.next()? {
-                let header = read_run_entry(&row)?.header;
+            newest_run(connection, WITH_HEADER, |row| {
+                let header = read_run_entry(row)?.header;
                 shards.extend(header.shard.is_some().then_some(header));
-            }
+                Ok(None::<()>)
+            })?;
+            shards.reverse();
             Ok(shards)
         })
     }
@@ -163,17 +166,14 @@ impl Store {
     /// Its row cannot be read.
     pub fn latest_unfinished(&self, plan_hash: Key, shard: Option<Shard>) -> Result<Option<RunHeader>, StoreError> {
         self.read("the unfinished runs", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
-                "select {RUN_COLUMNS} from runs where plan_hash = ?1 and status <> ?2 order by id desc"
-            ))?;
-            let mut rows = statement.query(params![plan_hash.0, run_status_code(RunStatus::Finished)])?;
-            while let Some(row) = rows.next()? {
-                let header = read_run_entry(&row)?.header;
-                if header.shard() == shard {
-                    return Ok(Some(header));
+            newest_run(connection, WITH_HEADER, |row| {
+                let is_finished = row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished);
+                if is_finished || row.get::<[u8; 16]>(column::PLAN_HASH)? != plan_hash.0 {
+                    return Ok(None);
                 }
-            }
-            Ok(None)
+                let header = read_run_entry(row)?.header;
+                Ok((header.shard() == shard).then_some(header))
+            })
         })
     }
 
@@ -183,10 +183,10 @@ impl Store {
     /// The list of runs cannot be read.
     pub fn latest_finished(&self, suite: &str) -> Result<Option<String>, StoreError> {
         self.read("the list of runs", |connection| {
-            let mut statement = connection
-                .prepare_cached("select name from runs where suite = ?1 and status = ?2 order by id desc limit 1")?;
-            let found = statement.query_row(params![suite, run_status_code(RunStatus::Finished)], |row| row.get(0));
-            Ok(found.optional()?)
+            newest_run(connection, &[], |row| {
+                let is_finished = row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished);
+                if is_finished { of_suite(row, suite) } else { Ok(None) }
+            })
         })
     }
 
@@ -196,11 +196,10 @@ impl Store {
     /// Its row cannot be read.
     pub fn latest_of_plan(&self, plan_hash: Key) -> Result<Option<RunHeader>, StoreError> {
         self.read("the runs of a plan", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
-                "select {RUN_COLUMNS} from runs where plan_hash = ?1 order by id desc limit 1"
-            ))?;
-            let mut rows = statement.query(params![plan_hash.0])?;
-            rows.next()?.map(|row| Ok(read_run_entry(&row)?.header)).transpose()
+            newest_run(connection, WITH_HEADER, |row| {
+                let is_it = row.get::<[u8; 16]>(column::PLAN_HASH)? == plan_hash.0;
+                is_it.then(|| Ok(read_run_entry(row)?.header)).transpose()
+            })
         })
     }
 
@@ -212,9 +211,12 @@ impl Store {
 
     /// Returns the id of the process that last opened a run to write.
     pub(crate) fn writer_of(&self, run: &str) -> Option<u32> {
-        let pid = self.read("a run", |connection| {
-            Ok(connection.query_row("select pid from runs where name = ?1", params![run], |row| row.get(0))?)
-        });
-        pid.ok()
+        let pid = self.read("a run", |connection| named_run(connection, run, &[], |row| Ok(row.get(column::PID)?)));
+        pid.ok().flatten()
     }
+}
+
+/// The name of a run, if it is of a suite.
+fn of_suite(row: &Row<'_>, suite: &str) -> Result<Option<String>, ReadFailure> {
+    Ok(if row.get::<String>(column::SUITE)? == suite { Some(row.get(column::NAME)?) } else { None })
 }

@@ -8,7 +8,8 @@ use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
-use crate::sql::{Connection, SqlResult, Transaction, params};
+use crate::sql::tables::RUNS;
+use crate::sql::{Connection, SqlResult, StoredRow, Transaction, params};
 
 /// Format version. 2 added the number of judgments and a checksum, 3 the parts of the cost that providers stated and whose
 /// tokens they did not count.
@@ -49,11 +50,13 @@ pub(crate) fn finish(
     attempt: Attempt<'_>,
 ) -> Result<(), StoreError> {
     let totals = count(transaction, run).map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
-    transaction
-        .prepare_cached("update runs set status = ?2, completed_at = ?3, totals = ?4 where id = ?1")
-        .and_then(|mut update| update.execute(params![run, run_status_code(status), at.0, pack(&totals)]))
-        .map(|_| ())
-        .map_err(|error| attempt.error(error))
+    let end = |row: &mut StoredRow| {
+        row.set("status", &run_status_code(status));
+        row.set("completed_at", &at.0);
+        row.set("totals", &pack(&totals));
+        Ok(())
+    };
+    RUNS.change(transaction, "id = ?1", params![run], end).map(drop).map_err(|error| attempt.error(error))
 }
 
 /// Counts the cells that have a row.

@@ -3,15 +3,15 @@
 use karat_types::Moment;
 
 use crate::error::Attempt;
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::BLOBS;
+use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, StoredRow, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
-const TOUCH: &str = "update blobs set at = ?2 where digest = ?1";
-const INSERT: &str =
-    "insert into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4) on conflict do nothing";
 const BYTES: &str = "select coalesce(sum(length(content)), 0) from blobs where at < ?1";
 const REMOVE: &str = "delete from blobs where at < ?1";
+
+const WITH_CONTENT: &[&str] = &["content"];
 
 /// A stored image or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +32,12 @@ impl Store {
             return Ok(None);
         }
         self.read("an image", |connection| {
-            let mut statement = connection.prepare_cached("select media_type, content from blobs where digest = ?1")?;
-            let blob = |row: &Row<'_>| Ok(StoredBlob { media_type: row.get(0)?, content: row.get(1)? });
-            Ok(statement.query_row(params![digest], blob).optional()?)
+            let select = format!("select {} from blobs where digest = ?1", BLOBS.select(connection, WITH_CONTENT));
+            let blob = |row: &Row<'_>| {
+                BLOBS.check(row, WITH_CONTENT)?;
+                Ok(StoredBlob { media_type: row.get(1)?, content: row.get(3)? })
+            };
+            Ok(connection.prepare_cached(&select)?.query_row(params![digest], blob).optional()?)
         })
     }
 
@@ -47,8 +50,12 @@ impl Store {
             return Ok(None);
         }
         self.read("an image", |connection| {
-            let mut statement = connection.prepare_cached("select media_type from blobs where digest = ?1")?;
-            Ok(statement.query_row(params![digest], |row| row.get(0)).optional()?)
+            let select = format!("select {} from blobs where digest = ?1", BLOBS.select(connection, &[]));
+            let media_type = |row: &Row<'_>| {
+                BLOBS.check(row, &[])?;
+                row.get(1)
+            };
+            Ok(connection.prepare_cached(&select)?.query_row(params![digest], media_type).optional()?)
         })
     }
 
@@ -61,9 +68,20 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         (|| {
-            if transaction.prepare_cached(TOUCH)?.execute(params![digest, at.0])? == 0 {
-                transaction.prepare_cached(INSERT)?.execute(params![digest, media_type, at.0, content])?;
-            }
+            let sent = |row: &mut StoredRow| {
+                row.set("at", &at.0);
+                Ok(())
+            };
+            let values = params![digest, media_type, at.0, content];
+            match BLOBS.change(&transaction, "digest = ?1", params![digest], sent) {
+                Ok(0) => BLOBS.insert(&transaction, "", values)?,
+                // Its content is here again.
+                Err(SqlError::Damaged { .. }) => {
+                    BLOBS.delete(&transaction, "digest = ?1", params![digest])?;
+                    BLOBS.insert(&transaction, "", values)?
+                }
+                changed => changed?,
+            };
             Ok(())
         })()
         .and_then(|()| transaction.commit())

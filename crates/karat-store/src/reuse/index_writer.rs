@@ -10,8 +10,11 @@
 use std::collections::BTreeMap;
 
 use crate::error::ReadFailure;
-use crate::reuse::known_keys::{EntryPlace, INSERT, ReuseKey, STATE, read_unindexed};
-use crate::sql::{Row, SqlResult, Transaction, params};
+use crate::reuse::known_keys::{EntryPlace, REPLACE, ReuseKey, index_state, read_unindexed};
+#[cfg(feature = "postgres")]
+use crate::sql::SqlResult;
+use crate::sql::tables::{REUSE, REUSE_STATE};
+use crate::sql::{Transaction, params};
 
 /// Number of waiting keys at which insertion starts. A larger number makes the index cheaper and the first look-up of
 /// a process slower.
@@ -89,15 +92,16 @@ fn is_due(waiting: i64, written: usize) -> bool {
 }
 
 /// Counts more waiting keys. Returns their number, and the last block whose keys are in the index.
-fn count_waiting(transaction: &Transaction<'_>, more: i64) -> SqlResult<(i64, i64)> {
-    let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    // SQLite would create a temporary table for rows that an update returns.
-    let read = "select waiting, indexed from reuse_state";
-    let (waited, indexed): (i64, i64) = transaction.prepare_cached(read)?.query_row(params![], place)?;
-    if more > 0 {
-        transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waited + more])?;
-    }
-    Ok((waited + more, indexed))
+pub(crate) fn count_waiting(transaction: &Transaction<'_>, more: i64) -> Result<(i64, i64), ReadFailure> {
+    let (mut waiting, mut indexed) = (0, 0);
+    REUSE_STATE.change(transaction, "true", params![], |row| {
+        (waiting, indexed) = (row.get::<i64>("waiting")? + more, row.get("indexed")?);
+        if more > 0 {
+            row.set("waiting", &waiting);
+        }
+        Ok(())
+    })?;
+    Ok((waiting, indexed))
 }
 
 /// Inserts all waiting keys and returns the last block in the index.
@@ -117,18 +121,22 @@ fn insert_on_server(
     let kinds: Vec<i64> = keys.keys().map(|(_, kind)| kind.code().into()).collect();
     let blocks: Vec<i64> = keys.values().map(|place| place.block).collect();
     let entries: Vec<i64> = keys.values().map(|place| place.entry as i64).collect();
-    session.query_lists(INSERT_ON_SERVER, &[&columns, &kinds, &blocks, &entries]).map(drop)
+    let sum = |((key, kind), place): (&ReuseKey, &EntryPlace)| {
+        REUSE.sum_of_row(params![key.0, kind.code(), place.block, place.entry as i64])
+    };
+    let sums: Vec<Vec<u8>> = keys.iter().map(sum).collect();
+    session
+        .query_lists(&format!("{INSERT_ON_SERVER} {REPLACE}"), &[&columns, &kinds, &blocks, &entries, &sums])
+        .map(drop)
 }
 
 #[cfg(feature = "postgres")]
-const INSERT_ON_SERVER: &str = "insert into reuse (key, kind, block, entry)
-    select * from unnest(?1::bytea[], ?2::bigint[], ?3::bigint[], ?4::bigint[])
-    on conflict (key, kind) do update set block = excluded.block, entry = excluded.entry";
+const INSERT_ON_SERVER: &str = "insert into reuse (key, kind, block, entry, sum)
+    select * from unnest(?1::bytea[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bytea[])";
 
 impl IndexTurn {
     fn begin(transaction: &Transaction<'_>) -> Result<Self, ReadFailure> {
-        let (after, to) =
-            transaction.prepare_cached(STATE)?.query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (after, _, to) = index_state(transaction)?;
         let mut waiting = Vec::new();
         read_unindexed(transaction, after, to, |key, place| waiting.push((key, place)))?;
         // The sort is stable: of two places of one key the later one stays last and replaces the earlier one.
@@ -142,7 +150,7 @@ impl IndexTurn {
             let part: BTreeMap<ReuseKey, EntryPlace> = self.left.by_ref().take(most).collect();
             return Ok(insert_on_server(session, &part)?);
         }
-        let mut insert = transaction.prepare_cached(INSERT)?;
+        let mut insert = REUSE.inserting(transaction, REPLACE)?;
         for ((key, kind), EntryPlace { block, entry }) in self.left.by_ref().take(most) {
             insert.execute(params![key.0, kind.code(), block, entry as i64])?;
         }
@@ -150,9 +158,12 @@ impl IndexTurn {
     }
 
     fn end(self, transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
-        transaction
-            .prepare_cached("update reuse_state set indexed = ?1, waiting = waiting - ?2")?
-            .execute(params![self.to, self.count])?;
+        REUSE_STATE.change(transaction, "true", params![], |row| {
+            let waiting = row.get::<i64>("waiting")? - self.count;
+            row.set("indexed", &self.to);
+            row.set("waiting", &waiting);
+            Ok(())
+        })?;
         Ok(self.to)
     }
 }

@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use crate::block::section_cache::SectionKind;
 use crate::error::{Attempt, ReadFailure};
-use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_step};
+use crate::format::unpack_step;
+use crate::read::cursors::{CellColumns, JudgmentColumns};
 use crate::read::run_lookup::run_number;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::ReuseKey;
 use crate::reuse::shared_results::{Candidates, InvalidatedResults, User, for_each_list};
-use crate::sql::{Connection, OptionalExtension, params};
+use crate::sql::tables::{self, RUNS, run_column as column};
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::write::writer;
 use crate::{OrdinalSet, Store, StoreError};
 
-const CELLS: &str =
-    "select runs.id, runs.name, ordinal, cells.status, facts from cells join runs on runs.id = cells.run
-    where cast(?1 as bigint) is null or cells.run = ?1";
+const CELLS: &str = "from cells join runs on runs.id = cells.run where cast(?1 as bigint) is null or cells.run = ?1";
 // A failed judgment is no result.
-const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
+const JUDGMENTS: &str = "from judgments join runs on runs.id = run
     where ok = 1 and (cast(?1 as bigint) is null or run = ?1)";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
     group by blocks.run, kind";
@@ -94,7 +94,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 count(row.get(0)?, SectionKind::of_code(row.get(1)?)?, row.get(2)?);
             }
-            let indexed: i64 = snapshot.query_row(known_keys::STATE, params![], |row| row.get(0))?;
+            let (indexed, ..) = known_keys::index_state(&snapshot)?;
             // Of a result that several runs have made, the latest is reused.
             let mut waiting: FxHashMap<ReuseKey, i64> = FxHashMap::default();
             for_each_list(&snapshot, |block, run, key, _| {
@@ -199,12 +199,14 @@ impl Store {
         mut each: impl FnMut(User, Key),
     ) -> Result<(), ReadFailure> {
         let snapshot = connection.snapshot_if_none()?;
-        let mut statement = snapshot.prepare_long(JUDGMENTS)?;
+        let end = format!(", {} {JUDGMENTS}", RUNS.select(connection, &[]));
+        let mut statement = snapshot.prepare_long(&JudgmentColumns::query(&snapshot, &end))?;
         let mut rows = statement.query(params![run])?;
         while let Some(row) = rows.next()? {
-            let section = self.0.cache.section(connection, row.get(3)?, SectionKind::Judgments)?;
-            let judgment = unpack_judgment(section.section.entry(row.get::<i64>(4)?.unsigned_abs())?)?;
-            each(User::of(&row)?, judgment.key);
+            let judgment = JudgmentColumns::read(&row)?;
+            let user = user_of(&row, tables::JUDGMENTS.columns.len() + 1, judgment.ordinal)?;
+            let section = self.0.cache.section(connection, judgment.block, SectionKind::Judgments)?;
+            each(user, judgment.unpack(&section)?.key);
         }
         Ok(())
     }
@@ -217,13 +219,18 @@ fn for_each_cell(
     mut each: impl FnMut(User, CellRecord),
 ) -> Result<(), ReadFailure> {
     let snapshot = connection.snapshot_if_none()?;
-    let mut statement = snapshot.prepare_long(CELLS)?;
+    let end = format!(", {} {CELLS}", RUNS.select(connection, &[]));
+    let mut statement = snapshot.prepare_long(&CellColumns::query(&snapshot, &end))?;
     let mut rows = statement.query(params![run])?;
     while let Some(row) = rows.next()? {
-        let user = User::of(&row)?;
-        let facts = row.blob(4)?;
-        let cell = unpack_cell(StoredCell { ordinal: user.ordinal, status: row.get(3)?, facts })?;
-        each(user, cell);
+        let cell = CellColumns::read(&row)?;
+        each(user_of(&row, tables::CELLS.columns.len() + 1, cell.ordinal)?, cell.unpack()?);
     }
     Ok(())
+}
+
+/// The cell of a run whose columns begin at `first`.
+fn user_of(row: &Row<'_>, first: usize, ordinal: u64) -> Result<User, ReadFailure> {
+    RUNS.check_from(first, row, &[])?;
+    Ok(User { run: row.get(first + column::ID)?, name: row.get(first + column::NAME)?, ordinal })
 }

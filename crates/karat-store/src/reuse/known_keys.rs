@@ -19,19 +19,20 @@ use crate::block::section_cache::SectionKind;
 use crate::database::mutex::lock;
 use crate::error::ReadFailure;
 use crate::reuse::key_filter::KeyFilter;
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::{BLOCKS, REUSE, REUSE_STATE};
+use crate::sql::{Connection, Row, SqlError, params};
 use crate::write::encode::Encoded;
 
 const VERSION: u8 = 1;
 
-pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
+const NEWEST: &str = "select coalesce(max(seq), 0) from blocks";
 /// A list without keys has one byte, its version.
-pub(crate) const WAITING: &str =
-    "select seq, reuse from blocks where seq > ?1 and seq <= ?2 and length(reuse) > 1 order by seq";
-pub(crate) const INSERT: &str = "insert into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)
-    on conflict (key, kind) do update set block = excluded.block, entry = excluded.entry";
-pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
-const INDEX: &str = "select key, kind, block, entry from reuse limit ?1";
+pub(crate) const WAITING: &str = "from blocks where seq > ?1 and seq <= ?2 and length(reuse) > 1 order by seq";
+/// The end of the insertion of a key: the later place replaces the earlier one.
+pub(crate) const REPLACE: &str = "on conflict (key, kind) do update set block = excluded.block, entry = excluded.entry,
+    sum = excluded.sum";
+pub(crate) const FIND: &str = "from reuse where key = ?1 and kind = ?2";
+const INDEX: &str = "from reuse limit ?1";
 
 /// Number of keys from which on a filter saves more time than it takes to build.
 const MIN_FILTERED_KEYS: usize = 4096;
@@ -105,25 +106,63 @@ pub(crate) fn read_unindexed(
     to: i64,
     mut each: impl FnMut(ReuseKey, EntryPlace),
 ) -> Result<(), ReadFailure> {
-    let mut statement = connection.prepare_long(WAITING)?;
+    let mut statement = connection.prepare_long(&list_query(connection, WAITING))?;
     let mut rows = statement.query(params![after, to])?;
     while let Some(row) = rows.next()? {
-        unpack_keys(row.get(0)?, row.blob(1)?, &mut each)?;
+        let (block, _, list) = read_list(&row)?;
+        unpack_keys(block, list, &mut each)?;
     }
     Ok(())
 }
 
-fn place_at(row: &Row<'_>, column: usize) -> SqlResult<EntryPlace> {
-    Ok(EntryPlace { block: row.get(column)?, entry: row.get::<i64>(column + 1)?.unsigned_abs() })
+/// The query of lists of keys that ends so: block, run, list.
+pub(crate) fn list_query(connection: &Connection, end: &str) -> String {
+    format!("select {} {end}", BLOCKS.select(connection, &["reuse"]))
+}
+
+/// Checks a row of [`list_query`].
+pub(crate) fn read_list<'r>(row: &Row<'r>) -> Result<(i64, i64, &'r [u8]), ReadFailure> {
+    BLOCKS.check(row, &["reuse"])?;
+    Ok((row.get(0)?, row.get(1)?, row.blob(2)?))
+}
+
+/// Reads the place of a key from the index.
+pub(crate) fn find_indexed(connection: &Connection, (key, kind): ReuseKey) -> Result<Option<EntryPlace>, ReadFailure> {
+    let mut statement = connection.prepare_cached(&index_query(connection, FIND))?;
+    let mut rows = statement.query(params![key.0, kind.code()])?;
+    rows.next()?.map(|row| Ok(read_indexed(&row)?.1)).transpose()
+}
+
+fn index_query(connection: &Connection, end: &str) -> String {
+    format!("select {} {end}", REUSE.select(connection, &[]))
+}
+
+fn read_indexed(row: &Row<'_>) -> Result<(ReuseKey, EntryPlace), ReadFailure> {
+    REUSE.check(row, &[])?;
+    let place = EntryPlace { block: row.get(2)?, entry: row.get::<i64>(3)?.unsigned_abs() };
+    Ok(((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), place))
+}
+
+/// The last block whose keys are in the index, the keys that wait for it, and the last block.
+pub(crate) fn index_state(connection: &Connection) -> Result<(i64, i64, i64), ReadFailure> {
+    let select = format!("select {} from reuse_state", REUSE_STATE.select(connection, &[]));
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut rows = statement.query(params![])?;
+    let row = rows.next()?.ok_or(SqlError::NoRow)?;
+    REUSE_STATE.check(&row, &[])?;
+    let (indexed, waiting) = (row.get(0)?, row.get(1)?);
+    let newest = connection.prepare_cached(NEWEST)?.query_row(params![], |row| row.get(0))?;
+    Ok((indexed, waiting, newest))
 }
 
 /// Reads the index, up to the number of places that are kept.
 fn read_index(connection: &Connection) -> Result<Vec<(ReuseKey, EntryPlace)>, ReadFailure> {
-    let mut statement = connection.prepare_cached(INDEX)?;
+    let mut statement = connection.prepare_cached(&index_query(connection, INDEX))?;
     let mut rows = statement.query(params![(MAX_PLACES - HITS_TO_READ_ALL) as i64])?;
     let mut index = Vec::new();
     while let Some(row) = rows.next()? {
-        index.push(((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), place_at(&row, 2)?));
+        // One that is damaged is told when it is looked up.
+        index.extend(read_indexed(&row).ok());
     }
     Ok(index)
 }
@@ -238,8 +277,7 @@ impl KnownKeys {
             }
             known.recent.age
         };
-        let place = |row: &Row<'_>| place_at(row, 0);
-        let found = connection.prepare_cached(FIND)?.query_row(params![key.0.0, key.1.code()], place).optional()?;
+        let found = find_indexed(connection, key)?;
         let is_one_of_many = found.is_some_and(|place| lock(&self.0).recent.keep(key, place, age));
         if is_one_of_many {
             let index = read_index(connection)?;
@@ -296,8 +334,7 @@ impl KeyState {
     /// Reads the lists that are new, in one snapshot.
     fn refresh(&mut self, connection: &Connection) -> Result<(), ReadFailure> {
         let snapshot = connection.snapshot()?;
-        let (indexed, newest) =
-            snapshot.prepare_cached(STATE)?.query_row(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (indexed, _, newest) = index_state(&snapshot)?;
         if indexed != self.indexed {
             self.discard_keys(indexed);
         }

@@ -9,6 +9,7 @@ use crate::format::run_status_code;
 use crate::reuse::blobs;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::reuse::{index_writer, known_keys};
+use crate::sql::tables::{BLOCKS, REUSE};
 use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
@@ -19,13 +20,11 @@ const RESULTS: &str = "delete from reuse where block in
     returning key, kind";
 
 // A run with an invalidated cell restores nothing: the key may be an invalidated one.
-const STAYING: &str = "select seq, reuse from blocks join runs on runs.id = blocks.run
+const STAYING: &str = "from blocks join runs on runs.id = blocks.run
     where not (runs.started_at < ?1 and runs.status = ?2) and runs.id not in (select run from released) order by seq";
 
 const TRACED_BLOCKS: &str = "select seq, length(log) + length(reuse) + length(judgments) + length(outputs) from blocks
     where length(traces) > 0 and run in (select id from runs where started_at < ?1 and status = ?2) order by seq";
-
-const REMOVE_TRACES: &str = "update blocks set traces = ?2 where seq = ?1";
 
 /// Bytes that are written anew together: a block without its traces is a new row, which goes through the log. So little room
 /// is needed on the disk.
@@ -107,17 +106,17 @@ fn remove_results(transaction: &Transaction<'_>, before: Moment) -> Result<u64, 
     while let Some(row) = rows.next()? {
         gone.insert((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), None);
     }
-    let mut statement = transaction.prepare_cached(STAYING)?;
+    let mut statement = transaction.prepare_cached(&known_keys::list_query(transaction, STAYING))?;
     let mut rows = statement.query(params![before.0, run_status_code(RunStatus::Finished)])?;
     while let Some(row) = rows.next()? {
-        let list = row.blob(1)?;
-        known_keys::unpack_keys(row.get(0)?, list, |key, place| {
+        let (block, _, list) = known_keys::read_list(&row)?;
+        known_keys::unpack_keys(block, list, |key, place| {
             if let Some(successor) = gone.get_mut(&key) {
                 *successor = Some(place);
             }
         })?;
     }
-    let mut restore = transaction.prepare_cached(known_keys::INSERT)?;
+    let mut restore = REUSE.inserting(transaction, known_keys::REPLACE)?;
     for ((key, kind), EntryPlace { block, entry }) in
         gone.iter().filter_map(|(key, place)| Some((key, place.as_ref()?)))
     {
@@ -148,7 +147,11 @@ fn remove_traces(connection: &Connection, before: Moment, attempt: Attempt<'_>) 
         while rewritten < REWRITTEN_TOGETHER
             && let Some((block, bytes)) = blocks.next()
         {
-            transaction.execute(REMOVE_TRACES, params![block, [0_u8; 0]]).map_err(|error| attempt.error(error))?;
+            let removed = BLOCKS.change(&transaction, "seq = ?1", params![block], |row| {
+                row.set("traces", &[0_u8; 0]);
+                Ok(())
+            });
+            removed.map_err(|error| attempt.error(error))?;
             rewritten += bytes;
         }
         transaction.commit().map_err(|error| attempt.error(error))?;

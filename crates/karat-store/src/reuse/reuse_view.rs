@@ -12,12 +12,12 @@ use crate::read::lookup::{JUDGMENT, STEP};
 use crate::read::run_lookup::find_run_number;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
-use crate::sql::{Connection, Row, params};
+use crate::sql::tables::{BLOCKS, RUNS, run_column as column};
+use crate::sql::{Connection, params};
 use crate::{Store, StoreError, StoredRecord};
 
-pub(crate) const MAKER: &str = "select run, started_at from blocks join runs on runs.id = run where seq = ?1";
-pub(crate) const OWN_LISTS: &str =
-    "select seq, reuse from blocks where run = ?1 and seq >= ?2 and seq < ?3 order by seq";
+pub(crate) const MAKER: &str = "from blocks join runs on runs.id = run where seq = ?1";
+pub(crate) const OWN_LISTS: &str = "from blocks where run = ?1 and seq >= ?2 and seq < ?3 order by seq";
 
 /// A view of the cached results for one run.
 ///
@@ -49,7 +49,7 @@ impl Store {
     /// # Errors
     /// The runs cannot be read.
     pub fn reuse_view(&self, run: &str, oldest: Option<Moment>) -> Result<ReuseView, StoreError> {
-        let own = self.read("a run", |connection| Ok(find_run_number(connection, run)?))?;
+        let own = self.read("a run", |connection| find_run_number(connection, run))?;
         Ok(ReuseView { store: self.clone(), oldest, judges_again: false, own, hidden: Mutex::default() })
     }
 }
@@ -115,8 +115,12 @@ impl ReuseView {
     }
 
     fn admits(&self, connection: &Connection, place: EntryPlace, oldest: Option<Moment>) -> Result<bool, ReadFailure> {
-        let maker = |row: &Row<'_>| Ok((row.get::<i64>(0)?, Moment(row.get(1)?)));
-        let (run, started_at) = connection.prepare_cached(MAKER)?.query_row(params![place.block], maker)?;
+        let select = format!("select {}, {} {MAKER}", BLOCKS.select(connection, &[]), RUNS.select(connection, &[]));
+        let (run, started_at) = connection.prepare_cached(&select)?.query_row(params![place.block], |row| {
+            let maker = BLOCKS.check_from(0, row, &[])?;
+            RUNS.check_from(maker, row, &[])?;
+            Ok((row.get::<i64>(maker + column::ID)?, Moment(row.get(maker + column::STARTED_AT)?)))
+        })?;
         Ok(self.own == Some(run) || oldest.is_some_and(|oldest| started_at >= oldest))
     }
 
@@ -131,11 +135,11 @@ impl ReuseView {
         let mut hidden = lock(&self.hidden);
         let Hidden { read, places } = &mut *hidden;
         if *read < latest.block {
-            let mut statement = connection.prepare_cached(OWN_LISTS)?;
+            let mut statement = connection.prepare_cached(&known_keys::list_query(connection, OWN_LISTS))?;
             let mut rows = statement.query(params![own, *read, latest.block])?;
             while let Some(row) = rows.next()? {
-                let list = row.blob(1)?;
-                known_keys::unpack_keys(row.get(0)?, list, |key, place| {
+                let (block, _, list) = known_keys::read_list(&row)?;
+                known_keys::unpack_keys(block, list, |key, place| {
                     places.insert(key, place);
                 })?;
             }

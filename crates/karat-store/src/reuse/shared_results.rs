@@ -19,11 +19,9 @@ use crate::error::ReadFailure;
 use crate::reuse::index_writer;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
-use crate::sql::{Connection, OptionalExtension, Row, Transaction, params};
+use crate::sql::{Connection, Transaction, params, tables};
 
-const LISTS: &str = "select seq, run, reuse from blocks order by seq";
-const RELEASED: &str = "select run, ordinal from released";
-const RELEASE: &str = "insert into released (run, ordinal) values (?1, ?2) on conflict do nothing";
+const LISTS: &str = "from blocks order by seq";
 
 /// A result that a run uses and other runs may reuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,13 +50,6 @@ pub(crate) struct User {
     pub run: i64,
     pub name: String,
     pub ordinal: u64,
-}
-
-impl User {
-    /// Reads a row that starts with the run's number and name and the cell's ordinal.
-    pub fn of(row: &Row<'_>) -> Result<Self, ReadFailure> {
-        Ok(Self { run: row.get(0)?, name: row.get(1)?, ordinal: row.get::<i64>(2)?.unsigned_abs() })
-    }
 }
 
 /// A result whose users are being collected.
@@ -96,10 +87,7 @@ impl Candidate {
         if self.copies.last().is_some_and(|(_, place)| place.block > indexed) {
             return Ok(());
         }
-        let present: Option<i64> = connection
-            .prepare_cached(known_keys::FIND)?
-            .query_row(params![key.0.0, key.1.code()], |row| row.get(0))
-            .optional()?;
+        let present = known_keys::find_indexed(connection, key)?.map(|place| place.block);
         self.copies.retain(|(_, place)| present.is_some_and(|present| place.block <= present));
         Ok(())
     }
@@ -120,9 +108,11 @@ pub(crate) struct Candidates {
 impl Candidates {
     pub fn new(connection: &Connection, run: i64, wanted: Option<OrdinalSet>) -> Result<Self, ReadFailure> {
         let mut released: FxHashMap<i64, OrdinalSet> = FxHashMap::default();
-        let mut statement = connection.prepare_cached(RELEASED)?;
+        let select = format!("select {} from released", tables::RELEASED.select(connection, &[]));
+        let mut statement = connection.prepare_cached(&select)?;
         let mut rows = statement.query(params![])?;
         while let Some(row) = rows.next()? {
+            tables::RELEASED.check(&row, &[])?;
             released.entry(row.get(0)?).or_default().insert(row.get::<i64>(1)?.unsigned_abs());
         }
         Ok(Self { run, wanted, found: OrdinalSet::default(), released, all: FxHashMap::default() })
@@ -147,7 +137,7 @@ impl Candidates {
                 candidate.copies.push((run, place));
             }
         })?;
-        let indexed: i64 = connection.query_row(known_keys::STATE, params![], |row| row.get(0))?;
+        let (indexed, ..) = known_keys::index_state(connection)?;
         for (key, candidate) in all.iter_mut() {
             candidate.keep_present(connection, *key, indexed)?;
         }
@@ -185,14 +175,14 @@ impl Candidates {
     pub fn remove(&self, transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
         index_writer::index_all(transaction)?;
         let mut delete = transaction.prepare_cached("delete from reuse where key = ?1 and kind = ?2")?;
-        let mut restore = transaction.prepare_cached(known_keys::INSERT)?;
+        let mut restore = tables::REUSE.inserting(transaction, known_keys::REPLACE)?;
         for ((key, kind), candidate) in self.requested_results().filter(|(_, candidate)| candidate.can_be_removed()) {
             delete.execute(params![key.0, kind.code()])?;
             if let Some(EntryPlace { block, entry }) = candidate.successor() {
                 restore.execute(params![key.0, kind.code(), block, entry as i64])?;
             }
         }
-        let mut release = transaction.prepare_cached(RELEASE)?;
+        let mut release = tables::RELEASED.inserting(transaction, "on conflict do nothing")?;
         for ordinal in self.found.iter() {
             release.execute(params![self.run, ordinal as i64])?;
         }
@@ -227,11 +217,10 @@ pub(crate) fn for_each_list(
     mut each: impl FnMut(i64, i64, ReuseKey, EntryPlace),
 ) -> Result<(), ReadFailure> {
     let snapshot = connection.snapshot_if_none()?;
-    let mut statement = snapshot.prepare_long(LISTS)?;
+    let mut statement = snapshot.prepare_long(&known_keys::list_query(&snapshot, LISTS))?;
     let mut rows = statement.query(params![])?;
     while let Some(row) = rows.next()? {
-        let (block, run): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let list = row.blob(2)?;
+        let (block, run, list) = known_keys::read_list(&row)?;
         known_keys::unpack_keys(block, list, |key, place| each(block, run, key, place))?;
     }
     Ok(())

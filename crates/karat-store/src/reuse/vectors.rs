@@ -5,7 +5,8 @@
 use karat_types::Key;
 
 use crate::error::Attempt;
-use crate::sql::{OptionalExtension, params};
+use crate::sql::tables::VECTORS;
+use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -16,18 +17,22 @@ impl Store {
     /// It cannot be read.
     pub fn vector(&self, key: Key) -> Result<Option<Vec<f32>>, StoreError> {
         let bytes = self.read("the vector of a text", |connection| {
-            let mut statement = connection.prepare_cached("select vector from vectors where key = ?1")?;
-            Ok(statement.query_row(params![key.0], |row| row.get::<Vec<u8>>(0)).optional()?)
-        });
-        let bytes = match bytes {
             // An older store, opened for reading, has no vectors.
-            Err(_) if !self.has_table("vectors") => return Ok(None),
-            bytes => bytes?,
-        };
+            if !connection.has_table("vectors")? {
+                return Ok(None);
+            }
+            let select = format!("select {} from vectors where key = ?1", VECTORS.select(connection, &[]));
+            let mut statement = connection.prepare_cached(&select)?;
+            let vector = |row: &Row<'_>| {
+                VECTORS.check(row, &[])?;
+                row.get::<Vec<u8>>(1)
+            };
+            Ok(statement.query_row(params![key.0], vector).optional()?)
+        })?;
         Ok(bytes.map(|bytes| bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()))
     }
 
-    /// Keeps the vectors of texts. One that is known already stays as it is.
+    /// Keeps the vectors of texts. One that is known already stays as it is, unless it is damaged.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -36,17 +41,28 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         (|| {
-            let mut insert = transaction
-                .prepare_cached("insert into vectors (key, vector) values (?1, ?2) on conflict do nothing")?;
+            let mut insert = VECTORS.inserting(&transaction, "on conflict do nothing")?;
             for (key, vector) in vectors {
                 let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-                insert.execute(params![key.0, bytes])?;
+                if insert.execute(params![key.0, bytes])? == 0 && !is_sound(&transaction, *key)? {
+                    VECTORS.delete(&transaction, "key = ?1", params![key.0])?;
+                    insert.execute(params![key.0, bytes])?;
+                }
             }
             drop(insert);
             Ok(())
         })()
         .and_then(|()| transaction.commit())
         .map_err(|error| attempt.error(error))
+    }
+}
+
+/// Returns whether the stored vector of a text matches its checksum.
+fn is_sound(connection: &Connection, key: Key) -> SqlResult<bool> {
+    match VECTORS.change(connection, "key = ?1", params![key.0], |_| Ok(())) {
+        Ok(_) => Ok(true),
+        Err(SqlError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -3,6 +3,7 @@
 use karat_types::Moment;
 
 use crate::error::Attempt;
+use crate::sql::tables::IDEMPOTENCY;
 use crate::sql::{Connection, OptionalExtension, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
@@ -59,9 +60,11 @@ impl Store {
 
 /// Finds the answer under a key.
 pub(super) fn find_answer(connection: &Connection, key: &str, now: Moment) -> SqlResult<Option<KeptAnswer>> {
-    let select = "select key, fingerprint, status, body, location, at from idempotency where key = ?1 and at > ?2";
-    let mut statement = connection.prepare_cached(select)?;
+    let columns = IDEMPOTENCY.select(connection, &[]);
+    let select = format!("select {columns} from idempotency where key = ?1 and at > ?2");
+    let mut statement = connection.prepare_cached(&select)?;
     let answer = statement.query_row(params![key, now.0 - KEPT_MS], |row| {
+        IDEMPOTENCY.check(row, &[])?;
         Ok(KeptAnswer {
             key: row.get(0)?,
             fingerprint: row.get(1)?,
@@ -77,11 +80,8 @@ pub(super) fn find_answer(connection: &Connection, key: &str, now: Moment) -> Sq
 /// Adds an answer whose key is free, and removes those that are too old.
 pub(super) fn add_answer(connection: &Connection, answer: &KeptAnswer) -> SqlResult<()> {
     let KeptAnswer { key, fingerprint, status, body, location, at } = answer;
-    connection.prepare_cached("delete from idempotency where at <= ?1")?.execute(params![at.0 - KEPT_MS])?;
-    let insert =
-        "insert into idempotency (key, fingerprint, status, body, location, at) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    connection.prepare_cached(insert)?.execute(params![key, fingerprint, status, body, location, at.0])?;
-    Ok(())
+    IDEMPOTENCY.delete(connection, "at <= ?1", params![at.0 - KEPT_MS])?;
+    IDEMPOTENCY.insert(connection, "", params![key, fingerprint, status, body, location, at.0]).map(drop)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use karat_types::Moment;
 
 use crate::error::{Attempt, ReadFailure};
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, ToValue, params};
+use crate::sql::tables::{FIRINGS, SCHEDULES};
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -26,8 +27,6 @@ pub struct StoredFiring {
     pub at: Moment,
 }
 
-const COLUMNS: &str = "run, suite, schedule, due, state, note, at";
-
 impl Store {
     /// Stores a due time. Returns `false` if it was stored before, by any process: then it must not run again.
     ///
@@ -35,10 +34,9 @@ impl Store {
     /// The store cannot be written.
     pub fn add_firing(&self, firing: &StoredFiring) -> Result<bool, StoreError> {
         let StoredFiring { run, suite, schedule, due, state, note, at } = firing;
-        let insert =
-            format!("insert into firings ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing");
         let values = params![run, suite, schedule, due.0, state, note, at.0];
-        Ok(self.write_service("storing a due time", &insert, values)? > 0)
+        let insert = |transaction: &Transaction<'_>| FIRINGS.insert(transaction, "on conflict do nothing", values);
+        Ok(self.write_service("storing a due time", insert)? > 0)
     }
 
     /// Changes the state of a due time.
@@ -46,8 +44,13 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_firing(&self, run: &str, state: &str, note: &str) -> Result<(), StoreError> {
-        let update = "update firings set state = ?2, note = ?3 where run = ?1";
-        self.write_service("storing a due time", update, params![run, state, note]).map(drop)
+        let set = |row: &mut StoredRow| {
+            row.set("state", &state);
+            row.set("note", &note);
+            Ok(())
+        };
+        let change = |transaction: &Transaction<'_>| FIRINGS.change(transaction, "run = ?1", params![run], set);
+        self.write_service("storing a due time", change).map(drop)
     }
 
     /// A due time by the id of its run.
@@ -56,7 +59,7 @@ impl Store {
     /// It cannot be read.
     pub fn firing(&self, run: &str) -> Result<Option<StoredFiring>, StoreError> {
         self.read("the schedules", |connection| {
-            let select = format!("select {COLUMNS} from firings where run = ?1");
+            let select = format!("select {} from firings where run = ?1", FIRINGS.select(connection, &[]));
             Ok(connection.query_row(&select, params![run], read_firing).optional()?)
         })
     }
@@ -71,8 +74,9 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from firings where suite = ?1 and (cast(?2 as text) is null or schedule = ?2) \
-                 order by due desc, run limit ?3"
+                "select {} from firings where suite = ?1 and (cast(?2 as text) is null or schedule = ?2) \
+                 order by due desc, run limit ?3",
+                FIRINGS.select(connection, &[])
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -91,8 +95,9 @@ impl Store {
                 return Ok(Vec::new());
             }
             let select = format!(
-                "select {COLUMNS} from firings where suite = ?1 and schedule = ?2 and state = 'fired' \
-                 order by due desc limit ?3"
+                "select {} from firings where suite = ?1 and schedule = ?2 and state = 'fired' \
+                 order by due desc limit ?3",
+                FIRINGS.select(connection, &[])
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -106,10 +111,11 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_paused(&self, suite: &str, schedule: &str, since: Option<Moment>) -> Result<(), StoreError> {
-        let upsert = "insert into schedules (suite, schedule, paused_at) values (?1, ?2, ?3) \
-                      on conflict (suite, schedule) do update set paused_at = excluded.paused_at";
-        let values = params![suite, schedule, since.map(|since| since.0)];
-        self.write_service("pausing a schedule", upsert, values).map(drop)
+        let pause = |row: &mut StoredRow| {
+            row.set("paused_at", &since.map(|since| since.0));
+            Ok(())
+        };
+        self.write_service("pausing a schedule", |it| change_schedule(it, (suite, schedule), pause)).map(drop)
     }
 
     /// The time from which a schedule is followed: due times up to it are not made up for. The first caller sets it.
@@ -117,14 +123,16 @@ impl Store {
     /// # Errors
     /// The store cannot be written or read.
     pub fn followed_since(&self, suite: &str, schedule: &str, now: Moment) -> Result<Moment, StoreError> {
-        let upsert = "insert into schedules (suite, schedule, followed_since) values (?1, ?2, ?3) \
-                      on conflict (suite, schedule) do update set \
-                      followed_since = coalesce(schedules.followed_since, excluded.followed_since)";
-        self.write_service("following a schedule", upsert, params![suite, schedule, now.0])?;
-        let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
-        self.read("the schedules", |connection| {
-            Ok(Moment(connection.query_row(select, params![suite, schedule], |row| row.get(0))?))
-        })
+        let mut since = now;
+        let follow = |row: &mut StoredRow| {
+            match row.get::<Option<i64>>("followed_since")? {
+                Some(before) => since = Moment(before),
+                None => row.set("followed_since", &now.0),
+            }
+            Ok(())
+        };
+        self.write_service("following a schedule", |it| change_schedule(it, (suite, schedule), follow))?;
+        Ok(since)
     }
 
     /// The time from which a schedule is followed, if it ever was.
@@ -132,13 +140,22 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub fn known_since(&self, suite: &str, schedule: &str) -> Result<Option<Moment>, StoreError> {
+        Ok(self.schedule_times(suite, schedule)?.0)
+    }
+
+    /// The times since which a schedule is followed, and is paused.
+    fn schedule_times(&self, suite: &str, schedule: &str) -> Result<(Option<Moment>, Option<Moment>), StoreError> {
         self.read("the schedules", |connection| {
             if !has_table(connection)? {
-                return Ok(None);
+                return Ok((None, None));
             }
-            let select = "select followed_since from schedules where suite = ?1 and schedule = ?2";
-            let since = connection.query_row(select, params![suite, schedule], |row| row.get::<Option<i64>>(0));
-            Ok(since.optional()?.flatten().map(Moment))
+            let columns = SCHEDULES.select(connection, &[]);
+            let select = format!("select {columns} from schedules where suite = ?1 and schedule = ?2");
+            let times = connection.query_row(&select, params![suite, schedule], |row| {
+                SCHEDULES.check(row, &[])?;
+                Ok((row.get::<Option<i64>>(2)?.map(Moment), row.get::<Option<i64>>(3)?.map(Moment)))
+            });
+            Ok(times.optional()?.unwrap_or_default())
         })
     }
 
@@ -167,7 +184,8 @@ impl Store {
                 return Ok(None);
             }
             let select = format!(
-                "select {COLUMNS} from firings where suite = ?1 and schedule = ?2 and state = 'done' order by due desc limit 1"
+                "select {} from firings where suite = ?1 and schedule = ?2 and state = 'done' order by due desc limit 1",
+                FIRINGS.select(connection, &[])
             );
             Ok(connection.query_row(&select, params![suite, schedule], read_firing).optional()?)
         })
@@ -178,28 +196,31 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub fn paused_since(&self, suite: &str, schedule: &str) -> Result<Option<Moment>, StoreError> {
-        self.read("the schedules", |connection| {
-            if !has_table(connection)? {
-                return Ok(None);
-            }
-            let select = "select paused_at from schedules where suite = ?1 and schedule = ?2";
-            let paused = connection.query_row(select, params![suite, schedule], |row| row.get::<Option<i64>>(0));
-            Ok(paused.optional()?.flatten().map(Moment))
-        })
+        Ok(self.schedule_times(suite, schedule)?.1)
     }
 
     pub(super) fn write_service(
         &self,
         doing: &'static str,
-        statement: &str,
-        values: &[&dyn ToValue],
+        write: impl FnOnce(&Transaction<'_>) -> SqlResult<usize>,
     ) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let written = transaction.execute(statement, values).and_then(|rows| transaction.commit().map(|()| rows));
+        let written = write(&transaction).and_then(|rows| transaction.commit().map(|()| rows));
         written.map_err(|error| attempt.error(error))
     }
+}
+
+/// Changes the row of a schedule, and makes one if there is none.
+fn change_schedule(
+    transaction: &Transaction<'_>,
+    (suite, schedule): (&str, &str),
+    change: impl FnMut(&mut StoredRow) -> SqlResult<()>,
+) -> SqlResult<usize> {
+    let none = None::<i64>;
+    SCHEDULES.insert(transaction, "on conflict do nothing", params![suite, schedule, none, none])?;
+    SCHEDULES.change(transaction, "suite = ?1 and schedule = ?2", params![suite, schedule], change)
 }
 
 /// Returns whether the file has the tables. An older file that is read-only has none.
@@ -208,6 +229,7 @@ pub(super) fn has_table(connection: &Connection) -> Result<bool, ReadFailure> {
 }
 
 fn read_firing(row: &Row<'_>) -> SqlResult<StoredFiring> {
+    FIRINGS.check(row, &[])?;
     Ok(StoredFiring {
         run: row.get(0)?,
         suite: row.get(1)?,

@@ -5,7 +5,8 @@ use karat_types::Moment;
 use super::firings::has_table;
 use super::outbox::{self, StoredMessage};
 use crate::error::Attempt;
-use crate::sql::{OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::{FIRINGS, INCIDENTS, OUTCOMES};
+use crate::sql::{OptionalExtension, Row, SqlResult, StoredRow, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -39,8 +40,6 @@ pub struct RunOutcome {
     pub messages: Vec<StoredMessage>,
 }
 
-const COLUMNS: &str = "id, suite, alert, key, state, body, at";
-
 impl Store {
     /// Stores the changes of a run: all, or none if those of this run are stored already. Returns `false` then.
     ///
@@ -51,21 +50,19 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let written = (|| {
-            let mark = "insert into outcomes (run, at) values (?1, ?2) on conflict do nothing";
-            if transaction.execute(mark, params![run, now.0])? == 0 {
+            if OUTCOMES.insert(&transaction, "on conflict do nothing", params![run, now.0])? == 0 {
                 return Ok(false);
             }
-            let upsert = format!(
-                "insert into incidents ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (id) do update set \
-                 suite = excluded.suite, alert = excluded.alert, key = excluded.key, state = excluded.state, \
-                 body = excluded.body, at = excluded.at"
-            );
+            let replace = "on conflict (id) do update set suite = excluded.suite, alert = excluded.alert, \
+                           key = excluded.key, state = excluded.state, body = excluded.body, at = excluded.at, \
+                           sum = excluded.sum";
             // One that is open for the same subject makes way.
             let make_way = "delete from incidents where suite = ?1 and alert = ?2 and key = ?3 and id <> ?4 \
                             and state <> 'closed' and ?5 <> 'closed'";
             for it in &outcome.incidents {
                 transaction.execute(make_way, params![it.suite, it.alert, it.key, it.id, it.state])?;
-                transaction.execute(&upsert, params![it.id, it.suite, it.alert, it.key, it.state, it.body, it.at.0])?;
+                let values = params![it.id, it.suite, it.alert, it.key, it.state, it.body, it.at.0];
+                INCIDENTS.insert(&transaction, replace, values)?;
             }
             for id in &outcome.dropped {
                 transaction.execute("delete from incidents where id = ?1 and state = 'watching'", params![id])?;
@@ -73,8 +70,10 @@ impl Store {
             for message in &outcome.messages {
                 outbox::insert(&transaction, message)?;
             }
-            transaction
-                .execute("update firings set state = 'done' where run = ?1 and state = 'fired'", params![run])?;
+            FIRINGS.change(&transaction, "run = ?1 and state = 'fired'", params![run], |row| {
+                row.set("state", &"done");
+                Ok(())
+            })?;
             transaction.commit()?;
             Ok(true)
         })();
@@ -87,8 +86,12 @@ impl Store {
     /// They cannot be read.
     pub fn has_outcome(&self, run: &str) -> Result<bool, StoreError> {
         self.read("the incidents", |connection| {
-            let mut statement = connection.prepare_cached("select 1 from outcomes where run = ?1")?;
-            Ok(has_table(connection)? && statement.exists(params![run])?)
+            if !has_table(connection)? {
+                return Ok(false);
+            }
+            let select = format!("select {} from outcomes where run = ?1", OUTCOMES.select(connection, &[]));
+            let mark = connection.query_row(&select, params![run], |row| OUTCOMES.check(row, &[]));
+            Ok(mark.optional()?.is_some())
         })
     }
 
@@ -97,8 +100,15 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn change_incident(&self, id: &str, state: &str, body: &str, now: Moment) -> Result<bool, StoreError> {
-        let update = "update incidents set state = ?2, body = ?3, at = ?4 where id = ?1 and state <> 'closed'";
-        Ok(self.write_service("changing an incident", update, params![id, state, body, now.0])? > 0)
+        let set = |row: &mut StoredRow| {
+            row.set("state", &state);
+            row.set("body", &body);
+            row.set("at", &now.0);
+            Ok(())
+        };
+        let open = "id = ?1 and state <> 'closed'";
+        let changed = self.write_service("changing an incident", |it| INCIDENTS.change(it, open, params![id], set));
+        Ok(changed? > 0)
     }
 
     /// The incidents of a suite that are not closed, with those that are only watched.
@@ -110,8 +120,9 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
+            let columns = INCIDENTS.select(connection, &[]);
             let select =
-                format!("select {COLUMNS} from incidents where suite = ?1 and state <> 'closed' order by at, id");
+                format!("select {columns} from incidents where suite = ?1 and state <> 'closed' order by at, id");
             let mut statement = connection.prepare_cached(&select)?;
             let rows = statement.query_map(params![suite], read_incident)?;
             Ok(rows.collect::<Result<_, _>>()?)
@@ -127,8 +138,9 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
+            let columns = INCIDENTS.select(connection, &[]);
             let select = format!(
-                "select {COLUMNS} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
+                "select {columns} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
                  order by at desc, id limit ?2"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -153,8 +165,9 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
+            let columns = INCIDENTS.select(connection, &[]);
             let select = format!(
-                "select {COLUMNS} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
+                "select {columns} from incidents where state <> 'watching' and (cast(?1 as text) is null or state = ?1) \
                  and (cast(?2 as text) is null or id < ?2) order by id desc limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -195,13 +208,15 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(None);
             }
-            let select = format!("select {COLUMNS} from incidents where id = ?1");
+            let columns = INCIDENTS.select(connection, &[]);
+            let select = format!("select {columns} from incidents where id = ?1");
             Ok(connection.query_row(&select, params![id], read_incident).optional()?)
         })
     }
 }
 
 fn read_incident(row: &Row<'_>) -> SqlResult<StoredIncident> {
+    INCIDENTS.check(row, &[])?;
     Ok(StoredIncident {
         id: row.get(0)?,
         suite: row.get(1)?,

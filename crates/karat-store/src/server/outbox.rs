@@ -3,7 +3,8 @@
 use karat_types::Moment;
 
 use super::firings::has_table;
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::OUTBOX;
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, params};
 use crate::{Store, StoreError};
 
 /// A message of an alert.
@@ -33,15 +34,12 @@ pub struct StoredMessage {
     pub at: Moment,
 }
 
-const COLUMNS: &str = "id, path, suite, alert, incident, body, state, attempts, next_at, error, at";
-
 pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> SqlResult<()> {
     let StoredMessage { id, path, suite, alert, incident, body, attempts, next_at, error, at, state } = message;
     let state = if state.is_empty() { "pending" } else { state };
-    let insert = format!("insert into outbox ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
     let next_at = next_at.map(|at| at.0);
     let values = params![id, path, suite, alert, incident, body, state, attempts, next_at, error, at.0];
-    connection.execute(&insert, values).map(drop)
+    OUTBOX.insert(connection, "", values).map(drop)
 }
 
 impl Store {
@@ -55,13 +53,17 @@ impl Store {
         let connection = self.writing();
         let transaction = crate::write::writer::begin(&connection, attempt)?;
         let taken = (|| {
+            let columns = OUTBOX.select(&transaction, &[]);
             let select = format!(
-                "select {COLUMNS} from outbox where state = 'pending' and next_at <= ?1 order by next_at, at, id limit 1"
+                "select {columns} from outbox where state = 'pending' and next_at <= ?1 order by next_at, at, id limit 1"
             );
             let message = transaction.query_row(&select, params![now.0], read_message).optional()?;
             if let Some(message) = &message {
-                let update = "update outbox set next_at = ?2, attempts = attempts + 1 where id = ?1";
-                transaction.execute(update, params![message.id, until.0])?;
+                OUTBOX.change(&transaction, "id = ?1", params![message.id], |row| {
+                    row.set("next_at", &until.0);
+                    row.set("attempts", &(message.attempts + 1));
+                    Ok(())
+                })?;
             }
             transaction.commit()?;
             Ok(message.map(|message| StoredMessage { attempts: message.attempts + 1, ..message }))
@@ -74,9 +76,13 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn end_attempt(&self, id: &str, state: &str, next_at: Option<Moment>, error: &str) -> Result<(), StoreError> {
-        let update = "update outbox set state = ?2, next_at = ?3, error = ?4 where id = ?1";
-        let values = params![id, state, next_at.map(|at| at.0), error];
-        self.write_service("storing an attempt", update, values).map(drop)
+        let end = |row: &mut StoredRow| {
+            row.set("state", &state);
+            row.set("next_at", &next_at.map(|at| at.0));
+            row.set("error", &error);
+            Ok(())
+        };
+        self.write_service("storing an attempt", |it| OUTBOX.change(it, "id = ?1", params![id], end)).map(drop)
     }
 
     /// Makes a message that was not sent due now, with all of its attempts. Returns `false` if there is none.
@@ -84,9 +90,14 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn retry_message(&self, id: &str, now: Moment) -> Result<bool, StoreError> {
-        let update =
-            "update outbox set state = 'pending', attempts = 0, next_at = ?2 where id = ?1 and state <> 'sent'";
-        Ok(self.write_service("retrying a message", update, params![id, now.0])? > 0)
+        let retry = |row: &mut StoredRow| {
+            row.set("state", &"pending");
+            row.set("attempts", &0);
+            row.set("next_at", &now.0);
+            Ok(())
+        };
+        let unsent = "id = ?1 and state <> 'sent'";
+        Ok(self.write_service("retrying a message", |it| OUTBOX.change(it, unsent, params![id], retry))? > 0)
     }
 
     /// The last messages, newest first; with a state, only those in it.
@@ -98,8 +109,9 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
+            let columns = OUTBOX.select(connection, &[]);
             let select = format!(
-                "select {COLUMNS} from outbox where cast(?1 as text) is null or state = ?1 order by at desc, id desc limit ?2"
+                "select {columns} from outbox where cast(?1 as text) is null or state = ?1 order by at desc, id desc limit ?2"
             );
             let mut statement = connection.prepare_cached(&select)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -122,8 +134,9 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
+            let columns = OUTBOX.select(connection, &[]);
             let select = format!(
-                "select {COLUMNS} from outbox where (cast(?1 as text) is null or state = ?1) and (cast(?2 as text) is null or id < ?2) \
+                "select {columns} from outbox where (cast(?1 as text) is null or state = ?1) and (cast(?2 as text) is null or id < ?2) \
                  order by id desc limit ?3"
             );
             let mut statement = connection.prepare_cached(&select)?;
@@ -142,7 +155,8 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(None);
             }
-            let select = format!("select {COLUMNS} from outbox where id = ?1");
+            let columns = OUTBOX.select(connection, &[]);
+            let select = format!("select {columns} from outbox where id = ?1");
             Ok(connection.query_row(&select, params![id], read_message).optional()?)
         })
     }
@@ -165,6 +179,7 @@ impl Store {
 }
 
 fn read_message(row: &Row<'_>) -> SqlResult<StoredMessage> {
+    OUTBOX.check(row, &[])?;
     Ok(StoredMessage {
         id: row.get(0)?,
         path: row.get(1)?,

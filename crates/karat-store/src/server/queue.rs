@@ -5,12 +5,10 @@ use karat_types::Moment;
 
 use crate::error::Attempt;
 use crate::server::answers::{KeptAnswer, add_answer, find_answer};
-use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, params};
+use crate::sql::tables::QUEUE;
+use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, StoredRow, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
-
-/// The columns that [`read_row`] reads.
-const COLUMNS: &str = "seq, run, order_text, state, owner, crashes, status, problem, created_at, started_at, ended_at";
 
 /// The state of a run in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,17 +130,25 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn take_queued(&self, owner: &str, now: Moment) -> Result<Option<QueuedRun>, StoreError> {
-        let rows = "coalesce((select max(blocks.seq) from blocks join runs on runs.id = blocks.run where runs.name = queue.run), 0)";
-        let update = format!(
-            "update queue set state = 1, owner = ?1, started_at = ?2, rows = {rows}
-             where seq = (select min(seq) from queue where state = 0) returning {COLUMNS}"
-        );
         let is_empty = self.queue_depth()?.0 == 0;
         if is_empty {
             return Ok(None);
         }
         self.change_queue(|connection| {
-            connection.prepare_cached(&update)?.query_row(params![owner, now.0], read_row).optional()
+            let mut taken = None;
+            QUEUE.change(connection, "seq = (select min(seq) from queue where state = 0)", params![], |row| {
+                let run: String = row.get("run")?;
+                row.set("state", &1);
+                row.set("owner", &owner);
+                row.set("started_at", &now.0);
+                row.set("rows", &rows_of(connection, &run)?);
+                taken = Some(run);
+                Ok(())
+            })?;
+            match taken {
+                Some(run) => find(connection, &run),
+                None => Ok(None),
+            }
         })
     }
 
@@ -157,9 +163,14 @@ impl Store {
         problem: Option<&str>,
         now: Moment,
     ) -> Result<(), StoreError> {
-        let update = "update queue set state = 2, status = ?2, problem = ?3, ended_at = ?4 where run = ?1";
-        self.change_queue(|connection| connection.prepare_cached(update)?.execute(params![run, status, problem, now.0]))
-            .map(drop)
+        let end = |row: &mut StoredRow| {
+            row.set("state", &2);
+            row.set("status", &status);
+            row.set("problem", &problem);
+            row.set("ended_at", &now.0);
+            Ok(())
+        };
+        self.change_queue(|connection| QUEUE.change(connection, "run = ?1", params![run], end)).map(drop)
     }
 
     /// Puts a started run back into the queue: a server that stops in order leaves it for the next start.
@@ -167,8 +178,13 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn park_queued(&self, run: &str) -> Result<(), StoreError> {
-        let update = "update queue set state = 0, owner = null, crashes = 0 where run = ?1 and state = 1";
-        self.change_queue(|connection| connection.prepare_cached(update)?.execute(params![run])).map(drop)
+        let park = |row: &mut StoredRow| {
+            row.set("state", &0);
+            row.set("owner", &None::<&str>);
+            row.set("crashes", &0);
+            Ok(())
+        };
+        self.change_queue(|connection| QUEUE.change(connection, "run = ?1 and state = 1", params![run], park)).map(drop)
     }
 
     /// Cancels a run that waits. Returns `false` if it does not wait.
@@ -176,10 +192,14 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn cancel_queued(&self, run: &str, now: Moment) -> Result<bool, StoreError> {
-        let update = "update queue set state = 2, status = 'cancelled', ended_at = ?2 where run = ?1 and state = 0";
-        let changed =
-            self.change_queue(|connection| connection.prepare_cached(update)?.execute(params![run, now.0]))?;
-        Ok(changed > 0)
+        let cancel = |row: &mut StoredRow| {
+            row.set("state", &2);
+            row.set("status", &"cancelled");
+            row.set("ended_at", &now.0);
+            Ok(())
+        };
+        let waiting = "run = ?1 and state = 0";
+        Ok(self.change_queue(|connection| QUEUE.change(connection, waiting, params![run], cancel))? > 0)
     }
 
     pub(super) fn change_queue<T>(&self, change: impl FnOnce(&Connection) -> SqlResult<T>) -> Result<T, StoreError> {
@@ -210,10 +230,11 @@ fn add(connection: &Connection, new: &NewQueuedRun<'_>, answer: Option<&KeptAnsw
     if { waiting }.query_row(params![], |row| row.get::<i64>(0))? >= i64::from(new.most_waiting) {
         return Ok(Queueing::Full);
     }
-    connection.prepare_cached("delete from queue where run = ?1")?.execute(params![new.run])?;
-    let insert = "insert into queue (run, order_text, state, crashes, rows, created_at, after_run)
-                  values (?1, ?2, 0, 0, 0, ?3, coalesce((select max(id) from runs), 0))";
-    connection.prepare_cached(insert)?.execute(params![new.run, new.order, new.at.0])?;
+    QUEUE.delete(connection, "run = ?1", params![new.run])?;
+    let (seq, none, text) = (QUEUE.next_number(connection)?, None::<i64>, None::<&str>);
+    let newest: i64 = connection.query_row("select coalesce(max(id), 0) from runs", params![], |row| row.get(0))?;
+    let values = params![seq, new.run, new.order, 0, text, 0, 0, text, text, new.at.0, none, none, newest];
+    QUEUE.insert(connection, "", values)?;
     if let Some(answer) = answer {
         add_answer(connection, answer)?;
     }
@@ -225,11 +246,19 @@ fn find(connection: &Connection, run: &str) -> SqlResult<Option<QueuedRun>> {
     if !connection.has_table("queue")? {
         return Ok(None);
     }
-    let mut statement = connection.prepare_cached(&format!("select {COLUMNS} from queue where run = ?1"))?;
-    statement.query_row(params![run], read_row).optional()
+    let select = format!("select {} from queue where run = ?1", QUEUE.select(connection, &[]));
+    connection.prepare_cached(&select)?.query_row(params![run], read_row).optional()
+}
+
+/// The last block of a run; 0 if it has none.
+pub(super) fn rows_of(connection: &Connection, run: &str) -> SqlResult<i64> {
+    let newest =
+        "select coalesce(max(blocks.seq), 0) from blocks join runs on runs.id = blocks.run where runs.name = ?1";
+    connection.prepare_cached(newest)?.query_row(params![run], |row| row.get(0))
 }
 
 pub(super) fn read_row(row: &Row<'_>) -> SqlResult<QueuedRun> {
+    QUEUE.check(row, &[])?;
     let at = |column| Ok::<_, SqlError>(row.get::<Option<i64>>(column)?.map(Moment));
     Ok(QueuedRun {
         seq: row.get(0)?,
@@ -242,11 +271,11 @@ pub(super) fn read_row(row: &Row<'_>) -> SqlResult<QueuedRun> {
         },
         owner: row.get(4)?,
         crashes: row.get(5)?,
-        status: row.get(6)?,
-        problem: row.get(7)?,
-        created_at: Moment(row.get(8)?),
-        started_at: at(9)?,
-        ended_at: at(10)?,
+        status: row.get(7)?,
+        problem: row.get(8)?,
+        created_at: Moment(row.get(9)?),
+        started_at: at(10)?,
+        ended_at: at(11)?,
     })
 }
 

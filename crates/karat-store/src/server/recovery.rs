@@ -2,8 +2,9 @@
 
 use karat_types::Moment;
 
-use crate::server::queue::QueueState;
+use crate::server::queue::{QueueState, rows_of};
 use crate::sql::params;
+use crate::sql::tables::QUEUE;
 use crate::{Store, StoreError};
 
 /// Crashes in a row without a new row of the run, after which it is left alone.
@@ -43,22 +44,29 @@ impl Store {
 
     /// Returns the new state of the run; `None` if another server was faster.
     fn recover_run(&self, run: &str, of: &str, now: Moment) -> Result<Option<QueueState>, StoreError> {
-        let rows =
-            "coalesce((select max(blocks.seq) from blocks join runs on runs.id = blocks.run where runs.name = ?1), 0)";
         self.change_queue(|connection| {
-            let update = format!(
-                "update queue set state = 0, owner = null, crashes = case when rows = {rows} then crashes + 1 else 0 end
-                 where run = ?1 and state = 1 and coalesce(owner, '') = ?2"
-            );
-            if connection.prepare_cached(&update)?.execute(params![run, of])? == 0 {
-                return Ok(None);
-            }
-            let problem =
-                format!("the server ended {MOST_CRASHES} times while it ran this, before anything was stored");
-            let update = "update queue set state = 2, status = 'interrupted', problem = ?2, ended_at = ?3
-                          where run = ?1 and crashes >= ?4";
-            let is_ended = connection.prepare_cached(update)?.execute(params![run, problem, now.0, MOST_CRASHES])? > 0;
-            Ok(Some(if is_ended { QueueState::Ended } else { QueueState::Waiting }))
+            let mut state = None;
+            let own = "run = ?1 and state = 1 and coalesce(owner, '') = ?2";
+            QUEUE.change(connection, own, params![run, of], |row| {
+                let rows = rows_of(connection, run)?;
+                let crashes = if row.get::<i64>("rows")? == rows { row.get::<u32>("crashes")? + 1 } else { 0 };
+                row.set("owner", &None::<&str>);
+                row.set("crashes", &crashes);
+                if crashes < MOST_CRASHES {
+                    row.set("state", &0);
+                    state = Some(QueueState::Waiting);
+                    return Ok(());
+                }
+                let problem =
+                    format!("the server ended {MOST_CRASHES} times while it ran this, before anything was stored");
+                row.set("state", &2);
+                row.set("status", &"interrupted");
+                row.set("problem", &problem);
+                row.set("ended_at", &now.0);
+                state = Some(QueueState::Ended);
+                Ok(())
+            })?;
+            Ok(state)
         })
     }
 }

@@ -3,11 +3,10 @@
 use karat_types::Moment;
 
 use crate::error::{Attempt, ReadFailure};
-use crate::sql::{Connection, Row, SqlError, SqlResult, ToValue, params};
+use crate::sql::tables::TOKENS;
+use crate::sql::{Connection, Row, SqlError, SqlResult, StoredRow, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
-
-const COLUMNS: &str = "id, name, role, hash, created_at, expires_at, used_at, revoked_at";
 
 /// A token without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +38,7 @@ impl Store {
         let StoredToken { id, name, role, hash, created_at, expires_at, used_at, revoked_at } = token;
         let at = |moment: &Option<Moment>| moment.map(|moment| moment.0);
         let values = params![id, name, role, hash, created_at.0, at(expires_at), at(used_at), at(revoked_at)];
-        let insert = format!("insert into tokens ({COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-        self.write_tokens(&insert, values).map(drop)
+        self.write_tokens(|transaction| TOKENS.insert(transaction, "", values)).map(drop)
     }
 
     /// Revokes a token from a time on, unless it is revoked earlier. Returns `false` if there is no such token.
@@ -48,9 +46,12 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn revoke_token(&self, id: &str, from: Moment) -> Result<bool, StoreError> {
-        let update =
-            "update tokens set revoked_at = case when revoked_at < ?2 then revoked_at else ?2 end where id = ?1";
-        Ok(self.write_tokens(update, params![id, from.0])? > 0)
+        let revoke = |row: &mut StoredRow| {
+            let before = row.get::<Option<i64>>("revoked_at")?;
+            row.set("revoked_at", &before.map_or(from.0, |before| before.min(from.0)));
+            Ok(())
+        };
+        Ok(self.write_tokens(|transaction| TOKENS.change(transaction, "id = ?1", params![id], revoke))? > 0)
     }
 
     /// Stores the time of a token's last use.
@@ -58,7 +59,11 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn mark_token_used(&self, id: &str, at: Moment) -> Result<(), StoreError> {
-        self.write_tokens("update tokens set used_at = ?2 where id = ?1", params![id, at.0]).map(drop)
+        let use_at = |row: &mut StoredRow| {
+            row.set("used_at", &at.0);
+            Ok(())
+        };
+        self.write_tokens(|transaction| TOKENS.change(transaction, "id = ?1", params![id], use_at)).map(drop)
     }
 
     /// Returns all tokens, oldest first, also those that are revoked.
@@ -70,18 +75,18 @@ impl Store {
             if !has_table(connection)? {
                 return Ok(Vec::new());
             }
-            let select = format!("select {COLUMNS} from tokens order by created_at, id");
+            let select = format!("select {} from tokens order by created_at, id", TOKENS.select(connection, &[]));
             let mut statement = connection.prepare_cached(&select)?;
             let tokens = statement.query_map(params![], read_token)?;
             Ok(tokens.collect::<Result<_, _>>()?)
         })
     }
 
-    fn write_tokens(&self, statement: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
+    fn write_tokens(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<usize>) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the tokens" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let written = transaction.execute(statement, values).and_then(|rows| transaction.commit().map(|()| rows));
+        let written = write(&transaction).and_then(|rows| transaction.commit().map(|()| rows));
         written.map_err(|error| attempt.error(error))
     }
 }
@@ -92,6 +97,7 @@ fn has_table(connection: &Connection) -> Result<bool, ReadFailure> {
 }
 
 fn read_token(row: &Row<'_>) -> SqlResult<StoredToken> {
+    TOKENS.check(row, &[])?;
     let at = |column| Ok::<_, SqlError>(row.get::<Option<i64>>(column)?.map(Moment));
     Ok(StoredToken {
         id: row.get(0)?,

@@ -13,6 +13,8 @@ use super::{Row, Rows, SqlError, SqlResult, ToValue};
 #[derive(Debug)]
 pub(crate) enum Backend {
     Sqlite(rusqlite::Connection),
+    /// A file of a version without checksums of rows, open for reading.
+    OldSqlite(rusqlite::Connection),
     #[cfg(feature = "postgres")]
     Postgres(super::postgres::session::Session),
 }
@@ -31,7 +33,7 @@ impl Connection {
     /// Returns SQLite's connection, for what only a file has.
     pub fn file(&self) -> Option<&rusqlite::Connection> {
         match &self.0 {
-            Backend::Sqlite(connection) => Some(connection),
+            Backend::Sqlite(connection) | Backend::OldSqlite(connection) => Some(connection),
             #[cfg(feature = "postgres")]
             Backend::Postgres(_) => None,
         }
@@ -41,9 +43,14 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub fn server(&self) -> Option<&super::postgres::session::Session> {
         match &self.0 {
-            Backend::Sqlite(_) => None,
+            Backend::Sqlite(_) | Backend::OldSqlite(_) => None,
             Backend::Postgres(session) => Some(session),
         }
+    }
+
+    /// Returns whether rows have checksums.
+    pub fn is_sealed(&self) -> bool {
+        !matches!(self.0, Backend::OldSqlite(_))
     }
 
     /// Returns the text for the database of this connection.
@@ -54,7 +61,7 @@ impl Connection {
     /// Prepares a statement, or takes it from the statements that were prepared before.
     pub fn prepare_cached(&self, text: &str) -> SqlResult<Statement<'_>> {
         Ok(match &self.0 {
-            Backend::Sqlite(connection) => Statement::Sqlite(connection.prepare_cached(text)?),
+            Backend::Sqlite(file) | Backend::OldSqlite(file) => Statement::Sqlite(file.prepare_cached(text)?),
             #[cfg(feature = "postgres")]
             Backend::Postgres(session) => Statement::Postgres(ServerStatement::new(session, text)),
         })
@@ -63,7 +70,7 @@ impl Connection {
     /// Prepares a statement whose answer may be as long as a run. A server sends it in pages while a snapshot is open.
     pub fn prepare_long(&self, text: &str) -> SqlResult<Statement<'_>> {
         Ok(match &self.0 {
-            Backend::Sqlite(connection) => Statement::Sqlite(connection.prepare_cached(text)?),
+            Backend::Sqlite(file) | Backend::OldSqlite(file) => Statement::Sqlite(file.prepare_cached(text)?),
             #[cfg(feature = "postgres")]
             Backend::Postgres(session) => Statement::Postgres(ServerStatement::long(session, text)),
         })
@@ -72,20 +79,6 @@ impl Connection {
     /// Executes a statement and returns the number of changed rows.
     pub fn execute(&self, text: &str, values: &[&dyn ToValue]) -> SqlResult<usize> {
         self.prepare_cached(text)?.execute(values)
-    }
-
-    /// Inserts a row and returns the number that the database gave it in the column `number`.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite knows its last row"))]
-    pub fn insert_numbered(&self, text: &str, number: &str, values: &[&dyn ToValue]) -> SqlResult<i64> {
-        match &self.0 {
-            Backend::Sqlite(connection) => {
-                // An insert that returns its row would make SQLite create a temporary table.
-                self.execute(text, values)?;
-                Ok(connection.last_insert_rowid())
-            }
-            #[cfg(feature = "postgres")]
-            Backend::Postgres(_) => self.query_row(&format!("{text} returning {number}"), values, |row| row.get(0)),
-        }
     }
 
     /// Reads the first row of an answer.
@@ -105,7 +98,7 @@ impl Connection {
     /// server all are there.
     pub fn has_table(&self, name: &str) -> SqlResult<bool> {
         match &self.0 {
-            Backend::Sqlite(connection) => Ok(connection
+            Backend::Sqlite(connection) | Backend::OldSqlite(connection) => Ok(connection
                 .prepare_cached("select 1 from sqlite_schema where type = 'table' and name = ?1")?
                 .exists([name])?),
             #[cfg(feature = "postgres")]
@@ -116,7 +109,7 @@ impl Connection {
     /// Starts a transaction that reads the state of one moment.
     pub fn snapshot(&self) -> SqlResult<Transaction<'_>> {
         match &self.0 {
-            Backend::Sqlite(connection) => {
+            Backend::Sqlite(connection) | Backend::OldSqlite(connection) => {
                 Ok(Transaction { ending: Some(Ending::Sqlite(connection.unchecked_transaction()?)), connection: self })
             }
             #[cfg(feature = "postgres")]
@@ -130,7 +123,7 @@ impl Connection {
     /// Starts a snapshot, unless a transaction is open: then its state is read.
     pub fn snapshot_if_none(&self) -> SqlResult<Transaction<'_>> {
         let is_open = match &self.0 {
-            Backend::Sqlite(connection) => !connection.is_autocommit(),
+            Backend::Sqlite(connection) | Backend::OldSqlite(connection) => !connection.is_autocommit(),
             #[cfg(feature = "postgres")]
             Backend::Postgres(session) => session.is_in_transaction(),
         };
@@ -141,7 +134,7 @@ impl Connection {
     /// commits.
     pub fn begin(&self) -> SqlResult<Transaction<'_>> {
         match &self.0 {
-            Backend::Sqlite(connection) => {
+            Backend::Sqlite(connection) | Backend::OldSqlite(connection) => {
                 let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
                 Ok(Transaction { ending: Some(Ending::Sqlite(transaction)), connection: self })
             }

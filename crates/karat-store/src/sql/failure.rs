@@ -13,6 +13,13 @@ pub enum SqlError {
     NoRow,
     /// A column holds a value of another kind than expected.
     Column(String),
+    /// A row does not match its checksum.
+    Damaged {
+        /// The content of the row.
+        what: String,
+        /// The table and the row, and what to do.
+        why: String,
+    },
     /// SQLite reported an error.
     Sqlite(rusqlite::Error),
     /// PostgreSQL reported an error.
@@ -52,7 +59,7 @@ impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRow => f.write_str("a row is missing"),
-            Self::Column(why) => f.write_str(why),
+            Self::Column(why) | Self::Damaged { why, .. } => f.write_str(why),
             Self::Sqlite(error) => error.fmt(f),
             #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.fmt(f),

@@ -6,6 +6,7 @@
 //! row.rs         rows of an answer
 //! connection.rs  connections, transactions and statements; where the two differ, `Connection::dialect`
 //! failure.rs     errors
+//! sealed.rs      rows with checksums; tables.rs: the tables
 //! postgres/      the session with a PostgreSQL server (feature `postgres`)
 //! ```
 //!
@@ -18,12 +19,14 @@ mod failure;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod row;
+mod sealed;
+pub(crate) mod tables;
 mod value;
 
-#[cfg(feature = "postgres")]
 pub(crate) use connection::Backend;
-pub(crate) use connection::{Connection, Transaction};
+pub(crate) use connection::{Connection, Statement, Transaction};
 pub use failure::SqlError;
 pub(crate) use failure::{OptionalExtension, SqlResult};
 pub(crate) use row::{Row, Rows};
+pub(crate) use sealed::{OwnedValue, Remedy, StoredRow, Table};
 pub(crate) use value::{ToValue, Value, params};

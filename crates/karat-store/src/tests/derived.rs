@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::Record;
+use karat_types::{Moment, Record, RunStatus};
 use serde_json::json;
 
 use crate::{Store, StoredCall};
@@ -79,9 +79,9 @@ fn calls_are_found_together() {
         .collect();
     assert_eq!(names, [Some(key("b")), None, Some(key("c")), Some(key("a"))]);
     assert_eq!(found[1], StoredCall::Missing);
-    let connection = rusqlite::Connection::open(store.path()).unwrap();
-    connection.execute("update blocks set traces = x''", []).unwrap();
-    drop(connection);
+    block_on(ledger.finish(RunStatus::Finished, Moment(1))).unwrap();
+    drop(ledger);
+    store.prune(Moment(i64::MAX), true, true).unwrap();
     let reopened = Store::open(store.url()).unwrap();
     assert_eq!(reopened.calls(None, &[key("a")]).unwrap(), [StoredCall::Pruned]);
 }

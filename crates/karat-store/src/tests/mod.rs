@@ -1,5 +1,6 @@
 //! Tests of the store as the engine, the analyses and the reports use it, and of its failures.
 
+pub(crate) mod checksums;
 pub(crate) mod crash;
 pub(crate) mod damage;
 pub(crate) mod derived;

@@ -152,7 +152,7 @@ impl<'a> Encoder<'a> {
 
     fn cell(&mut self, cell: &'a CellRecord) -> Result<(), StoreError> {
         let output = cell.output.as_ref().map(|output| self.output(output));
-        pack_uses(&mut self.done.log, &cell.calls);
+        pack_uses(&mut self.done.log, &cell.calls, cell.error.as_ref());
         let facts = self.facts(|packer| pack_cell(packer, cell));
         self.done.cells.push(CellColumns {
             ordinal: to_sql_integer("an ordinal", cell.ordinal)?,
@@ -164,7 +164,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn judgment(&mut self, judgment: &JudgmentRecord) -> Result<(), StoreError> {
-        pack_uses(&mut self.done.log, &judgment.calls);
+        pack_uses(&mut self.done.log, &judgment.calls, judgment.error.as_ref());
         self.done.judgments.push(|packer| pack_judgment(packer, judgment));
         self.done.judged.push(JudgmentColumns {
             ordinal: to_sql_integer("an ordinal", judgment.ordinal)?,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
 use crate::sql::params;
+use crate::sql::tables::JOURNAL;
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -28,9 +29,11 @@ impl Store {
         let attempt = Attempt { path: self.path(), doing: "writing the journal" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let insert = "insert into journal (suite, kind, at, body) values (?1, ?2, ?3, ?4)";
-        transaction
-            .execute(insert, params![suite, kind, entry.at.0, entry.body.to_string()])
+        JOURNAL
+            .next_number(&transaction)
+            .and_then(|seq| {
+                JOURNAL.insert(&transaction, "", params![seq, suite, kind, entry.at.0, entry.body.to_string()])
+            })
             .and_then(|_| transaction.commit())
             .map_err(|error| attempt.error(error))
     }
@@ -41,14 +44,19 @@ impl Store {
     /// They cannot be read.
     pub fn journal_entries(&self, suite: &str, kind: &str) -> Result<Vec<JournalEntry>, StoreError> {
         self.read("the journal", |connection| {
-            let select = "select at, body from journal where suite = ?1 and kind = ?2 order by seq";
-            let mut statement = connection.prepare_cached(select)?;
-            let mut rows = statement.query(params![suite, kind])?;
+            // All entries are looked at: one whose suite is damaged would otherwise be missing without a word.
+            let select = format!("select {} from journal order by seq", JOURNAL.select(connection, &[]));
+            let mut statement = connection.prepare_cached(&select)?;
+            let mut rows = statement.query(params![])?;
             let mut entries = Vec::new();
             while let Some(row) = rows.next()? {
-                let body = serde_json::from_str(&row.get::<String>(1)?)
+                JOURNAL.check(&row, &[])?;
+                if (row.get::<String>(1)?, row.get::<String>(2)?) != (suite.to_owned(), kind.to_owned()) {
+                    continue;
+                }
+                let body = serde_json::from_str(&row.get::<String>(4)?)
                     .map_err(|error| ReadFailure::from(Damage(format!("an entry is not JSON: {error}"))))?;
-                entries.push(JournalEntry { at: Moment(row.get(0)?), body });
+                entries.push(JournalEntry { at: Moment(row.get(3)?), body });
             }
             Ok(entries)
         })

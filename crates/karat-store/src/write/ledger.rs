@@ -12,7 +12,8 @@ use crate::database::run_lock::{RunLock, is_locked_run};
 use crate::error::Attempt;
 use crate::error::ReadFailure;
 use crate::format::{pack_header, run_status_code};
-use crate::sql::{Connection, OptionalExtension, params};
+use crate::sql::tables::RUNS;
+use crate::sql::{Connection, SqlResult, StoredRow, params};
 use crate::write::encode::to_sql_integer;
 use crate::write::writer;
 use crate::write::writer::{Batch, OpenRun, Work, WriteFailed, WriteGuard};
@@ -39,27 +40,30 @@ impl Store {
         let planned = to_sql_integer("a plan", header.planned_cells())?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let id = transaction
-            .insert_numbered(
-                "insert into runs (name, suite, plan_hash, status, started_at, completed_at, planned, pid, header)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                "id",
-                params![
-                    header.id,
-                    header.plan.suite,
-                    header.plan.plan_hash.0,
-                    run_status_code(header.status),
-                    header.started_at.0,
-                    header.completed_at.map(|moment| moment.0),
-                    planned,
-                    i64::from(std::process::id()),
-                    facts
-                ],
-            )
-            .map_err(|error| match error.is_constraint() {
-                true => StoreError::RunExists(header.id.clone()),
-                false => attempt.error(error),
-            })?;
+        let completed_at = header.completed_at.map(|moment| moment.0);
+        let insert = || {
+            let id = RUNS.next_number(&transaction)?;
+            let (plan, pid) = (&header.plan, i64::from(std::process::id()));
+            let (status, started_at, none) = (run_status_code(header.status), header.started_at.0, None::<&[u8]>);
+            let values = params![
+                id,
+                header.id,
+                plan.suite,
+                plan.plan_hash.0,
+                status,
+                started_at,
+                completed_at,
+                planned,
+                pid,
+                none,
+                facts
+            ];
+            RUNS.insert(&transaction, "", values).map(|_| id)
+        };
+        let id = insert().map_err(|error| match error.is_constraint() {
+            true => StoreError::RunExists(header.id.clone()),
+            false => attempt.error(error),
+        })?;
         transaction.commit().map_err(|error| attempt.error(error))?;
         Ok(self.ledger(id, &header.id, claim))
     }
@@ -74,14 +78,13 @@ impl Store {
         let claim = self.claim_with_room(run)?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let id = transaction
-            .query_row(
-                "update runs set status = ?2, completed_at = null, totals = null, pid = ?3 where name = ?1 returning id",
-                params![run, run_status_code(RunStatus::Running), i64::from(std::process::id())],
-                |row| row.get(0),
-            )
-            .optional()
-            .map_err(|error| attempt.error(error))?;
+        let mut id = None;
+        let restarted = RUNS.change(&transaction, "name = ?1", params![run], |row| {
+            id = Some(row.get("id")?);
+            row.set("pid", &i64::from(std::process::id()));
+            restart(row)
+        });
+        restarted.map_err(|error| attempt.error(error))?;
         let Some(id) = id else {
             drop(transaction);
             drop(connection);
@@ -145,6 +148,14 @@ fn is_claimed_on_server(_: &Connection, _: &str) -> Result<bool, ReadFailure> {
     Ok(false)
 }
 
+/// Marks a run as running again.
+fn restart(row: &mut StoredRow) -> SqlResult<()> {
+    row.set("status", &run_status_code(RunStatus::Running));
+    row.set("completed_at", &None::<i64>);
+    row.set("totals", &None::<&[u8]>);
+    Ok(())
+}
+
 impl Ledger {
     /// Marks the run as running again after [`Ledger::finish`], without giving up the right to write it.
     ///
@@ -154,9 +165,7 @@ impl Ledger {
         let attempt = Attempt { path: self.store.path(), doing: "reopening a run" };
         let connection = self.store.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let update = "update runs set status = ?2, completed_at = null, totals = null where name = ?1";
-        transaction
-            .execute(update, params![self.run.name, run_status_code(RunStatus::Running)])
+        RUNS.change(&transaction, "name = ?1", params![self.run.name], restart)
             .and_then(|_| transaction.commit())
             .map_err(|error| attempt.error(error))
     }

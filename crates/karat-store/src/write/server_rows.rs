@@ -7,11 +7,12 @@ use tokio_postgres::types::ToSql;
 
 use crate::sql::postgres::claims::ServerClaim;
 use crate::sql::postgres::session::Session;
-use crate::sql::{Row, SqlResult};
+use crate::sql::tables::{BLOCKS, SAMPLES};
+use crate::sql::{Row, SqlResult, params};
 use crate::write::encode::Encoded;
 
 const WRITE: &str = "select new_block, waiting_keys, indexed_block from write_block(
-    ?1::text::uuid, ?2, ?3, ?4::text::uuid, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
+    ?1::text::uuid, ?2, ?3, ?4::text::uuid, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
 
 /// A block with all its rows.
 pub(super) struct ServerBlock<'a> {
@@ -54,13 +55,16 @@ pub(super) fn write(block: &ServerBlock<'_>, keys: usize, session: &Session) -> 
         base += part.outputs.len();
     }
     let (rows, sample_facts): (Vec<i64>, Vec<&[u8]>) = samples.into_iter().unzip();
+    let sample_sum = |(row, facts): (&i64, &&[u8])| SAMPLES.sum_of_row(params![block.run, row, facts]);
+    let sample_sums: Vec<Vec<u8>> = rows.iter().zip(&sample_facts).map(sample_sum).collect();
+    let parts = BLOCKS.parts_of_row(params![block.log, block.reuse, block.judgments, block.outputs, block.traces]);
     let judged = || block.parts.iter().flat_map(|part| &part.judged);
     let judged_ordinals: Vec<i64> = judged().map(|row| row.ordinal).collect();
     let scorers: Vec<i64> = judged().map(|row| row.scorer.into()).collect();
     let judges: Vec<i64> = judged().map(|row| row.judge.into()).collect();
     let sound: Vec<i64> = judged().map(|row| row.is_sound.into()).collect();
     let keys = keys as i64;
-    let values: [&(dyn ToSql + Sync); 20] = [
+    let values: [&(dyn ToSql + Sync); 22] = [
         &block.id,
         &block.run,
         &block.claim.run,
@@ -71,8 +75,10 @@ pub(super) fn write(block: &ServerBlock<'_>, keys: usize, session: &Session) -> 
         &block.judgments,
         &block.outputs,
         &block.traces,
+        &parts,
         &rows,
         &sample_facts,
+        &sample_sums,
         &ordinals,
         &statuses,
         &outputs,

@@ -4,7 +4,9 @@ use karat_types::{STOP_SCHEMA, StopRecord, StoredStop};
 
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
-use crate::sql::{Connection, OptionalExtension, ToValue, params};
+use crate::read::run_lookup::find_run_number;
+use crate::sql::tables::STOPS;
+use crate::sql::{Connection, OptionalExtension, SqlResult, StoredRow, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
 
@@ -25,8 +27,7 @@ impl Store {
             return Ok((known.record != *record).then(|| OtherStop { stored: Box::new(known.record) }));
         }
         let body = serde_json::to_string(record).map_err(|error| StoreError::OutOfRange(format!("a stop: {error}")))?;
-        let insert = "insert into stops (run, to_end, body) select id, 0, ?2 from runs where name = ?1";
-        self.write_stop(insert, params![run, body]).map(|_| None)
+        self.write_stop(run, |transaction, id| STOPS.insert(transaction, "", params![id, 0, body])).map(|_| None)
     }
 
     /// Marks a stopped run as one that goes to its end. Returns `false` if the run has no stop.
@@ -34,8 +35,11 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn continue_to_end(&self, run: &str) -> Result<bool, StoreError> {
-        let update = "update stops set to_end = 1 where run = (select id from runs where name = ?1)";
-        Ok(self.write_stop(update, params![run])? > 0)
+        let to_end = |row: &mut StoredRow| {
+            row.set("to_end", &1);
+            Ok(())
+        };
+        Ok(self.write_stop(run, |transaction, id| STOPS.change(transaction, "run = ?1", params![id], to_end))? > 0)
     }
 
     /// Forgets the stop of a run whose results are made again.
@@ -43,8 +47,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn forget_stop(&self, run: &str) -> Result<(), StoreError> {
-        let delete = "delete from stops where run = (select id from runs where name = ?1)";
-        self.write_stop(delete, params![run]).map(drop)
+        self.write_stop(run, |transaction, id| STOPS.delete(transaction, "run = ?1", params![id])).map(drop)
     }
 
     /// The stop of a run, if it has one.
@@ -52,35 +55,38 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub fn stop_of(&self, run: &str) -> Result<Option<StoredStop>, StoreError> {
-        let select = "select to_end, body from stops where run = (select id from runs where name = ?1)";
-        self.read("the stop of a run", |connection| find_stop(connection, select, params![run]))
+        self.read("the stop of a run", |connection| match find_run_number(connection, run)? {
+            Some(id) => stop_of_run(connection, id),
+            None => Ok(None),
+        })
     }
 
-    fn write_stop(&self, statement: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
+    /// Changes the stop of a run. Returns the number of rows that were changed.
+    fn write_stop(
+        &self,
+        run: &str,
+        mut write: impl FnMut(&Transaction<'_>, i64) -> SqlResult<usize>,
+    ) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing the stop of a run" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
-        let written = transaction.execute(statement, values).and_then(|rows| transaction.commit().map(|()| rows));
-        written.map_err(|error| attempt.error(error))
+        let id = find_run_number(&transaction, run).map_err(|failure| failure.of(attempt.path, "a run"))?;
+        let written = id.map_or(Ok(0), |id| write(&transaction, id));
+        written.and_then(|rows| transaction.commit().map(|()| rows)).map_err(|error| attempt.error(error))
     }
 }
 
 /// The stop of a run by its number. A store of an older version that is open for reading has none.
 pub(crate) fn stop_of_run(connection: &Connection, run: i64) -> Result<Option<StoredStop>, ReadFailure> {
-    find_stop(connection, "select to_end, body from stops where run = ?1", params![run])
-}
-
-fn find_stop(
-    connection: &Connection,
-    select: &str,
-    values: &[&dyn ToValue],
-) -> Result<Option<StoredStop>, ReadFailure> {
     if !connection.has_table("stops")? {
         return Ok(None);
     }
-    let mut statement = connection.prepare_cached(select)?;
-    let found = statement.query_row(values, |row| Ok((row.get::<bool>(0)?, row.get::<String>(1)?))).optional()?;
-    let Some((to_end, body)) = found else { return Ok(None) };
+    let select = format!("select {} from stops where run = ?1", STOPS.select(connection, &[]));
+    let found = connection.prepare_cached(&select)?.query_row(params![run], |row| {
+        STOPS.check(row, &[])?;
+        Ok((row.get::<bool>(1)?, row.get::<String>(2)?))
+    });
+    let Some((to_end, body)) = found.optional()? else { return Ok(None) };
     let record: StopRecord = serde_json::from_str(&body)
         .map_err(|error| ReadFailure::from(Damage(format!("the stop of a run cannot be read: {error}"))))?;
     if record.schema != STOP_SCHEMA {

@@ -29,6 +29,7 @@ use crate::reuse::known_keys;
 use crate::reuse::known_keys::KnownKeys;
 #[cfg(feature = "postgres")]
 use crate::sql::SqlError;
+use crate::sql::tables::{BLOCKS, CELLS, JUDGMENTS, SAMPLES};
 use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::write::encode::{Encoded, EncodedPool};
 #[cfg(feature = "postgres")]
@@ -44,8 +45,12 @@ const GROUP_BYTES: usize = 4 << 20;
 /// The time for which a server may be away.
 const AWAY: Duration = Duration::from_secs(60);
 
-const SAMPLE: &str = "insert into samples (run, row, facts) values (?1, ?2, ?3)
-    on conflict (run, row) do update set facts = excluded.facts";
+/// The numbers of the next rows of a file. A server gives them in `write_block`.
+const NEXT_NUMBERS: &str = "select (select coalesce(max(seq), 0) + 1 from blocks),
+    (select coalesce(max(seq), 0) + 1 from cells), (select coalesce(max(seq), 0) + 1 from judgments)";
+
+/// The later of two rows of a sample replaces the earlier one.
+const LATEST_SAMPLE: &str = "on conflict (run, row) do update set facts = excluded.facts, sum = excluded.sum";
 
 /// Appends that no caller waits for, in order.
 #[derive(Debug, Default)]
@@ -419,14 +424,14 @@ impl<'a> Block<'a> {
             let written = server_rows::write(&rows, 0, session)?.ok_or(SqlError::NoRow)?;
             return Ok(written.block);
         }
-        let block = transaction.insert_numbered(
-            "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
-            "seq",
-            params![self.run.id, self.log, self.reuse, self.judgments, self.outputs, self.traces],
-        )?;
+        let mut numbers = transaction.prepare_cached(NEXT_NUMBERS)?;
+        let (block, cell, judgment) =
+            numbers.query_row(params![], |row| Ok((row.get::<i64>(0)?, row.get(1)?, row.get(2)?)))?;
+        let Self { run, log, reuse, judgments, outputs, traces, .. } = self;
+        BLOCKS.insert(transaction, "", params![block, run.id, log, reuse, judgments, outputs, traces])?;
         self.insert_samples(transaction)?;
-        self.insert_cells(transaction, block)?;
-        self.insert_judgments(transaction, block)?;
+        self.insert_cells(transaction, block, cell)?;
+        self.insert_judgments(transaction, block, judgment)?;
         Ok(block)
     }
 
@@ -447,7 +452,7 @@ impl<'a> Block<'a> {
     }
 
     fn insert_samples(&self, transaction: &Transaction<'_>) -> SqlResult<()> {
-        let mut insert = transaction.prepare_cached(SAMPLE)?;
+        let mut insert = SAMPLES.inserting(transaction, LATEST_SAMPLE)?;
         for part in &self.parts {
             for (row, facts) in &part.samples {
                 insert.execute(params![self.run.id, row, part.facts_at(facts)])?;
@@ -456,42 +461,27 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64) -> SqlResult<()> {
-        let mut insert = transaction.prepare_cached(
-            "insert into cells (run, ordinal, status, block, output, facts) values (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?;
+    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64, mut seq: i64) -> SqlResult<()> {
+        let mut insert = CELLS.inserting(transaction, "")?;
         let mut base = 0;
         for part in &self.parts {
             for cell in &part.cells {
                 let output = cell.output.map(|entry| (base + entry) as i64);
-                insert.execute(params![
-                    self.run.id,
-                    cell.ordinal,
-                    cell.status,
-                    block,
-                    output,
-                    part.facts_at(&cell.facts)
-                ])?;
+                let facts = part.facts_at(&cell.facts);
+                insert.execute(params![seq, self.run.id, cell.ordinal, cell.status, block, output, facts])?;
+                seq += 1;
             }
             base += part.outputs.len();
         }
         Ok(())
     }
 
-    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> SqlResult<()> {
-        let mut insert = transaction.prepare_cached(
-            "insert into judgments (run, ordinal, scorer, judge, ok, block, entry) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?;
-        for (entry, row) in self.parts.iter().flat_map(|part| &part.judged).enumerate() {
-            insert.execute(params![
-                self.run.id,
-                row.ordinal,
-                row.scorer,
-                row.judge,
-                row.is_sound,
-                block,
-                entry as i64
-            ])?;
+    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64, seq: i64) -> SqlResult<()> {
+        let rows = self.parts.iter().flat_map(|part| &part.judged).zip(0_i64..);
+        let mut insert = JUDGMENTS.inserting(transaction, "")?;
+        for ((row, entry), seq) in rows.zip(seq..) {
+            let place = (row.ordinal, row.scorer, row.judge);
+            insert.execute(params![seq, self.run.id, place.0, place.1, place.2, row.is_sound, block, entry])?;
         }
         Ok(())
     }

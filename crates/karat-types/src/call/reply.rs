@@ -285,6 +285,11 @@ impl CallErrorCode {
         )
     }
 
+    /// Returns true if the call was not made because the run stops: nothing is known of its answer, and `resume` makes it.
+    pub fn is_stop(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Budget)
+    }
+
     /// The kind with this code.
     pub fn from_code(code: &str) -> Option<Self> {
         let code: StrDeserializer<'_, ValueError> = code.into_deserializer();

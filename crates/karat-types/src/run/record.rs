@@ -349,7 +349,13 @@ impl CellError {
 
     /// Returns true if the run was stopped and the cell did not fail itself; `resume` makes such cells.
     pub fn is_stop(&self) -> bool {
-        [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)
+        CallErrorCode::from_code(&self.code).is_some_and(CallErrorCode::is_stop)
+    }
+
+    /// Returns true if replies to other calls may be good, so that `retry` uses them again: one call gave no reply, or one
+    /// that could not be read, or what failed is no part of the system.
+    pub fn leaves_good_replies(&self) -> bool {
+        self.is_beside_system() || self.is_call_failure() || self.code == Self::UNREADABLE
     }
 
     /// Returns true if a call gave no reply, as opposed to an unusable reply.

@@ -5,13 +5,14 @@ use std::fmt::Display;
 use karat_types::{PlanHeader, RunHeader, Shard, ShardRows};
 
 use crate::error::{Names, RunError};
-use crate::run::stored_invocation::StoredInvocation;
+use crate::run::stored_invocation::{StoredInvocation, read_stored_invocation};
 use crate::{AppError, Invocation};
 
 /// The command that starts a new run like a stored one. It leaves out `--no-cache`, so that finished cells are reused.
 pub(crate) fn run_command(header: &RunHeader) -> String {
-    let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).unwrap_or_default();
-    let StoredInvocation { invocation, score_of, .. } = begun;
+    let Ok(StoredInvocation { invocation, score_of, .. }) = read_stored_invocation(header) else {
+        return "karat run SUITE".to_owned();
+    };
     if let Some(source) = score_of {
         return format!("karat score {source}");
     }

@@ -204,8 +204,11 @@ fn is(wanted: &Option<String>, value: &str) -> bool {
 
 /// The origin of a run.
 fn trigger(header: &RunHeader) -> String {
-    let stored = read_stored_invocation(header).unwrap_or_default().invocation.trigger;
-    if stored.is_empty() { "cli".to_owned() } else { stored }
+    match read_stored_invocation(header) {
+        Ok(stored) if stored.invocation.trigger.is_empty() => "cli".to_owned(),
+        Ok(stored) => stored.invocation.trigger,
+        Err(_) => "unknown".to_owned(),
+    }
 }
 
 /// Returns whether a text begins with a date; RFC 3339 times compare as texts.

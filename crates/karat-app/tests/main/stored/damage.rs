@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_app::{AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Stop};
-use karat_types::SilentObserver;
+use karat_store::{Store, StoredRun};
+use karat_types::{CellRecord, Moment, Record, RunHeader, RunRows, RunStatus, SilentObserver};
+use serde_json::{Value, json};
 
 use crate::place::app;
 
@@ -60,4 +62,40 @@ fn resume_makes_what_a_report_misses() {
         let again = app(folder).resume("a", &Invocation::default(), execution()).unwrap();
         assert!(again.notice.is_some_and(|notice| notice.contains("nothing to resume")));
     }
+}
+
+/// All cells of a run of preset `claims`, with their samples.
+fn records(rows: &StoredRun) -> Vec<Record> {
+    let mut records = Vec::new();
+    rows.samples(|sample| records.push(Record::Sample(sample))).unwrap();
+    for ordinal in 0..rows.header().planned_cells() {
+        let output = rows.stored_output(ordinal).unwrap().map(Arc::new);
+        let cell = rows.cell(ordinal).unwrap().unwrap();
+        records.push(Record::Cell(Arc::new(CellRecord { output, ..cell })));
+    }
+    records
+}
+
+/// F102: a run whose stored start is missing, or cannot be read, has unknown gates: its report is an error, and no pass.
+#[test]
+fn a_run_with_an_unknown_start_has_no_verdict() {
+    let scratch = testkit::scratch().unwrap();
+    let folder = scratch.path();
+    let invocation =
+        Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
+    let first = app(folder);
+    first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
+    let store = Store::open(&first.store).unwrap();
+    let begun = store.run("a").unwrap();
+    for (id, invocation) in [("none", Value::Null), ("other", json!({ "rules": 7 }))] {
+        let ledger = store.begin(&RunHeader { id: id.to_owned(), invocation, ..begun.clone() }).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            ledger.append(records(&store.rows("a").unwrap())).await.unwrap();
+            ledger.finish(RunStatus::Finished, Moment(1)).await.unwrap();
+        });
+        let error = app(folder).summary(id).unwrap_err().to_string();
+        assert!(error.contains(&format!("run {id} does not say what it was started with")), "{error}");
+    }
+    assert!(app(folder).summary("a").is_ok());
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use karat_app::{
     App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party, Rescoring,
 };
+use karat_store::Store;
 use karat_types::{Event, Observer, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
@@ -244,12 +245,12 @@ fn another_stop_is_an_error() {
     let scratch = testkit::scratch().unwrap();
     let app = app(scratch.path());
     run(&app, &Suite::default().write(scratch.path(), &provider), execution("a"));
-    let store = rusqlite::Connection::open(scratch.path().join("karat.db")).unwrap();
-    let body: String = store.query_row("select body from stops", [], |row| row.get(0)).unwrap();
-    let mut record: Value = serde_json::from_str(&body).unwrap();
-    record["stopped_after"] = 5.into();
-    store.execute("update stops set body = ?1", [record.to_string()]).unwrap();
-    store.execute("update runs set status = 2", []).unwrap();
+    let store = Store::open(&app.store).unwrap();
+    let mut record = store.stop_of("a").unwrap().unwrap().record;
+    record.stopped_after = 5;
+    store.forget_stop("a").unwrap();
+    assert!(store.keep_stop("a", &record).unwrap().is_none());
+    drop(store.reopen("a").unwrap());
     drop(store);
     let error = app.resume("a", &Invocation::default(), execution("a")).unwrap_err().to_string();
     assert!(error.contains("its stored stop is after 5 of 200 samples"), "{error}");

@@ -60,6 +60,7 @@ pub(crate) fn verdict(
         scores: names.zip(graded).chain(composite).collect(),
         rounds: Vec::new(),
         error: None,
+        unread: Vec::new(),
     }
 }
 

@@ -96,12 +96,17 @@ impl Machine for RoundMachine {
                 return Turn::Ask(asks);
             }
         }
-        let (mut readings, mut notes, mut error) = (Vec::new(), Vec::new(), None);
-        for progress in std::mem::take(pieces) {
-            notes.extend(progress.notes);
-            match progress.outcome {
+        let (mut readings, mut notes, mut unread, mut error) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for mut progress in std::mem::take(pieces) {
+            notes.append(&mut progress.notes);
+            match progress.outcome.take() {
                 Some(Ok(reading)) => readings.push(reading),
-                Some(Err(failure)) => error = error.or(Some(failure)),
+                Some(Err(failure)) => {
+                    if failure.code == CellError::UNREADABLE {
+                        unread.extend((0..=progress.reasked).map(|time| part_id(&progress.id, time)));
+                    }
+                    error = error.or(Some(failure));
+                }
                 None => {}
             }
         }
@@ -110,6 +115,7 @@ impl Machine for RoundMachine {
                 shuffle_seed: case.shuffle_seed,
                 mode: case.mode,
                 notes: crate::judge::verdict::count_notes(notes),
+                unread,
                 ..Verdict::without_scores(self.setup.names(), error)
             },
             None => chunk_verdicts::verdict(&self.setup, case, readings, notes),

@@ -4,9 +4,12 @@ use karat_types::Moment;
 
 use super::tasks::{AnnotationEvent, read_events};
 use crate::error::Attempt;
-use crate::sql::{OptionalExtension, SqlResult, ToValue, Transaction, params};
+use crate::sql::tables::{DRAFTS, EVENTS, LEASES, TASKS};
+use crate::sql::{OptionalExtension, Row, SqlResult, Transaction, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
+
+const OF_PERSON: &str = "task = ?1 and item = ?2 and person = ?3";
 
 /// A transaction on a task. Other processes and threads wait for its end.
 pub struct AnnotationChange<'c> {
@@ -55,10 +58,16 @@ impl AnnotationChange<'_> {
         body: &str,
         at: Moment,
     ) -> Result<(), StoreError> {
-        let insert =
-            "insert into annotation_events (task, item, person, kind, body, at) values (?1, ?2, ?3, ?4, ?5, ?6)";
         let item = item.map(|item| item as i64);
-        self.execute(insert, params![self.task, item, person, kind, body, at.0])
+        self.write(|transaction| {
+            let seq = EVENTS.next_number(transaction)?;
+            EVENTS.insert(transaction, "", params![seq, self.task, item, person, kind, body, at.0])?;
+            TASKS.change(transaction, "id = ?1", params![self.task], |task| {
+                let events = task.get::<i64>("events")? + 1;
+                task.set("events", &events);
+                Ok(())
+            })
+        })
     }
 
     /// All leases with the times at which they expire, expired ones too.
@@ -67,10 +76,12 @@ impl AnnotationChange<'_> {
     /// They cannot be read.
     pub fn leases(&self) -> Result<Vec<(u64, String, Moment)>, StoreError> {
         let read = || -> SqlResult<Vec<_>> {
-            let select = "select item, person, expires_at from annotation_leases where task = ?1 order by item, person";
-            let mut statement = self.transaction.prepare_cached(select)?;
+            let columns = LEASES.select(self.transaction, &[]);
+            let select = format!("select {columns} from annotation_leases where task = ?1 order by item, person");
+            let mut statement = self.transaction.prepare_cached(&select)?;
             let rows = statement.query_map(params![self.task], |row| {
-                Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?, Moment(row.get(2)?)))
+                LEASES.check(row, &[])?;
+                Ok((row.get::<i64>(1)?.unsigned_abs(), row.get(2)?, Moment(row.get(3)?)))
             })?;
             rows.collect()
         };
@@ -82,9 +93,10 @@ impl AnnotationChange<'_> {
     /// # Errors
     /// The store cannot be written.
     pub fn set_lease(&self, item: u64, person: &str, expires_at: Moment) -> Result<(), StoreError> {
-        let upsert = "insert into annotation_leases (task, item, person, expires_at) values (?1, ?2, ?3, ?4) \
-                      on conflict (task, item, person) do update set expires_at = excluded.expires_at";
-        self.execute(upsert, params![self.task, item as i64, person, expires_at.0])
+        let replace = "on conflict (task, item, person) do update set expires_at = excluded.expires_at, \
+                       sum = excluded.sum";
+        let values = params![self.task, item as i64, person, expires_at.0];
+        self.write(|transaction| LEASES.insert(transaction, replace, values))
     }
 
     /// The draft of a person on an item.
@@ -92,10 +104,17 @@ impl AnnotationChange<'_> {
     /// # Errors
     /// It cannot be read.
     pub fn draft(&self, item: u64, person: &str) -> Result<Option<String>, StoreError> {
-        let select = "select body from annotation_drafts where task = ?1 and item = ?2 and person = ?3";
         let read = || {
-            let mut statement = self.transaction.prepare_cached(select)?;
-            statement.query_row(params![self.task, item as i64, person], |row| row.get(0)).optional()
+            let columns = DRAFTS.select(self.transaction, &[]);
+            let select = format!("select {columns} from annotation_drafts where {OF_PERSON}");
+            let draft = |row: &Row<'_>| {
+                DRAFTS.check(row, &[])?;
+                row.get(3)
+            };
+            self.transaction
+                .prepare_cached(&select)?
+                .query_row(params![self.task, item as i64, person], draft)
+                .optional()
         };
         read().map_err(|error| self.attempt.error(error))
     }
@@ -106,21 +125,15 @@ impl AnnotationChange<'_> {
     /// The store cannot be written.
     pub fn set_draft(&self, item: u64, person: &str, body: Option<&str>, at: Moment) -> Result<(), StoreError> {
         let item = item as i64;
-        match body {
-            Some(body) => {
-                let upsert = "insert into annotation_drafts (task, item, person, body, at) values (?1, ?2, ?3, ?4, ?5) \
-                              on conflict (task, item, person) do update set body = excluded.body, at = excluded.at";
-                self.execute(upsert, params![self.task, item, person, body, at.0])
-            }
-            None => {
-                let delete = "delete from annotation_drafts where task = ?1 and item = ?2 and person = ?3";
-                self.execute(delete, params![self.task, item, person])
-            }
-        }
+        let replace = "on conflict (task, item, person) do update set body = excluded.body, at = excluded.at, \
+                       sum = excluded.sum";
+        self.write(|transaction| match body {
+            Some(body) => DRAFTS.insert(transaction, replace, params![self.task, item, person, body, at.0]),
+            None => DRAFTS.delete(transaction, OF_PERSON, params![self.task, item, person]),
+        })
     }
 
-    fn execute(&self, statement: &str, values: &[&dyn ToValue]) -> Result<(), StoreError> {
-        let execute = || self.transaction.prepare_cached(statement)?.execute(values);
-        execute().map(drop).map_err(|error| self.attempt.error(error))
+    fn write(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<usize>) -> Result<(), StoreError> {
+        write(self.transaction).map(drop).map_err(|error| self.attempt.error(error))
     }
 }

@@ -1,14 +1,13 @@
 //! Tasks, their items, and the events of a task.
 
 use karat_types::{Key, Moment};
+use rustc_hash::FxHashMap;
 
 use crate::error::{Attempt, ReadFailure};
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, params};
+use crate::sql::tables::{EVENTS, ITEMS, TASKS};
+use crate::sql::{Connection, OptionalExtension, Remedy, Row, SqlError, SqlResult, params};
 use crate::write::writer;
 use crate::{Store, StoreError};
-
-const TASK: &str = "select id, name, version, secret, hash, body, created_at, \
-                    (select count(*) from annotation_items where task = annotation_tasks.id) from annotation_tasks";
 
 /// A task that is created.
 #[derive(Debug, Clone)]
@@ -96,21 +95,28 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let added = (|| {
-            let known = format!("{TASK} where name = ?1 and hash = ?2 order by version desc limit 1");
-            let known = transaction.query_row(&known, params![new.name, new.hash.0], read_task).optional()?;
-            if let Some(known) = known {
-                return Ok((known, false));
+            let versions = read_tasks(&transaction, |task| task.name == new.name)?;
+            if let Some(known) = versions.iter().find(|task| task.hash == new.hash) {
+                return Ok((known.clone(), false));
             }
-            let insert = "insert into annotation_tasks (name, version, secret, hash, body, created_at) values (?1, \
-                          (select coalesce(max(version), 0) + 1 from annotation_tasks where name = ?1), ?2, ?3, ?4, ?5)";
-            let values = params![new.name, new.secret, new.hash.0, new.body, new.at.0];
-            let id = transaction.insert_numbered(insert, "id", values)?;
-            let insert = "insert into annotation_items (task, position, shown, body) values (?1, ?2, ?3, ?4)";
-            let mut insert = transaction.prepare_cached(insert)?;
+            let version = versions.iter().map(|task| task.version).max().unwrap_or_default() + 1;
+            let (id, items) = (TASKS.next_number(&transaction)?, new.items.len() as i64);
+            let values = params![id, new.name, version, new.secret, new.hash.0, new.body, new.at.0, items, 0];
+            TASKS.insert(&transaction, "", values)?;
+            let mut insert = ITEMS.inserting(&transaction, "")?;
             for (position, item) in new.items.iter().enumerate() {
                 insert.execute(params![id, position as i64, item.shown.0, item.body])?;
             }
-            let task = transaction.query_row(&format!("{TASK} where id = ?1"), params![id], read_task)?;
+            let task = StoredAnnotationTask {
+                id,
+                name: new.name.to_owned(),
+                version,
+                secret: new.secret,
+                hash: new.hash,
+                body: new.body.to_owned(),
+                created_at: new.at,
+                items: new.items.len() as u64,
+            };
             Ok((task, true))
         })();
         let added = added.map_err(|error| attempt.error(error))?;
@@ -127,9 +133,7 @@ impl Store {
             if !has_tables(connection)? {
                 return Ok(Vec::new());
             }
-            let mut statement = connection.prepare_cached(&format!("{TASK} order by id desc"))?;
-            let rows = statement.query_map(params![], read_task)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            Ok(read_tasks(connection, |_| true)?)
         })
     }
 
@@ -142,10 +146,15 @@ impl Store {
             if !has_tables(connection)? {
                 return Ok(Vec::new());
             }
-            let last = "select kind from annotation_events where task = annotation_tasks.id order by seq desc limit 1";
-            let mut statement = connection.prepare_cached(&format!("{TASK} where ({last}) = ?1 order by id desc"))?;
-            let rows = statement.query_map(params![kind], read_task)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let end = "from annotation_events where task = ?1 order by seq desc limit 1";
+            let select = format!("select {} {end}", EVENTS.select(connection, &[]));
+            let mut ended = Vec::new();
+            for task in read_tasks(connection, |_| true)? {
+                count_events(connection, task.id)?;
+                let last = connection.prepare_cached(&select)?.query_row(params![task.id], read_event).optional()?;
+                ended.extend(last.is_some_and(|event| event.kind == kind).then_some(task));
+            }
+            Ok(ended)
         })
     }
 
@@ -162,11 +171,10 @@ impl Store {
             if !has_tables(connection)? {
                 return Ok(None);
             }
-            let select = format!(
-                "{TASK} where name = ?1 and (cast(?2 as bigint) is null or version = ?2) order by version desc limit 1"
-            );
-            let mut statement = connection.prepare_cached(&select)?;
-            Ok(statement.query_row(params![name, version], read_task).optional()?)
+            let is_it = |task: &StoredAnnotationTask| {
+                task.name == name && version.is_none_or(|version| task.version == version)
+            };
+            Ok(read_tasks(connection, is_it)?.into_iter().max_by_key(|task| task.version))
         })
     }
 
@@ -176,28 +184,40 @@ impl Store {
     /// They cannot be read.
     pub fn annotation_items(&self, task: i64) -> Result<Vec<StoredAnnotationItem>, StoreError> {
         self.read("the items of a task", |connection| {
-            let select = "select position, shown, body from annotation_items where task = ?1 order by position";
-            let mut statement = connection.prepare_cached(select)?;
+            let columns = ITEMS.select(connection, &["body"]);
+            let select = format!("select {columns} from annotation_items where task = ?1 order by position");
+            let mut statement = connection.prepare_cached(&select)?;
             let rows = statement.query_map(params![task], |row| {
-                let position = row.get::<i64>(0)?.unsigned_abs();
-                Ok(StoredAnnotationItem { position, shown: Key(row.get(1)?), body: row.get(2)? })
+                ITEMS.check(row, &["body"])?;
+                let position = row.get::<i64>(1)?.unsigned_abs();
+                Ok(StoredAnnotationItem { position, shown: Key(row.get(2)?), body: row.get(3)? })
             })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let items: Vec<_> = rows.collect::<Result<_, _>>()?;
+            let expected = read_tasks(connection, |it| it.id == task)?.first().map_or(0, |task| task.items);
+            compare("items", items.len() as u64, expected)?;
+            Ok(items)
         })
     }
 
-    /// Tasks and positions of the items with this content, but those of one task.
+    /// Tasks and positions of all items by their content, in this order, but those of one task.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn annotation_twins(&self, shown: Key, except: i64) -> Result<Vec<(i64, u64)>, StoreError> {
+    pub fn annotation_twins(&self, except: i64) -> Result<FxHashMap<Key, Vec<(i64, u64)>>, StoreError> {
         self.read("the items of tasks", |connection| {
-            let select =
-                "select task, position from annotation_items where shown = ?1 and task <> ?2 order by task, position";
-            let mut statement = connection.prepare_cached(select)?;
-            let rows = statement
-                .query_map(params![shown.0, except], |row| Ok((row.get(0)?, row.get::<i64>(1)?.unsigned_abs())))?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let columns = ITEMS.select(connection, &[]);
+            let select = format!("select {columns} from annotation_items order by task, position");
+            let mut statement = connection.prepare_cached(&select)?;
+            let mut rows = statement.query(params![])?;
+            let mut twins = FxHashMap::<Key, Vec<(i64, u64)>>::default();
+            while let Some(row) = rows.next()? {
+                ITEMS.check(&row, &[])?;
+                let (task, position) = (row.get(0)?, row.get::<i64>(1)?.unsigned_abs());
+                if task != except {
+                    twins.entry(Key(row.get(2)?)).or_default().push((task, position));
+                }
+            }
+            Ok(twins)
         })
     }
 
@@ -206,25 +226,77 @@ impl Store {
     /// # Errors
     /// They cannot be read.
     pub fn annotation_events(&self, task: i64, after: i64) -> Result<Vec<AnnotationEvent>, StoreError> {
-        self.read("the events of a task", |connection| Ok(read_events(connection, task, after)?))
+        self.read("the events of a task", |connection| {
+            let snapshot = connection.snapshot_if_none()?;
+            Ok(read_events(&snapshot, task, after)?)
+        })
     }
 }
 
+/// Reads the events of a task behind a number. That none is missing is part of it: what a person did may decide a verdict.
 pub(super) fn read_events(connection: &Connection, task: i64, after: i64) -> SqlResult<Vec<AnnotationEvent>> {
-    let select =
-        "select seq, item, person, kind, body, at from annotation_events where task = ?1 and seq > ?2 order by seq";
-    let mut statement = connection.prepare_cached(select)?;
-    let rows = statement.query_map(params![task, after], |row| {
-        Ok(AnnotationEvent {
-            seq: row.get(0)?,
-            item: row.get::<Option<i64>>(1)?.map(i64::unsigned_abs),
-            person: row.get(2)?,
-            kind: row.get(3)?,
-            body: row.get(4)?,
-            at: Moment(row.get(5)?),
-        })
-    })?;
-    rows.collect()
+    count_events(connection, task)?;
+    let columns = EVENTS.select(connection, &[]);
+    let select = format!("select {columns} from annotation_events where task = ?1 and seq > ?2 order by seq");
+    connection.prepare_cached(&select)?.query_map(params![task, after], read_event)?.collect()
+}
+
+/// Compares the number of a task's events with that of its row.
+pub(crate) fn count_events(connection: &Connection, task: i64) -> SqlResult<()> {
+    if !connection.is_sealed() {
+        return Ok(());
+    }
+    let select = format!("select {} from annotation_tasks where id = ?1", TASKS.select(connection, &[]));
+    let expected = connection.prepare_cached(&select)?.query_row(params![task], |row| {
+        TASKS.check(row, &[])?;
+        Ok(row.get::<i64>(8)?.unsigned_abs())
+    });
+    let count = "select count(*) from annotation_events where task = ?1";
+    let found: i64 = connection.prepare_cached(count)?.query_row(params![task], |row| row.get(0))?;
+    compare("events", found.unsigned_abs(), expected.optional()?.unwrap_or_default())
+}
+
+/// Compares the number of a task's items with that of its row.
+pub(crate) fn count_items(connection: &Connection, task: &StoredAnnotationTask) -> SqlResult<()> {
+    let count = "select count(*) from annotation_items where task = ?1";
+    let found: i64 = connection.prepare_cached(count)?.query_row(params![task.id], |row| row.get(0))?;
+    compare("items", found.unsigned_abs(), task.items)
+}
+
+/// Compares the number of rows of a task with that of its own row: a row that is gone, or names another task, would be
+/// missing without a word.
+fn compare(what: &str, found: u64, expected: u64) -> SqlResult<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let why = format!(
+        "the task has {expected} rows in the table `annotation_{what}`, and {found} are there; {}",
+        Remedy::Restore.advice()
+    );
+    Err(SqlError::Damaged { what: format!("the {what} of a task"), why })
+}
+
+fn read_event(row: &Row<'_>) -> SqlResult<AnnotationEvent> {
+    EVENTS.check(row, &[])?;
+    Ok(AnnotationEvent {
+        seq: row.get(0)?,
+        item: row.get::<Option<i64>>(2)?.map(i64::unsigned_abs),
+        person: row.get(3)?,
+        kind: row.get(4)?,
+        body: row.get(5)?,
+        at: Moment(row.get(6)?),
+    })
+}
+
+/// Reads the tasks that are wanted, newest first. All of them are looked at: one whose name or version is damaged would
+/// otherwise be missing without a word.
+pub(crate) fn read_tasks(
+    connection: &Connection,
+    is_wanted: impl Fn(&StoredAnnotationTask) -> bool,
+) -> SqlResult<Vec<StoredAnnotationTask>> {
+    let select = format!("select {} from annotation_tasks order by id desc", TASKS.select(connection, &[]));
+    let tasks: SqlResult<Vec<_>> = connection.prepare_cached(&select)?.query_map(params![], read_task)?.collect();
+    Ok(tasks?.into_iter().filter(is_wanted).collect())
 }
 
 /// Returns whether the file has the tables. An older file that is read-only has none.
@@ -233,6 +305,7 @@ fn has_tables(connection: &Connection) -> Result<bool, ReadFailure> {
 }
 
 fn read_task(row: &Row<'_>) -> SqlResult<StoredAnnotationTask> {
+    TASKS.check(row, &[])?;
     Ok(StoredAnnotationTask {
         id: row.get(0)?,
         name: row.get(1)?,

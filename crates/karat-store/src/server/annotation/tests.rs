@@ -36,7 +36,7 @@ pub(crate) fn other_content_is_a_new_version() {
     assert_eq!(store.annotation_task("t", None).unwrap(), Some(second.clone()));
     assert_eq!(store.annotation_task("t", Some(1)).unwrap(), Some(first.clone()));
     assert_eq!(store.annotation_task("u", None).unwrap(), None);
-    assert_eq!(store.annotation_twins(item("b").shown, first.id).unwrap(), [(second.id, 1)]);
+    assert_eq!(store.annotation_twins(first.id).unwrap()[&item("b").shown], [(second.id, 1)]);
     assert_eq!(store.annotation_items(second.id).unwrap().len(), 3);
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum ServerErrorKind {
     Full,
     /// Another process kept a lock.
     Locked,
+    /// A row does not match its checksum.
+    Damaged,
     /// Anything else.
     Other,
 }
@@ -66,6 +68,7 @@ impl From<tokio_postgres::Error> for ServerError {
             _ if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::T_R_DEADLOCK_DETECTED => {
                 ServerErrorKind::Locked
             }
+            _ if *code == SqlState::DATA_CORRUPTED => ServerErrorKind::Damaged,
             _ => ServerErrorKind::Other,
         };
         Self { kind, message: format!("{} ({})", reported.message(), code.code()) }

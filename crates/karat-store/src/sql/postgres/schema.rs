@@ -2,11 +2,19 @@
 
 use std::fmt;
 
-use super::super::{SqlError, SqlResult, params};
+use super::super::tables::TABLES;
+use super::super::{SqlError, SqlResult, Table, params};
 use super::session::Session;
 
 /// The statements from each schema version to the next. A released one never changes.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql"), include_str!("migrations/0003.sql")];
+
+/// The first schema version whose rows have checksums.
+const SEALED: usize = 3;
+
+/// A run that is being written.
+const WRITTEN: &str = "select count(*) from claims where until >= clock_timestamp()";
 
 /// The schema version that this Karat writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -29,6 +37,8 @@ pub(crate) enum Unusable {
     NoSync,
     /// A newer Karat made the tables; their version.
     Newer(i64),
+    /// An older Karat is writing a run, so the tables cannot be migrated now.
+    Written,
 }
 
 impl From<SqlError> for Unusable {
@@ -47,6 +57,7 @@ impl fmt::Display for Unusable {
                  with --allow-unsafe-postgres",
             ),
             Self::Newer(found) => write!(f, "its tables have version {found}"),
+            Self::Written => f.write_str("an older karat is writing a run"),
         }
     }
 }
@@ -76,6 +87,7 @@ pub(crate) fn prepare(session: &Session, schema: &str, durability: Durability) -
     match number("select value from meta where key = 'schema'")? {
         VERSION => Ok(()),
         found if found > VERSION => Err(Unusable::Newer(found)),
+        1.. if number(WRITTEN)? > 0 => Err(Unusable::Written),
         _ => migrate(session),
     }
 }
@@ -98,6 +110,9 @@ fn migrate(session: &Session) -> Result<(), Unusable> {
                 return Ok(false);
             };
             session.batch(statements)?;
+            if found + 1 == SEALED as i64 {
+                TABLES.iter().try_for_each(|table| session.batch(&seal(table)))?;
+            }
             session.execute("update meta set value = ?1 where key = 'schema'", params![found + 1])?;
             Ok::<_, SqlError>(true)
         })();
@@ -112,6 +127,24 @@ fn migrate(session: &Session) -> Result<(), Unusable> {
                 return Err(error.into());
             }
         }
+    }
+}
+
+/// The statements that give all rows of a table their checksums, by the functions of the migration.
+fn seal(table: &Table) -> String {
+    let Table { name, columns, long, sums, .. } = table;
+    let of_row = columns.iter().map(|column| format!("sum_part({column})"));
+    let parts: Vec<String> = long.iter().map(|column| format!("sum_of(sum_part({column}))")).collect();
+    let form: Vec<String> = of_row.chain(parts.iter().cloned()).collect();
+    let form = format!("sum_of('{name}'::bytea || '\\x00'::bytea || {})", form.join(" || "));
+    let sum: Vec<String> = [form].into_iter().chain(parts).collect();
+    let sum = sum.join(" || ");
+    match sums {
+        Some(sums) => format!("insert into {sums} (seq, run, sum) select seq, run, {sum} from {name}"),
+        None => format!(
+            "alter table {name} add column sum bytea; update {name} set sum = {sum}; \
+             alter table {name} alter column sum set not null"
+        ),
     }
 }
 

@@ -5,8 +5,8 @@ use karat_types::{JudgmentRow, RunHeader};
 use super::Ranges;
 use crate::block::section_cache::{SectionCache, SectionKind};
 use crate::error::ReadFailure;
-use crate::format::{unpack_judgment, unpack_sample};
-use crate::sql::{Connection, OptionalExtension, SqlError, Transaction, params};
+use crate::read::cursors::{JudgmentColumns, read_sample, sample_query};
+use crate::sql::{Connection, SqlError, Transaction, params};
 
 // Requests and responses are left out: they may have been pruned in one of the two.
 const BLOCKS: &str = "select seq, log, judgments, outputs from blocks where run = ?1 and seq > ?2 order by seq";
@@ -27,8 +27,7 @@ const ROWS: [(&str, &str); 2] = [
 ];
 const LATEST: &str = "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
 const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
-const JUDGMENTS: &str = "select scorer, judge, block, entry, max(seq) from judgments
-    where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
+const OF_CELL: &str = "from judgments where run = ?1 and ordinal = ?2 order by scorer, judge, seq";
 
 /// The relation of a shard to what was merged of it.
 pub(super) enum Copies {
@@ -127,12 +126,18 @@ fn judgments(
     run: i64,
     ordinal: i64,
 ) -> Result<Vec<JudgmentRow>, ReadFailure> {
-    let mut statement = connection.prepare_cached(JUDGMENTS)?;
+    let mut statement = connection.prepare_cached(&JudgmentColumns::query(connection, OF_CELL))?;
     let mut rows = statement.query(params![run, ordinal])?;
-    let mut judgments = Vec::new();
+    let mut latest: Vec<JudgmentColumns> = Vec::new();
     while let Some(row) = rows.next()? {
-        let section = cache.section(connection, row.get(2)?, SectionKind::Judgments)?;
-        judgments.push(unpack_judgment(section.section.entry(row.get::<i64>(3)?.unsigned_abs())?)?);
+        let row = JudgmentColumns::read(&row)?;
+        latest.pop_if(|before| before.place() == row.place());
+        latest.push(row);
+    }
+    drop(rows);
+    let mut judgments = Vec::new();
+    for row in latest {
+        judgments.push(row.unpack(&*cache.section(connection, row.block, SectionKind::Judgments)?)?);
     }
     Ok(judgments)
 }
@@ -145,10 +150,10 @@ pub(super) fn sample_of(
     ordinal: u64,
 ) -> Result<Option<String>, ReadFailure> {
     let (row, ..) = header.plan.place(ordinal);
-    let facts: Option<Vec<u8>> = connection
-        .query_row("select facts from samples where run = ?1 and row = ?2", params![run, row as i64], |it| it.get(0))
-        .optional()?;
-    Ok(facts.map(|facts| unpack_sample(row, &facts)).transpose()?.map(|sample| sample.id))
+    let select = sample_query(connection, "from samples where run = ?1 and row = ?2");
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut rows = statement.query(params![run, row as i64])?;
+    Ok(rows.next()?.map(|row| read_sample(&row)).transpose()?.map(|sample| sample.id))
 }
 
 /// The name of a cell: its number, and `sample/model/variant/trial`.

@@ -17,8 +17,10 @@ use karat_types::{Moment, RunHeader, RunStatus, Shard};
 
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{pack_header, run_status_code};
+use crate::read::run_lookup::named_run;
 use crate::read::totals;
-use crate::sql::{OptionalExtension, SqlError, SqlResult, Transaction, params};
+use crate::sql::tables::{RUNS, SHARDS, run_column as column};
+use crate::sql::{Row, SqlError, SqlResult, StoredRow, Transaction, params};
 use crate::write::encode::to_sql_integer;
 use crate::write::writer;
 use crate::{Store, StoreError};
@@ -45,10 +47,7 @@ struct MergedRun<'m> {
 /// The blocks of a merged run that came from one shard, in order: first and last of each merge.
 type Ranges = Vec<(i64, i64)>;
 
-const INSERT_RUN: &str =
-    "insert into runs (name, suite, plan_hash, status, started_at, completed_at, planned, pid, header)
-    values (?1, ?2, ?3, ?4, ?5, null, ?6, ?7, ?8)";
-const RANGES: &str = "select first, last from shards where run = ?1 and shard = ?2 order by first";
+const RANGES: &str = "from shards where run = ?1 and shard = ?2 order by first";
 
 impl Store {
     /// Copies the rows of shards into one run of this store, and ends it with the status and time of `header`. What was
@@ -102,18 +101,32 @@ fn open_run<'m>(
     attempt: Attempt<'_>,
 ) -> Result<(MergedRun<'m>, Option<RunStatus>), StoreError> {
     let failed = |error: SqlError| attempt.error(error);
-    let find = "select id, status, started_at, plan_hash from runs where name = ?1";
-    let known: Option<(i64, i64, i64, [u8; 16])> = transaction
-        .query_row(find, params![header.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .optional()
-        .map_err(failed)?;
+    let columns = |row: &Row<'_>| {
+        let (id, status) = (row.get(column::ID)?, row.get(column::STATUS)?);
+        Ok((id, status, row.get(column::STARTED_AT)?, row.get(column::PLAN_HASH)?))
+    };
+    let known: Option<(i64, i64, i64, [u8; 16])> =
+        named_run(transaction, &header.id, &[], columns).map_err(|failure| failure.of(attempt.path, "a run"))?;
     let facts = pack_header(header)?;
     let Some((id, status, started_at, plan)) = known else {
         let planned = to_sql_integer("a plan", header.planned_cells())?;
         let status = run_status_code(RunStatus::Running);
         let (plan, pid) = (&header.plan, i64::from(std::process::id()));
-        let row = params![header.id, plan.suite, plan.plan_hash.0, status, header.started_at.0, planned, pid, facts];
-        let id = transaction.insert_numbered(INSERT_RUN, "id", row).map_err(failed)?;
+        let (id, none, started_at) = (RUNS.next_number(transaction).map_err(failed)?, None::<i64>, header.started_at.0);
+        let row = params![
+            id,
+            header.id,
+            plan.suite,
+            plan.plan_hash.0,
+            status,
+            started_at,
+            none,
+            planned,
+            pid,
+            None::<&[u8]>,
+            facts
+        ];
+        RUNS.insert(transaction, "", row).map_err(failed)?;
         return Ok((MergedRun { id, header, is_known: false }, None));
     };
     let is_merged = transaction
@@ -127,7 +140,11 @@ fn open_run<'m>(
         return Err(StoreError::NotMerged { run: header.id.clone(), path: attempt.path.to_owned(), why });
     }
     let started_at = Moment(started_at).min(header.started_at);
-    transaction.execute("update runs set started_at = ?2 where id = ?1", params![id, started_at.0]).map_err(failed)?;
+    let earlier = |row: &mut StoredRow| {
+        row.set("started_at", &started_at.0);
+        Ok(())
+    };
+    RUNS.change(transaction, "id = ?1", params![id], earlier).map_err(failed)?;
     let status = crate::format::run_status_of(status)
         .map_err(|damage| ReadFailure::from(damage).of(attempt.path, "the status of a run"))?;
     Ok((MergedRun { id, header, is_known: true }, Some(status)))
@@ -135,6 +152,10 @@ fn open_run<'m>(
 
 /// The blocks of a run that came from a shard.
 fn ranges(transaction: &Transaction<'_>, run: i64, shard: Shard) -> SqlResult<Ranges> {
-    let mut statement = transaction.prepare_cached(RANGES)?;
-    statement.query_map(params![run, shard.number()], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    let mut statement = transaction.prepare_cached(&format!("select {} {RANGES}", SHARDS.select(transaction, &[])))?;
+    let range = |row: &Row<'_>| {
+        SHARDS.check(row, &[])?;
+        Ok((row.get(2)?, row.get(3)?))
+    };
+    statement.query_map(params![run, shard.number()], range)?.collect()
 }

@@ -9,48 +9,29 @@ use super::{MergedRun, Ranges, ShardSource, ranges};
 use crate::StoreError;
 use crate::block::pack::Damage;
 use crate::error::{Attempt, ReadFailure};
-use crate::format::{StoredCell, run_status_code, unpack_cell};
+use crate::format::run_status_code;
+use crate::read::account::check_commits;
 use crate::read::check::missing_rows;
-use crate::read::run_lookup::run_number;
+use crate::read::cursors::{CellColumns, JudgmentColumns};
+use crate::read::run_lookup::{named_run, run_number};
 use crate::reuse::index_writer;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::{EntryPlace, ReuseKey};
-use crate::sql::{Connection, Row, SqlError, SqlResult, ToValue, Transaction, Value, params};
+use crate::sql::tables::{BLOBS, BLOCKS, CELLS, JUDGMENTS, RELEASED, SAMPLES, SHARDS, VECTORS, run_column as column};
+use crate::sql::{Connection, SqlError, SqlResult, Table, ToValue, Transaction, params};
 use crate::write::merge::copies::cell_name;
 
-const BLOCKS: &str =
-    "select seq, log, reuse, judgments, outputs, traces from blocks where run = ?1 and seq > ?2 order by seq";
-const INSERT_BLOCK: &str = "insert into blocks (seq, run, log, reuse, judgments, outputs, traces)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const OF_BLOCKS: &str = "from blocks where run = ?1 and seq > ?2 order by seq";
 // In the order of the table, so that later rows stay later: the index by place would have to be sorted.
-const CELLS: &str = "select ordinal, status, block, output, facts from cells not indexed
-    where run = ?1 and block > ?2 order by seq";
-const INSERT_CELL: &str =
-    "insert into cells (run, ordinal, status, block, output, facts) values (?1, ?2, ?3, ?4, ?5, ?6)";
-const JUDGMENTS: &str = "select ordinal, scorer, judge, ok, block, entry from judgments not indexed
-    where run = ?1 and block > ?2 order by seq";
-const INSERT_JUDGMENT: &str =
-    "insert into judgments (run, ordinal, scorer, judge, ok, block, entry) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const OF_CELLS: &str = "from cells not indexed where run = ?1 and block > ?2 order by seq";
+const OF_JUDGMENTS: &str = "from judgments not indexed where run = ?1 and block > ?2 order by seq";
 const CELL_BLOCKS: &str = "select block from cells where run = ?1 and ordinal = ?2";
 
 /// Number of keys that wait for the index at which a merge inserts them: later processes would all have to read them.
 const MANY_KEYS: i64 = 65_536;
 
 /// Tables that belong to no run, by their keys: vectors of texts, and images that were sent.
-const SHARED: [(&str, usize, &str, &str); 2] = [
-    (
-        "vectors",
-        2,
-        "select key, vector, null, null from vectors",
-        "insert or ignore into vectors (key, vector) values (?1, ?2)",
-    ),
-    (
-        "blobs",
-        4,
-        "select digest, media_type, at, content from blobs",
-        "insert or ignore into blobs (digest, media_type, at, content) values (?1, ?2, ?3, ?4)",
-    ),
-];
+static SHARED: [&Table; 2] = [&VECTORS, &BLOBS];
 
 /// Copies what a source holds of its shard and the run has not yet. Returns the number of blocks.
 pub(super) fn copy(
@@ -61,7 +42,7 @@ pub(super) fn copy(
     attempt: Attempt<'_>,
 ) -> Result<u64, ReadFailure> {
     let from = run_number(source, &part.run)?;
-    check_whole(source, part, from)?;
+    check_whole(source, part)?;
     let known = ranges(target, run.id, part.shard).map_err(|error| attempt.error(error))?;
     let after = match compare(source, target, (from, run.id), &known)? {
         Copies::Same => return Ok(0),
@@ -72,11 +53,8 @@ pub(super) fn copy(
     let blocks = copier.copy_blocks()?;
     // A shard without samples has no block; that it was merged is known all the same.
     let (first, last) = blocks.unwrap_or((0, 0));
-    target
-        .execute(
-            "insert or ignore into shards (run, shard, first, last) values (?1, ?2, ?3, ?4)",
-            params![run.id, part.shard.number(), first, last],
-        )
+    SHARDS
+        .insert(target, "on conflict do nothing", params![run.id, part.shard.number(), first, last])
         .map_err(|error| attempt.error(error))?;
     let Some((first, last)) = blocks else { return Ok(0) };
     copier.copy_rows(first)?;
@@ -85,9 +63,9 @@ pub(super) fn copy(
 }
 
 /// Checks that a finished shard has the rows that it ended with.
-fn check_whole(source: &Connection, part: &ShardSource, from: i64) -> Result<(), ReadFailure> {
-    let status: i64 = source.query_row("select status from runs where id = ?1", params![from], |row| row.get(0))?;
-    if status != run_status_code(RunStatus::Finished) {
+fn check_whole(source: &Connection, part: &ShardSource) -> Result<(), ReadFailure> {
+    let status = named_run(source, &part.run, &[], |row| Ok(row.get::<i64>(column::STATUS)?))?;
+    if status != Some(run_status_code(RunStatus::Finished)) {
         return Ok(());
     }
     match missing_rows(source, &part.run)?.2.into_iter().next() {
@@ -124,11 +102,6 @@ fn difference_error(
     })
 }
 
-/// A column as it is.
-fn value<'r>(row: &Row<'r>, column: usize) -> SqlResult<Value<'r>> {
-    row.value(column)
-}
-
 struct Copier<'c, 't> {
     source: &'c Connection,
     target: &'c Transaction<'t>,
@@ -153,27 +126,29 @@ impl Copier<'_, '_> {
         let newest = "select coalesce(max(seq), 0) from blocks";
         let newest: i64 =
             self.target.query_row(newest, params![], |row| row.get(0)).map_err(|error| self.target_error(error))?;
-        let (indexed, _): (i64, i64) =
-            self.source.query_row(known_keys::STATE, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut insert = self.target.prepare_cached(INSERT_BLOCK).map_err(|error| self.target_error(error))?;
-        let mut statement = self.source.prepare_cached(BLOCKS)?;
+        let (indexed, ..) = known_keys::index_state(self.source)?;
+        let mut insert = BLOCKS.inserting(self.target, "").map_err(|error| self.target_error(error))?;
+        check_commits(self.source, self.from)?;
+        let select = format!("select {} {OF_BLOCKS}", BLOCKS.select(self.source, BLOCKS.long));
+        let mut statement = self.source.prepare_cached(&select)?;
         let mut rows = statement.query(params![self.from, self.after])?;
         let (mut placed, mut keys) = (None::<(i64, i64, i64)>, 0_i64);
         while let Some(row) = rows.next()? {
+            BLOCKS.check(&row, BLOCKS.long)?;
             let seq: i64 = row.get(0)?;
             let (first, offset) = placed.map_or((newest + 1, newest + 1 - seq), |(first, _, offset)| (first, offset));
-            let reuse = row.blob(2)?;
+            let reuse = row.blob(3)?;
             let (reuse, count) = self.reusable_keys(seq, reuse, seq <= indexed)?;
             keys += count;
             insert
                 .execute(params![
                     seq + offset,
                     self.run.id,
-                    value(&row, 1)?,
+                    row.value(2)?,
                     &*reuse,
-                    value(&row, 3)?,
-                    value(&row, 4)?,
-                    value(&row, 5)?
+                    row.value(4)?,
+                    row.value(5)?,
+                    row.value(6)?
                 ])
                 .map_err(|error| self.target_error(error))?;
             placed = Some((first, seq + offset, offset));
@@ -194,11 +169,9 @@ impl Copier<'_, '_> {
         known_keys::unpack_keys(block, list, |key, place| keys.push((key, place)))?;
         let all = keys.len();
         if is_indexed {
-            let mut find = self.source.prepare_cached(known_keys::FIND)?;
-            let mut is_there = |(key, kind): ReuseKey| find.exists(params![key.0, kind.code()]);
             let mut kept = Vec::with_capacity(keys.len());
             for (key, place) in keys {
-                if is_there(key)? {
+                if known_keys::find_indexed(self.source, key)?.is_some() {
                     kept.push((key, place));
                 }
             }
@@ -210,9 +183,8 @@ impl Copier<'_, '_> {
 
     /// Counts keys that wait for the index, and inserts them if they are many.
     fn count_keys(&self, keys: i64) -> Result<(), ReadFailure> {
-        let update = "update reuse_state set waiting = waiting + ?1 returning waiting";
-        let waiting: i64 =
-            self.target.query_row(update, params![keys], |row| row.get(0)).map_err(|error| self.target_error(error))?;
+        let (waiting, _) = index_writer::count_waiting(self.target, keys)
+            .map_err(|failure| failure.of(self.attempt.path, "keys of results"))?;
         if waiting >= MANY_KEYS {
             index_writer::index_all(self.target).map_err(|failure| failure.of(self.attempt.path, "keys of results"))?;
         }
@@ -231,17 +203,24 @@ impl Copier<'_, '_> {
     }
 
     fn copy_cells(&self, offset: i64) -> Result<(), ReadFailure> {
-        let mut insert = self.target.prepare_cached(INSERT_CELL).map_err(|error| self.target_error(error))?;
-        let mut statement = self.source.prepare_cached(CELLS)?;
+        let failed = |error: SqlError| self.target_error(error);
+        let mut seq = CELLS.next_number(self.target).map_err(failed)?;
+        let mut insert = CELLS.inserting(self.target, "").map_err(failed)?;
+        let mut statement = self.source.prepare_cached(&CellColumns::query(self.source, OF_CELLS))?;
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
-            let (ordinal, status, block): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let facts = row.blob(4)?;
-            let cell = StoredCell { ordinal: ordinal.unsigned_abs(), status, facts };
-            unpack_cell(cell).map_err(|Damage(why)| damage_error(self.part, &format!("cell {ordinal}"), &why))?;
+            let ordinal: i64 = row.get(2)?;
+            let unread = |why: &str| ReadFailure::from(damage_error(self.part, &format!("cell {ordinal}"), why));
+            let cell = CellColumns::read(&row).map_err(|failure| match failure {
+                ReadFailure::Sql(SqlError::Damaged { why, .. }) => unread(&why),
+                failure => failure,
+            })?;
+            cell.unpack().map_err(|Damage(why)| unread(&why))?;
             self.check_free(cell.ordinal)?;
-            let values = params![self.run.id, ordinal, status, block + offset, value(&row, 3)?, facts];
-            insert.execute(values).map_err(|error| self.target_error(error))?;
+            let block = cell.block + offset;
+            let values = params![seq, self.run.id, ordinal, cell.status, block, row.value(5)?, row.value(6)?];
+            insert.execute(values).map_err(failed)?;
+            seq += 1;
         }
         Ok(())
     }
@@ -266,53 +245,61 @@ impl Copier<'_, '_> {
     }
 
     fn copy_judgments(&self, offset: i64) -> Result<(), ReadFailure> {
-        let mut insert = self.target.prepare_cached(INSERT_JUDGMENT).map_err(|error| self.target_error(error))?;
-        let mut statement = self.source.prepare_cached(JUDGMENTS)?;
+        let failed = |error: SqlError| self.target_error(error);
+        let mut seq = JUDGMENTS.next_number(self.target).map_err(failed)?;
+        let mut insert = JUDGMENTS.inserting(self.target, "").map_err(failed)?;
+        let mut statement = self.source.prepare_cached(&JudgmentColumns::query(self.source, OF_JUDGMENTS))?;
         let mut rows = statement.query(params![self.from, self.after])?;
         while let Some(row) = rows.next()? {
-            let block: i64 = row.get(4)?;
-            let place = (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?, value(&row, 3)?);
-            let values = params![self.run.id, place.0, place.1, place.2, place.3, block + offset, value(&row, 5)?];
-            insert.execute(values).map_err(|error| self.target_error(error))?;
+            let block = JudgmentColumns::read(&row)?.block + offset;
+            let place = (row.value(2)?, row.value(3)?, row.value(4)?, row.value(5)?);
+            let values = params![seq, self.run.id, place.0, place.1, place.2, place.3, block, row.value(7)?];
+            insert.execute(values).map_err(failed)?;
+            seq += 1;
         }
         Ok(())
     }
 
     fn copy_samples(&self) -> Result<(), ReadFailure> {
-        let insert = "insert or replace into samples (run, row, facts) values (?1, ?2, ?3)";
-        let mut insert = self.target.prepare_cached(insert).map_err(|error| self.target_error(error))?;
-        let mut statement = self.source.prepare_cached("select row, facts from samples where run = ?1")?;
-        let mut rows = statement.query(params![self.from])?;
-        while let Some(row) = rows.next()? {
-            let values = params![self.run.id, value(&row, 0)?, value(&row, 1)?];
-            insert.execute(values).map_err(|error| self.target_error(error))?;
-        }
-        Ok(())
+        let replace = "on conflict (run, row) do update set facts = excluded.facts, sum = excluded.sum";
+        self.copy_of_run(&SAMPLES, replace)
     }
 
     /// Copies which cells' results were invalidated.
     fn copy_released(&self) -> Result<(), ReadFailure> {
-        let mut statement = self.source.prepare_cached("select ordinal from released where run = ?1")?;
+        self.copy_of_run(&RELEASED, "on conflict do nothing")
+    }
+
+    /// Copies the rows of a table that begin with the number of the run.
+    fn copy_of_run(&self, table: &'static Table, conflict: &str) -> Result<(), ReadFailure> {
+        let mut insert = table.inserting(self.target, conflict).map_err(|error| self.target_error(error))?;
+        let select = format!("select {} from {} where run = ?1", table.select(self.source, &[]), table.name);
+        let mut statement = self.source.prepare_cached(&select)?;
         let mut rows = statement.query(params![self.from])?;
         while let Some(row) = rows.next()? {
-            let insert = "insert or ignore into released (run, ordinal) values (?1, ?2)";
-            let values = params![self.run.id, value(&row, 0)?];
-            self.target.execute(insert, values).map_err(|error| self.target_error(error))?;
+            table.check(&row, &[])?;
+            let rest = (1..table.columns.len()).map(|column| row.value(column)).collect::<SqlResult<Vec<_>>>()?;
+            let values: Vec<&dyn ToValue> =
+                [&self.run.id as &dyn ToValue].into_iter().chain(rest.iter().map(|it| it as &dyn ToValue)).collect();
+            insert.execute(&values).map_err(|error| self.target_error(error))?;
         }
         Ok(())
     }
 
     /// Copies what belongs to no run, and a later part of the run needs.
     fn copy_shared(&self) -> Result<(), ReadFailure> {
-        for (table, columns, select, insert) in SHARED {
-            if !self.source.has_table(table)? {
+        for table in SHARED {
+            if !self.source.has_table(table.name)? {
                 continue;
             }
-            let mut insert = self.target.prepare_cached(insert).map_err(|error| self.target_error(error))?;
-            let mut statement = self.source.prepare_cached(select)?;
+            let conflict = "on conflict do nothing";
+            let mut insert = table.inserting(self.target, conflict).map_err(|error| self.target_error(error))?;
+            let select = format!("select {} from {}", table.select(self.source, table.long), table.name);
+            let mut statement = self.source.prepare_cached(&select)?;
             let mut rows = statement.query(params![])?;
             while let Some(row) = rows.next()? {
-                let values = (0..columns).map(|column| value(&row, column)).collect::<SqlResult<Vec<_>>>()?;
+                let last = table.check_from(0, &row, table.long)? - 1;
+                let values = (0..last).map(|column| row.value(column)).collect::<SqlResult<Vec<_>>>()?;
                 let values: Vec<&dyn ToValue> = values.iter().map(|value| value as &dyn ToValue).collect();
                 insert.execute(&values).map_err(|error| self.target_error(error))?;
             }

@@ -8,12 +8,12 @@ use testkit::{Behaviour, FakeProvider, RequestLog, Script};
 use crate::place::{Place, questions, suite};
 
 /// A small file system of its own at the place's `.karat`; unmounted when dropped.
-struct SmallDisk<'a>(&'a Place);
+pub(super) struct SmallDisk<'a>(&'a Place);
 
 impl<'a> SmallDisk<'a> {
     /// `None` where this user may not mount one.
     #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn mount(place: &'a Place, megabytes: u32) -> Option<Self> {
+    pub(super) fn mount(place: &'a Place, megabytes: u32) -> Option<Self> {
         std::fs::create_dir(place.path().join(".karat")).unwrap();
         let disk = Self(place);
         if disk.run("mount", &["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"]) {
@@ -33,7 +33,7 @@ impl<'a> SmallDisk<'a> {
     }
 
     /// Fills it to the last byte, with the room that killed runs hold.
-    fn fill(&self) {
+    pub(super) fn fill(&self) {
         for file in std::fs::read_dir(self.0.path().join(".karat")).unwrap().flatten() {
             if file.file_name().to_string_lossy().contains("-run-") {
                 std::fs::remove_file(file.path()).unwrap();

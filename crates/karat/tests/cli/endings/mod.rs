@@ -7,3 +7,4 @@ mod kill;
 mod lost_store;
 mod old_stores;
 mod refusals;
+mod votes;

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use karat_types::*;
 
-use crate::database::copy::TABLES;
 use crate::sql::params;
 use crate::tests::crash::start_alone;
 use crate::tests::test_data::*;
@@ -320,20 +319,6 @@ fn a_server_has_the_tables_of_a_file() {
     drop(one.begin(&header("r", 1)).unwrap());
     assert_eq!((one.runs(9).unwrap().len(), two.runs(9).unwrap().len()), (1, 0));
     assert_eq!(Store::open_to_read(&urls[0]).unwrap().runs(9).unwrap().len(), 1);
-    for table in TABLES {
-        let connection = one.writing();
-        let select = "select column_name::text from information_schema.columns
-            where table_schema = current_schema() and table_name = ?1";
-        let mut statement = connection.prepare_cached(select).unwrap();
-        let found = statement.query_map(params![table.name], |row| row.get::<String>(0)).unwrap();
-        let mut found: Vec<String> = found.map(Result::unwrap).collect();
-        // `blocks` has an id for lost connections, and the number of its transaction.
-        found.retain(|column| table.name != "blocks" || !["id", "tx"].contains(&column.as_str()));
-        let mut listed: Vec<&str> = table.columns.into();
-        found.sort();
-        listed.sort_unstable();
-        assert_eq!(found, listed, "{}", table.name);
-    }
     one.writing().execute("update meta set value = 99 where key = 'schema'", params![]).unwrap();
     assert!(matches!(Store::open(&urls[0]), Err(StoreError::Newer { found: 99, .. })));
 }

@@ -22,6 +22,15 @@ macro_rules! twins {
 }
 
 twins! {
+    checksums = crate::tests::checksums {
+        every_bit_of_every_table_is_told,
+        no_table_and_no_column_is_without_a_checksum,
+        a_row_in_another_place_is_told,
+        a_label_that_is_gone_is_told,
+        a_damaged_vector_is_made_again,
+        damaged_rows_of_a_run_are_made_again,
+        a_server_has_the_same_checksum,
+    }
     crash = crate::tests::crash {
         kill_9_loses_nothing_that_was_acknowledged,
     }
@@ -37,6 +46,9 @@ twins! {
     }
     model = crate::tests::model {
         records_are_read_back,
+    }
+    old_store = crate::tests::old_store {
+        a_server_without_checksums_gets_them,
     }
     processes = crate::tests::processes {
         processes_share_a_store,
