@@ -10,6 +10,7 @@ pub mod compare;
 pub mod drift;
 mod figures;
 pub mod gate;
+mod infer;
 pub mod items;
 pub mod planning;
 mod reference;

@@ -95,7 +95,8 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Re
     let unmatched_labels = gathering.used.iter().filter(|used| !**used).count() as u64;
     let metrics = plan.metrics.iter().enumerate().filter_map(|(at, metric)| {
         let items = gathering.items.get(&at)?;
-        let panel = Panel { raters: &gathering.raters, scale: steps(&plan, metric), level: options.level };
+        let (scale, range) = (steps(&plan, metric), metric.range);
+        let panel = Panel { raters: &gathering.raters, scale, range, level: options.level };
         Some(MetricRaters { metric: metric.name.clone(), range: metric.range, agreement: agreement(items, &panel) })
     });
     Ok(RunAgreement {

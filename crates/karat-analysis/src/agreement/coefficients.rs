@@ -30,8 +30,9 @@ use karat_stats::interval::{Interval, Level, Method};
 use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
-use crate::figures::estimate::{self, Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
+use crate::infer::measure::Measure;
+use crate::score::observations::{BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
 /// Number of resamples of a coefficient.
 const RESAMPLES: usize = 1_000;
@@ -59,6 +60,8 @@ pub(crate) struct Panel<'a> {
     pub(crate) raters: &'a [String],
     /// The values of the scale, where it has steps.
     pub(crate) scale: Option<Vec<f64>>,
+    /// Lowest and highest possible grade, if bounded.
+    pub(crate) range: Option<(f64, f64)>,
     pub(crate) level: Level,
 }
 
@@ -290,14 +293,15 @@ fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_
     let second: Vec<f64> = shared.iter().map(|(_, second, _)| *second).collect();
     let n = shared.len();
     let clustered = is_clustered(shared.iter().map(|(.., cluster)| *cluster));
-    let figure = |binary: bool, change: fn(f64) -> f64| {
+    let widest = panel.range.map(|(lo, hi)| hi - lo);
+    let figure = |binary: bool, range: Option<(f64, f64)>, change: fn(f64) -> f64| {
         let mut observed = Observations { clustered, ..Observations::default() };
         shared.iter().for_each(|(first, second, cluster)| observed.push(change(first - second), 0, *cluster));
-        estimate::figure(&observed, Aggregate::Mean, binary, panel.level)
+        Measure::of_mean(binary, range, panel.level).figure(&observed)
     };
     let share = |holds: fn(f64) -> f64| match n {
         1 => Finding::point(holds(first.first()? - second.first()?), n, "share"),
-        _ => figure(true, holds),
+        _ => figure(true, None, holds),
     };
     let bounded = |point: Finding, interval: Option<Interval>, of: fn(&[f64], &[f64]) -> Option<f64>| match clustered {
         true => with_pair_bootstrap(point, &shared, panel.level, of),
@@ -313,8 +317,9 @@ fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_
     };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
-        mean_abs_difference: figure(false, f64::abs)?.clip_interval(0.0, f64::INFINITY),
-        bias: figure(false, |gap| gap)?,
+        mean_abs_difference: figure(false, widest.map(|widest| (0.0, widest)), f64::abs)?
+            .clip_interval(0.0, f64::INFINITY),
+        bias: figure(false, widest.map(|widest| (-widest, widest)), |gap| gap)?,
         icc: intraclass_correlations(&both, panel.level).0,
         alpha: alpha(&both, panel),
         rms_difference: coefficient("root mean square", |a, b| {
@@ -418,7 +423,7 @@ mod tests {
     use super::*;
 
     fn panel<'a>(raters: &'a [String], scale: Option<Vec<f64>>) -> Panel<'a> {
-        Panel { raters, scale, level: Level::P95 }
+        Panel { raters, scale, range: Some((0.0, 10.0)), level: Level::P95 }
     }
 
     fn items(rows: &[[f64; 2]]) -> Vec<GradedItem> {

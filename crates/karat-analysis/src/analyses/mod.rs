@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use comparing::delta::{
-    Comparison, Delta, DeltaAxis, DeltaOptions, MetricDelta, NotableLimit, SampleMove, TextChange, TextDelta,
+    Comparison, DecidedDelta, Delta, DeltaAxis, DeltaOptions, MetricDelta, NotableLimit, SampleMove, TextChange,
+    TextDelta,
 };
 pub use comparing::leaderboards::Leaderboards;
 pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
@@ -55,7 +56,7 @@ pub use problems::shortfall::Shortfall;
 
 use crate::AnalysisError;
 use crate::figures::leaderboard::Leaderboard;
-use crate::figures::measure::Measure;
+use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::score::consensus::CellScores;
 use crate::score::people::{PeopleTask, tasks_of};
@@ -145,7 +146,7 @@ pub enum Outcome {
     /// Outcome of `balance`.
     Balance(Balance),
     /// Outcome of `summary_corpus`.
-    SummaryCorpus(SummaryCorpus),
+    SummaryCorpus(Box<SummaryCorpus>),
     /// Outcome of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
     /// Outcome of `drift`.

@@ -290,12 +290,7 @@ fn correct_tests(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(St
     let each = pending.into_iter().zip(p_values).zip(adjusted).zip(levels);
     each.map(|(((it, p), p_adjusted), alpha)| {
         let level = Level::from_alpha(alpha).unwrap_or(options.level);
-        let plain = it.test.difference().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
-        let paired = plain.map(|plain| {
-            plain
-                .with_interval(it.test.interval(level), it.test.standard_error())
-                .mark_degenerate(it.test.is_degenerate())
-        });
+        let paired = it.test.finding(level);
         (it.group, it.name, TestedChange { figure: it.figure, paired, p, p_adjusted })
     })
     .collect()

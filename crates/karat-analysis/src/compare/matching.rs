@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::mean;
+use karat_stats::interval::Level;
 use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::significance::TestedMetric;
-use super::{
-    CompareError, CompareOptions, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, PairedFigures, PairedScores, Side,
-    SideSummary, paired_figures::resampling,
-};
+use super::{CompareError, CompareOptions, KEPT, Kind, LeftOut, NotCompared, PairedFigures, Side, SideSummary};
 use crate::figures::groups::system_id;
+use crate::infer::pairs::resampling;
 use crate::run::findings::Findings;
 use crate::run::instrument::{instruments, metric_change};
 use crate::run::matched_cells::{MatchedCells, SampleCells};
@@ -183,7 +182,10 @@ impl<'a> Matching<'a> {
         let aggregate = Aggregate::parse(&metric.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired_scores(metric, aggregate);
         let resampling = resampling(&self.candidate.findings.plan, options.seed);
-        let test = paired.figures.test(kind, aggregate, &resampling);
+        let plan = &self.candidate.findings.plan;
+        let questions = plan.metrics.len().max(1) * plan.systems.len().max(1);
+        let finest = Level::from_alpha(options.level.alpha() / questions as f64).unwrap_or(options.level);
+        let test = paired.figures.test(kind, aggregate, &resampling).with_draws(options.seed, finest);
         if test.n() == 0 {
             return Err(match paired.left_out.missing() {
                 0 => "no sample has it on both sides".to_owned(),
@@ -222,16 +224,15 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The paired scores of the common samples. For a mean, the systems of a sample are averaged first; for other
-    /// aggregates each pair of systems counts, with equal weight.
+    /// The paired scores of the common samples; pairs of systems have equal weight.
     fn paired_scores(&self, metric: MetricPair<'_>, aggregate: Aggregate) -> Paired {
         let (baseline_table, candidate_table) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
-            figures: PairedFigures {
-                scores: PairedScores::default(),
-                baseline: baseline_table.observations(metric.baseline),
-                candidate: candidate_table.observations(metric.candidate),
-            },
+            figures: PairedFigures::within(
+                aggregate.max_change(metric.spec.range),
+                baseline_table.observations(metric.baseline),
+                candidate_table.observations(metric.candidate),
+            ),
             left_out: LeftOut::default(),
             bounds: Bounds::default(),
         };
@@ -245,23 +246,17 @@ impl<'a> Matching<'a> {
             if let Some(range) = range {
                 paired.bounds.add(&pairs, range);
             }
-            let (before, after): (Vec<f64>, Vec<f64>) = both.iter().map(|(_, values)| *values).unzip();
-            let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
             let cluster = baseline_table.cluster(*baseline_sample);
-            let PairedFigures { scores, baseline, candidate } = &mut paired.figures;
-            scores.push(before, after, cluster);
-            if aggregate == Aggregate::Mean {
-                baseline.push(before, 0, cluster);
-                candidate.push(after, 0, cluster);
-                continue;
-            }
             for (pair, (before, after)) in both {
                 let Some((from, to)) = self.pairs.get(pair) else { continue };
-                let labels = baseline_table.labels(metric.baseline, *baseline_sample, *from);
-                baseline.push_labelled(before, labels, pair, cluster);
-                let labels = candidate_table.labels(metric.candidate, *candidate_sample, *to);
-                candidate.push_labelled(after, labels, pair, cluster);
+                let then = baseline_table.labels(metric.baseline, *baseline_sample, *from);
+                let now = candidate_table.labels(metric.candidate, *candidate_sample, *to);
+                let labels = then.zip(now).map(<[_; 2]>::from);
+                paired.figures.push_pair([before, after], labels, (*candidate_sample, pair), cluster);
             }
+        }
+        if aggregate == Aggregate::Mean {
+            paired.figures.reduce_to_samples();
         }
         paired
     }
@@ -299,7 +294,7 @@ impl<'a> Matching<'a> {
     fn cells_by(
         &self,
         (metric, baseline_sample, candidate_sample): (MetricPair<'_>, usize, usize),
-        cells_of: fn(&'a ScoreTable, &PlanHeader, (usize, usize, usize)) -> SampleCells<'a>,
+        cells_of: fn(&'a ScoreTable, &'a PlanHeader, (usize, usize, usize)) -> SampleCells<'a>,
     ) -> Vec<MatchedCells> {
         let cells = |side: &'a Side<'a>, at| cells_of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
@@ -365,15 +360,11 @@ impl<'a> Matching<'a> {
                 it.spec.name
             )
         }));
-        match tested.iter().filter_map(TestedMetric::clusters).min() {
-            Some(1) => warnings.push(
+        if tested.iter().filter_map(TestedMetric::clusters).min() == Some(1) {
+            warnings.push(
                 "All samples belong to one cluster, so the variation between clusters is unknown and every metric is undecided."
                     .to_owned(),
-            ),
-            Some(few) if few < FEW_CLUSTERS => warnings.push(format!(
-                "The samples belong to {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters are unreliable."
-            )),
-            _ => {}
+            );
         }
         let most = |lost: fn(&LeftOut) -> u64| tested.iter().map(|it| lost(&it.left_out)).max().unwrap_or_default();
         let is_partial = tested.iter().any(|it| it.left_out.is_partial());

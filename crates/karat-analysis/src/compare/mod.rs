@@ -6,17 +6,17 @@
 //! corrected over the metrics, and each interval has the level at which its metric is decided, so verdict, p-value and
 //! interval never contradict each other. Systems whose cached results both runs share are left out ([`results_of_both`]).
 //! Reading order: `sides` (pairs of systems), `reused` (which of them changed), `matching` (paired scores, warnings),
-//! `scores` and `paired_figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
-//! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed).
+//! [`crate::infer`] (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
+//! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed). `contrasts` tests the
+//! variants and models of one run.
 
 pub(crate) mod content;
+pub(crate) mod contrasts;
 mod diagnostics;
 mod evaluations;
 mod matching;
 mod movers;
-pub(crate) mod paired_figures;
 mod reused;
-pub(crate) mod scores;
 mod sides;
 mod significance;
 mod systems;
@@ -32,24 +32,22 @@ use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed_samples;
+pub use contrasts::{Contrast, Family};
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
-pub use paired_figures::{LabelPair, PairedFigures};
 pub use reused::{SystemResults, results_of_both};
-pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{Side, UnknownSystem};
 pub use systems::SystemChange;
 
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+pub use crate::infer::change::{Kind, PairedScores, PairedTest, SecondTest, Test};
+pub use crate::infer::pairs::{LabelPair, PairedFigures};
 use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
 use crate::run::metric_names::by_words_warning;
 use matching::{MatchedSamples, Matching};
 use significance::TestedMetric;
-
-/// With fewer clusters a cluster-robust test needs a warning.
-const FEW_CLUSTERS: usize = 8;
 
 /// Number of ids listed of samples without a partner; all are counted.
 const KEPT: usize = 1_000;

@@ -4,10 +4,13 @@ use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
 use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Kind, LeftOut, PairedTest, SecondTest};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::measure::clip_to_range;
+use crate::infer::measure::Measure;
 use crate::planning::needed::{Needed, Planning};
+use crate::score::observations::{Aggregate, Observations};
+
+/// The share of the scale that samples are planned for where nothing else is said.
+const PLANNED_SHARE: f64 = 0.05;
 
 /// A tested metric before the correction.
 pub(super) struct TestedMetric<'a> {
@@ -40,13 +43,14 @@ impl TestedMetric<'_> {
         let (baseline, candidate) =
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
         let margin = self.margin(baseline.value());
-        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local_level.alpha())?, options));
+        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local_level.alpha())?));
+        let decidable = equivalence.as_ref().filter(|it| it.open().is_none());
         let instrument_change =
             self.instrument_change.as_ref().filter(|_| !options.any_instrument).map(|_| OTHER_INSTRUMENT.to_owned());
         let open = instrument_change.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
         let verdict = match open {
             Some(_) => ComparisonVerdict::Undecided,
-            None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
+            None => self.verdict(p_adjusted, margin.zip(decidable), options.level),
         };
         let is_open = verdict == ComparisonVerdict::Undecided;
         let lacking = open.or_else(|| self.test.too_few_resamples(local_level));
@@ -60,7 +64,7 @@ impl TestedMetric<'_> {
             range: self.spec.range,
             baseline,
             candidate,
-            difference: self.difference(local_level, options)?,
+            difference: self.difference(local_level)?,
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
@@ -108,8 +112,8 @@ impl TestedMetric<'_> {
     }
 
     /// The difference of the figures with its interval at a level.
-    fn difference(&self, level: Level, options: &CompareOptions) -> Option<Finding> {
-        Some(self.test.finding(level, options.seed)?.clip_difference(self.aggregate.max_change(self.spec.range)))
+    fn difference(&self, level: Level) -> Option<Finding> {
+        Some(self.test.finding(level)?.clip_difference(self.aggregate.max_change(self.spec.range)))
     }
 
     /// Further tests, with intervals clipped to possible differences.
@@ -149,17 +153,20 @@ impl TestedMetric<'_> {
         Some(Planning { design, present: pairs + without, applies, level, fewest, cost_per_sample })
     }
 
-    /// With a margin, by the power of the two one-sided t tests; otherwise by that of the paired t test at the observed
-    /// difference, and always more samples than the present ones, which did not decide.
+    /// With a margin, by the power of the two one-sided t tests; otherwise by that of the paired t test at a twentieth of the
+    /// scale. The observed difference plans nothing: samples that are added until it is significant find it by chance.
     fn required_samples(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
         match margin {
             Some(margin) => planning.needed_for_equivalence(margin),
-            None => planning.with_more_than(self.test.units()).required_samples(self.test.difference()?.abs()),
+            None => {
+                let scale = if self.kind == Kind::Binary { Some((0.0, 1.0)) } else { self.spec.range };
+                planning.required_samples(PLANNED_SHARE * self.aggregate.max_change(scale)?)
+            }
         }
     }
 
     fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
-        let figure = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
-        Some(clip_to_range(figure, self.spec.range, self.aggregate))
+        let (binary, range) = (self.kind == Kind::Binary, self.spec.range);
+        Measure { aggregate: self.aggregate, ..Measure::of_mean(binary, range, level) }.figure(observed)
     }
 }

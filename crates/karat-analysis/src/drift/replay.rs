@@ -1,8 +1,8 @@
 //! Simulates planted shifts: the delay until a rule detects a shift of a given size in a series like this one, and its
 //! rate of false alarms (BY-11).
 //!
-//! Each simulated series draws its days from the given ones with replacement; the shift is added from one day on. So
-//! the result reflects the series' own spread, but no weekly patterns.
+//! Each simulated series draws weeks of consecutive days from the given ones with replacement; the shift is added from one
+//! day on. So the result reflects the series' own spread and weekly patterns, and most of how alike neighbouring days are.
 
 use karat_stats::describe::median;
 use karat_stats::numeric::seed::Seed;
@@ -13,6 +13,8 @@ use crate::reference::history::Day;
 
 /// Length in days of a series without a shift.
 const YEAR: i32 = 365;
+/// Number of consecutive days drawn together.
+const BLOCK: u32 = 7;
 /// Number of days within which a shift must be detected.
 const PATIENCE: i32 = 60;
 
@@ -59,7 +61,11 @@ pub fn replay(
     let drawn = |at: u32, length: i32| -> Vec<f64> {
         let stream = Seed(seed).derive(u64::from(at));
         (0..length.unsigned_abs())
-            .map(|day| values[(stream.derive(u64::from(day)).0 % values.len() as u64) as usize])
+            .map(|day| {
+                let (week, within) = (u64::from(day / BLOCK), u64::from(day % BLOCK));
+                let first = stream.derive(week).0 % values.len() as u64;
+                values[((first + within) % values.len() as u64) as usize]
+            })
             .collect()
     };
     // Alerts count once the baseline is complete.

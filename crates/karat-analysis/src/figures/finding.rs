@@ -16,10 +16,16 @@ pub struct Finding {
     n: u64,
     se: Option<f64>,
     interval: Option<(f64, f64)>,
+    /// The ends of an interval of which one lies beyond the data.
+    half_open: Option<[Option<f64>; 2]>,
     level: f64,
     method: Cow<'static, str>,
     seed: Option<u64>,
     degenerate: bool,
+    df: Option<f64>,
+    effective_clusters: Option<f64>,
+    few_vary: bool,
+    open: Option<Cow<'static, str>>,
 }
 
 impl Finding {
@@ -30,10 +36,15 @@ impl Finding {
             n: n as u64,
             se: None,
             interval: None,
+            half_open: None,
             level: 0.0,
             method: method.into(),
             seed: None,
             degenerate: false,
+            df: None,
+            effective_clusters: None,
+            few_vary: false,
+            open: None,
         })
     }
 
@@ -60,6 +71,18 @@ impl Finding {
         self
     }
 
+    /// Sets an interval whose ends may lie beyond the data.
+    #[must_use]
+    pub(crate) fn with_open_ends(mut self, ends: [Option<f64>; 2], level: f64) -> Self {
+        match ends {
+            [Some(lo), Some(hi)] => self.interval = finite(lo).zip(finite(hi)),
+            [None, None] => return self,
+            _ => self.half_open = Some(ends),
+        }
+        self.level = level;
+        self
+    }
+
     /// Sets the ends of a confidence sequence, which holds at any time of looking.
     #[must_use]
     pub(crate) fn with_ends(mut self, (lo, hi): (f64, f64), level: f64) -> Self {
@@ -70,10 +93,11 @@ impl Finding {
     /// Takes the interval and the standard error away, and appends the reason to the method.
     #[must_use]
     pub(crate) fn without_interval(mut self, why: &str) -> Self {
-        if self.interval.is_some() || self.se.is_some() {
+        if self.ends().is_some() || self.se.is_some() {
             self.method = Cow::Owned(format!("{}: {why}", self.method));
         }
-        (self.interval, self.se, self.level, self.degenerate) = (None, None, 0.0, false);
+        (self.interval, self.half_open, self.se, self.level, self.degenerate) = (None, None, None, 0.0, false);
+        (self.df, self.effective_clusters, self.few_vary) = (None, None, false);
         self
     }
 
@@ -93,6 +117,14 @@ impl Finding {
         }
     }
 
+    /// The difference in the other direction.
+    #[must_use]
+    pub(crate) fn negated(mut self) -> Self {
+        self.value = 0.0 - self.value;
+        self.interval = self.interval.map(|(lo, hi)| (0.0 - hi, 0.0 - lo));
+        self
+    }
+
     /// Sets the standard error, if it is finite.
     #[must_use]
     pub(crate) fn with_se(mut self, se: f64) -> Self {
@@ -107,7 +139,36 @@ impl Finding {
         self
     }
 
-    /// Marks the finding as degenerate: all values were equal, so the interval is meaningless.
+    /// Sets the degrees of freedom of the interval.
+    #[must_use]
+    pub(crate) fn with_df(mut self, df: f64) -> Self {
+        self.df = finite(df);
+        self
+    }
+
+    /// Sets the degrees of freedom of clusters, which are worth one cluster of equal size more.
+    #[must_use]
+    pub(crate) fn with_clusters(mut self, df: f64) -> Self {
+        self.df = finite(df);
+        self.effective_clusters = finite(df + 1.0);
+        self
+    }
+
+    /// Marks values of which so few vary that the interval comes from the ends of their scale.
+    #[must_use]
+    pub(crate) fn mark_few_vary(mut self) -> Self {
+        self.few_vary = true;
+        self
+    }
+
+    /// Sets the reason why nothing is decided by the interval.
+    #[must_use]
+    pub(crate) fn leave_open(mut self, why: impl Into<Cow<'static, str>>) -> Self {
+        self.open = Some(why.into());
+        self
+    }
+
+    /// Marks the finding as degenerate: all resamples were equal, so the interval is meaningless.
     #[must_use]
     pub(crate) fn mark_degenerate(mut self, degenerate: bool) -> Self {
         self.degenerate = degenerate;
@@ -133,6 +194,10 @@ impl Finding {
             interval: bound(0).zip(bound(1)),
             level: number("level").unwrap_or_default(),
             seed: written.get("seed").and_then(serde_json::Value::as_u64),
+            df: number("df"),
+            effective_clusters: number("effective_clusters"),
+            few_vary: written.get("few_vary").and_then(serde_json::Value::as_bool).unwrap_or_default(),
+            open: written.get("open").and_then(serde_json::Value::as_str).map(|why| Cow::Owned(why.to_owned())),
             ..point
         })
     }
@@ -157,9 +222,14 @@ impl Finding {
         self.interval
     }
 
+    /// Lower and upper end, of which one may be open: `None` lies beyond the data.
+    pub fn ends(&self) -> Option<[Option<f64>; 2]> {
+        self.half_open.or_else(|| self.interval.map(|(lo, hi)| [Some(lo), Some(hi)]))
+    }
+
     /// Confidence level of the interval as a share, if there is an interval.
     pub fn level(&self) -> Option<f64> {
-        self.interval.map(|_| self.level)
+        self.ends().map(|_| self.level)
     }
 
     /// Name of the method.
@@ -172,34 +242,73 @@ impl Finding {
         self.seed
     }
 
-    /// Returns true if all observations were equal, so that the interval has no width and no meaning.
+    /// Degrees of freedom of its interval, where that has some.
+    pub fn df(&self) -> Option<f64> {
+        self.df
+    }
+
+    /// The number of clusters of equal size that its clusters are worth, where they count.
+    pub fn effective_clusters(&self) -> Option<f64> {
+        self.effective_clusters
+    }
+
+    /// Returns true if so few values vary that the interval comes from the ends of their scale.
+    pub fn few_vary(&self) -> bool {
+        self.few_vary
+    }
+
+    /// The reason why nothing is decided by the interval, if there is one.
+    pub fn open(&self) -> Option<&str> {
+        self.open.as_deref()
+    }
+
+    /// Returns true if all resamples were equal, so that the interval has no width and no meaning.
     pub fn is_degenerate(&self) -> bool {
         self.degenerate
     }
 
+    /// Writes what limits the interval: `df?`, `effective_clusters?`, `few_vary?`, `open?`, `degenerate?`.
+    pub(crate) fn serialize_limits<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        if let Some(df) = self.df {
+            map.serialize_entry("df", &df)?;
+        }
+        if let Some(worth) = self.effective_clusters {
+            map.serialize_entry("effective_clusters", &worth)?;
+        }
+        if self.few_vary {
+            map.serialize_entry("few_vary", &true)?;
+        }
+        if let Some(why) = &self.open {
+            map.serialize_entry("open", why)?;
+        }
+        if self.degenerate {
+            map.serialize_entry("degenerate", &true)?;
+        }
+        Ok(())
+    }
+
     /// The sign of a difference by its interval: `Some(true)` above zero, `Some(false)` below, `None` if the interval
-    /// contains zero, is missing or degenerate.
+    /// contains zero, is missing or degenerate, or decides nothing.
     pub fn sign(&self) -> Option<bool> {
-        let (lo, hi) = self.interval.filter(|_| !self.degenerate)?;
+        let (lo, hi) = self.interval.filter(|_| !self.degenerate && self.open.is_none())?;
         if lo > 0.0 { Some(true) } else { (hi < 0.0).then_some(false) }
     }
 }
 
-/// `{value, n, se, ci: [lo, hi], level, method, seed?, degenerate?}`; undefined values are null.
+/// `{value, n, se, ci: [lo, hi] (an open end is null), level, method, df?, effective_clusters?, few_vary?, open?, degenerate?, seed?}`; undefined
+/// values are null.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("value", &self.value)?;
         map.serialize_entry("n", &self.n)?;
         map.serialize_entry("se", &self.se)?;
-        map.serialize_entry("ci", &self.interval)?;
+        map.serialize_entry("ci", &self.ends())?;
         map.serialize_entry("level", &self.level())?;
         map.serialize_entry("method", &self.method)?;
+        self.serialize_limits(&mut map)?;
         if let Some(seed) = self.seed {
             map.serialize_entry("seed", &seed)?;
-        }
-        if self.degenerate {
-            map.serialize_entry("degenerate", &true)?;
         }
         map.end()
     }

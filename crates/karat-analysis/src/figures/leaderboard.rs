@@ -4,11 +4,10 @@
 use karat_types::{Better, PlanHeader};
 use serde::Serialize;
 
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::{self, Members};
-use crate::figures::measure::Measure;
-use crate::score::observations::FigureValue;
+use crate::infer::measure::Measure;
+use crate::score::observations::{FigureValue, Observations};
 use crate::score::table::ScoreTable;
 
 /// A ranked entry of a leaderboard.
@@ -18,6 +17,9 @@ pub struct RankedPlace {
     pub id: String,
     /// Its figure on the shared cells.
     pub finding: Finding,
+    /// Best and worst rank that the tests of all pairs leave open; `None` without tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<[usize; 2]>,
 }
 
 /// A model that could not be ranked, or only on some of its cells.
@@ -45,8 +47,7 @@ pub struct Leaderboard {
     pub scored: u64,
     /// Models that were not ranked, or not on all their cells.
     pub gaps: Vec<Gap>,
-    /// The paired difference of the best and the second best, with its interval. Only for metrics aggregated by their
-    /// mean.
+    /// The paired difference of the best and the second best, as their contrast has it.
     pub lead: Option<Finding>,
     /// The sample with the worst mean on the shared cells; ties by id.
     pub hardest_sample: Option<RankedPlace>,
@@ -182,39 +183,23 @@ impl LeaderboardBuilder {
         measure: Measure,
     ) -> Leaderboard {
         let figure = |observed| measure.figure(observed);
-        let mut order: Vec<(usize, RankedPlace)> = ranked
+        let mut order: Vec<RankedPlace> = ranked
             .iter()
             .enumerate()
             .filter_map(|(at, it)| {
-                Some((at, RankedPlace { id: it.id.clone(), finding: figure(self.observed.get(at)?)? }))
+                Some(RankedPlace { id: it.id.clone(), finding: figure(self.observed.get(at)?)?, rank: None })
             })
             .collect();
-        order.sort_by(|(_, a), (_, b)| {
-            best_first(better, a.finding.value(), b.finding.value()).then_with(|| a.id.cmp(&b.id))
-        });
-        let lead = match order.as_slice() {
-            [(first, _), (second, _), ..] if measure.aggregate == Aggregate::Mean => {
-                self.difference(*first, *second, measure)
-            }
-            _ => None,
-        };
+        order.sort_by(|a, b| best_first(better, a.finding.value(), b.finding.value()).then_with(|| a.id.cmp(&b.id)));
         Leaderboard {
-            lead,
+            lead: None,
             hardest_sample: self.hardest_sample(table, better),
             shared: self.shared,
             shared_samples: self.samples.len() as u64,
             scored: self.scored,
             gaps,
-            places: order.into_iter().map(|(_, place)| place).collect(),
+            places: order,
         }
-    }
-
-    /// Mean of the paired differences of two contenders.
-    fn difference(&self, first: usize, second: usize, measure: Measure) -> Option<Finding> {
-        let (first, second) = (self.observed.get(first)?, self.observed.get(second)?);
-        let values = first.values.iter().zip(&second.values).map(|(a, b)| a - b).collect();
-        let paired = Observations { values, ..first.clone() };
-        Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.clip_difference(measure.max_change()))
     }
 
     fn hardest_sample(&self, table: &ScoreTable, better: Better) -> Option<RankedPlace> {
@@ -223,7 +208,7 @@ impl LeaderboardBuilder {
             |a: &(&str, f64, u32), b: &(&str, f64, u32)| best_first(better, b.1, a.1).then_with(|| a.0.cmp(b.0));
         let (id, mean, n) = self.samples.iter().map(mean).min_by(worst_first)?;
         let finding = Finding::point(mean, n as usize * self.observed.len(), "mean")?;
-        Some(RankedPlace { id: id.to_owned(), finding })
+        Some(RankedPlace { id: id.to_owned(), finding, rank: None })
     }
 }
 

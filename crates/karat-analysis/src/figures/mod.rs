@@ -1,7 +1,7 @@
 //! From observations to figures with intervals.
 //!
-//! [`finding::Finding`] is the only form in which a statistic leaves the crate. `estimate` chooses the method of an interval,
-//! `resampled` provides bootstrap intervals, `measure` holds a metric's rule and calls both.
+//! [`finding::Finding`] is the only form in which a statistic leaves the crate. [`crate::infer`] chooses the method of an
+//! interval; `resampled` provides bootstrap intervals.
 //!
 //! - `aggregate`, `spread`: a metric over a group of cells, with its extremes and what is missing
 //! - `groups`: systems, models, variants and the whole run, each with its figures
@@ -14,11 +14,9 @@ pub(crate) mod aggregate;
 pub(crate) mod breakdown;
 pub(crate) mod cascaded;
 pub(crate) mod cost;
-pub(crate) mod estimate;
 pub(crate) mod finding;
 pub(crate) mod groups;
 pub(crate) mod leaderboard;
-pub(crate) mod measure;
 pub(crate) mod resampled;
 pub(crate) mod slope;
 pub(crate) mod spread;

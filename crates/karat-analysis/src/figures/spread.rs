@@ -30,7 +30,8 @@ pub struct Spread {
     pub(crate) bounds: Option<(f64, f64)>,
 }
 
-/// `{n, mean, median, min, max, stddev, value, weighting?, se, ci, level, method, seed?, degenerate?, n_unscored,
+/// `{n, mean, median, min, max, stddev, value, weighting?, se, ci, level, method, seed?, df?, effective_clusters?,
+/// few_vary?, open?, degenerate?, n_unscored,
 /// n_errors, n_na, bounds?}`. `weighting` is `systems` if `value` weighs systems equally; all else is over units.
 impl Serialize for Spread {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -47,14 +48,14 @@ impl Serialize for Spread {
             map.serialize_entry("weighting", "systems")?;
         }
         map.serialize_entry("se", &figure.and_then(Finding::se))?;
-        map.serialize_entry("ci", &figure.and_then(Finding::interval))?;
+        map.serialize_entry("ci", &figure.and_then(Finding::ends))?;
         map.serialize_entry("level", &figure.and_then(Finding::level))?;
         map.serialize_entry("method", &figure.map(Finding::method))?;
         if let Some(seed) = figure.and_then(Finding::seed) {
             map.serialize_entry("seed", &seed)?;
         }
-        if figure.is_some_and(Finding::is_degenerate) {
-            map.serialize_entry("degenerate", &true)?;
+        if let Some(figure) = figure {
+            figure.serialize_limits(&mut map)?;
         }
         map.serialize_entry("n_unscored", &self.n_unscored)?;
         map.serialize_entry("n_errors", &self.n_errors)?;

@@ -66,7 +66,7 @@ impl Decision {
 }
 
 /// `{id, metric, finding?, system?, sample?, group?, anchor?, bound, threshold, verdict, observed, reference?, change?,
-/// interval, level?, method?, n, degenerate?, decide, reason}`; `metric` is the path for a finding.
+/// interval, level?, method?, n, df?, effective_clusters?, few_vary?, open?, degenerate?, decide, reason}`; `metric` is the path for a finding.
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -96,12 +96,12 @@ impl Serialize for Decision {
             map.serialize_entry("reference", &reference)?;
             map.serialize_entry("change", &finding.map(Finding::value))?;
         }
-        map.serialize_entry("interval", &finding.and_then(Finding::interval))?;
+        map.serialize_entry("interval", &finding.and_then(Finding::ends))?;
         map.serialize_entry("level", &finding.and_then(Finding::level))?;
         map.serialize_entry("method", &finding.map(Finding::method))?;
         map.serialize_entry("n", &finding.map_or(0, Finding::n))?;
-        if finding.is_some_and(Finding::is_degenerate) {
-            map.serialize_entry("degenerate", &true)?;
+        if let Some(finding) = finding {
+            finding.serialize_limits(&mut map)?;
         }
         map.serialize_entry("decide", if self.by_interval { "interval" } else { "point" })?;
         map.serialize_entry("reason", &self.reason)?;

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use karat_stats::compare::differences;
-use karat_stats::describe::t_interval;
+use karat_stats::inference::Change;
 use karat_stats::interval::Level;
 use karat_types::{Gate, GateBasis, GateReference, PlanHeader, Policy};
 
@@ -11,13 +11,14 @@ use super::References;
 use super::case::{BoundKind, GateCase, Target};
 use super::path;
 use crate::figures::cascaded;
-use crate::figures::estimate::{Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::measure::Measure;
 use crate::figures::resampled::Resampled;
-use crate::reference::pinned::{Pinned, PinnedMetric};
+use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired};
+use crate::infer::measure::Measure;
+use crate::reference::pinned::Pinned;
 use crate::run::findings::Findings;
 use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
+use crate::score::observations::{Aggregate, Observations};
 
 /// The inputs of all decisions.
 #[derive(Clone, Copy)]
@@ -58,6 +59,8 @@ pub(super) enum Basis {
     Missing(String),
     /// Observations and the rule that turns them into a figure.
     Observed(Observations, Measure),
+    /// A paired change.
+    Change(Box<PairedTest>),
     /// Observations of a cascade, of which the mean of these samples is asked.
     OfDataset(Observations, Measure),
     /// A figure, or its change on the same samples, with its resamples.
@@ -65,7 +68,7 @@ pub(super) enum Basis {
     /// A finished figure, whose interval cannot be adjusted.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
-    Unpaired(PinnedMetric, PinnedMetric),
+    Unpaired(Unpaired),
 }
 
 impl Basis {
@@ -75,9 +78,10 @@ impl Basis {
             Self::None | Self::Missing(_) => None,
             Self::Observed(observed, measure) => measure.at_level(level).figure(observed),
             Self::OfDataset(observed, measure) => measure.at_level(level).dataset_figure(observed),
+            Self::Change(test) => test.finding(level),
             Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
-            Self::Unpaired(now, before) => welch_difference(now, before, level),
+            Self::Unpaired(it) => unpaired(it.now, it.before, it.rates, level),
         }
     }
 
@@ -125,6 +129,11 @@ impl Basis {
                 observed.clusters.iter().for_each(|it| digest.write_u32(*it));
                 observed.strata.chunk_by(u32::eq).for_each(|stratum| digest.write_usize(stratum.len()));
             }
+            Self::Change(test) => {
+                let change = test.mean_change();
+                numbers(change.map(Change::differences).unwrap_or_default());
+                change.and_then(Change::clusters).iter().for_each(|it| digest.write_usize(it.len()));
+            }
             Self::Resampled(drawn) => {
                 numbers(&[drawn.value]);
                 drawn.drawn.iter().for_each(|drawn| numbers(drawn.replicates()));
@@ -133,8 +142,8 @@ impl Basis {
                 let (lo, hi) = found.interval().unwrap_or_default();
                 numbers(&[found.value(), lo, hi]);
             }
-            Self::Unpaired(now, before) => {
-                let ends = [now.value, now.se, before.value, before.se];
+            Self::Unpaired(it) => {
+                let ends = [Some(it.now.value), it.now.se, Some(it.before.value), it.before.se];
                 numbers(&ends.map(Option::unwrap_or_default));
             }
         }
@@ -142,20 +151,17 @@ impl Basis {
     }
 }
 
+/// Two figures of different samples.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unpaired {
+    now: UnpairedSide,
+    before: UnpairedSide,
+    /// True for pass rates.
+    rates: bool,
+}
+
 /// The smallest p-value distinguished from 0.
 const SMALLEST: f64 = 1e-15;
-
-/// The difference of two means of unrelated samples, with Welch's interval.
-fn welch_difference(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Finding> {
-    let difference = Finding::point(now.value? - before.value?, now.n as usize, "difference of two means")?;
-    let (Some(a), Some(b)) = (now.se, before.se) else { return Some(difference) };
-    let (a, b) = (a * a, b * b);
-    let se = (a + b).sqrt();
-    let freedom =
-        (a + b).powi(2) / (a * a / now.n.saturating_sub(1) as f64 + b * b / before.n.saturating_sub(1) as f64);
-    let interval = if freedom.is_finite() { t_interval(difference.value(), se, freedom, level) } else { None };
-    Some(difference.with_interval(interval, Some(se)).with_method("Welch t"))
-}
 
 /// The reference that a system is compared with.
 #[derive(Clone, Copy)]
@@ -316,10 +322,15 @@ impl GateContext<'_> {
                 missing(format!("{what} has no sample with a score here, so there is nothing to compare"), evidence)
             }
             Some(before) if before.value.is_some() => {
-                let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
                 let why = if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples differ" };
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
-                Evidence { reference: before.value, basis: Basis::Unpaired(now, before), remark, ..evidence }
+                let is_clustered = now.effective_clusters().is_some();
+                let rates = measure.binary && measure.aggregate == Aggregate::Mean && !is_clustered;
+                let own = UnpairedSide { value: now.value(), n: now.n(), se: now.se(), df: now.df() };
+                let then = before.value.map(|value| UnpairedSide { value, n: before.n, se: before.se, df: None });
+                let basis =
+                    then.map_or(Basis::None, |then| Basis::Unpaired(Unpaired { now: own, before: then, rates }));
+                Evidence { reference: before.value, basis, remark, ..evidence }
             }
             _ => missing(format!("{} has no result for this metric", reference_name(case.gate)), evidence),
         }
@@ -392,7 +403,7 @@ impl GateContext<'_> {
             pairs.lost.add(MissingCount { n: cells.missing_reasons().count(), due: cells.n() });
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
-                pairs.push((now, own), (before, labels), system, table.cluster(sample));
+                pairs.push((now, own), (before, labels), (sample, system), table.cluster(sample));
                 pairs.now.push_change(sample, system, system, before);
             }
         }
@@ -513,6 +524,7 @@ type LabelledValue = (f64, Option<(u16, u16)>);
 
 /// Current and earlier results on the same samples.
 struct Pairs {
+    scores: PairedScores,
     now: Observations,
     before: Observations,
     lost: MissingCount,
@@ -522,10 +534,11 @@ impl Pairs {
     fn of(empty: Observations) -> Self {
         // The cells of a cascade are those of this run.
         let before = Observations { cascade: None, ..empty.clone() };
-        Self { now: empty, before, lost: MissingCount::default() }
+        Self { scores: PairedScores::default(), now: empty, before, lost: MissingCount::default() }
     }
 
-    fn push(&mut self, now: LabelledValue, before: LabelledValue, system: usize, cluster: u32) {
+    fn push(&mut self, now: LabelledValue, before: LabelledValue, (sample, system): (usize, usize), cluster: u32) {
+        self.scores.push_pair([before.0, now.0], (sample, system), cluster);
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
     }
@@ -545,10 +558,14 @@ impl Pairs {
         let (observed, reference) = (value(&self.now), value(&self.before));
         let lacking = self.lost;
         let basis = match measure.aggregate {
+            Aggregate::Mean if self.now.cascade.is_none() => {
+                Basis::Change(Box::new(self.scores.of_range(measure.max_change()).test(Kind::of(measure.binary))))
+            }
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::by_gate(changes, Measure { binary: false, range: None, ..measure }, decide)
+                let widest = measure.max_change().map(|widest| (-widest, widest));
+                Basis::by_gate(changes, Measure { binary: false, range: widest, ..measure }, decide)
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };

@@ -87,9 +87,12 @@ fn alphas(p: &[f64], alpha: f64, correction: Correction) -> Vec<f64> {
 /// The α at which the interval touches the threshold; 1 if the figure equals it. `None` without an interval.
 pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
     let holds = |alpha: f64| {
-        let (lo, hi) = basis.finding_at(Level::from_alpha(alpha)?)?.interval()?;
-        Some(lo <= threshold && threshold <= hi)
+        let [lo, hi] = basis.finding_at(Level::from_alpha(alpha)?)?.ends()?;
+        Some(lo.is_none_or(|lo| lo <= threshold) && hi.is_none_or(|hi| threshold <= hi))
     };
+    if let Basis::Change(test) = basis {
+        return test.p_of(threshold).filter(|_| test.open_reason().is_none());
+    }
     let least = basis.min_alpha();
     let (mut inside, mut outside) = (least.ln(), 0.0_f64);
     if !holds(least)? {
@@ -108,8 +111,8 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::estimate::{Aggregate, Observations};
-    use crate::figures::measure::Measure;
+    use crate::infer::measure::Measure;
+    use crate::score::observations::{Aggregate, Observations};
     use karat_stats::compare::paired_t;
 
     fn basis(values: &[f64]) -> Basis {

@@ -56,24 +56,34 @@ impl VerdictText<'_> {
             return (verdict, self.point(value, limit, verdict == Verdict::Pass));
         }
         let n = finding.n();
-        let Some((lo, hi)) = finding.interval() else {
+        let Some(ends) = finding.ends() else {
             let value = self.distinct_texts(value, limit).0;
-            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), which this gate needs"));
+            let why = finding.open().map_or_else(String::new, |why| format!(": {why}"));
+            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), which this gate needs{why}"));
         };
         let level = finding.level().unwrap_or_default() * 100.0;
-        let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.distinct_texts(number, limit).0);
+        let value = self.distinct_texts(value, limit).0;
+        let [lo_text, hi_text] = ends.map(|end| end.map_or("open".to_owned(), |end| self.distinct_texts(end, limit).0));
+        let [lo, hi] = [ends[0].unwrap_or(f64::NEG_INFINITY), ends[1].unwrap_or(f64::INFINITY)];
         let level = format!("{level:.4}");
         let level = level.trim_end_matches('0').trim_end_matches('.');
         let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
         let rule = self.bound_text(limit);
+        // An end of a change that its test does not tell from 0 stands at 0.
+        let touches = |end: f64| self.case.bound.is_change() && limit.abs() <= 0.0 && nearly_equal(end, 0.0) && lo < hi;
         let (verdict, what) = match (keeps(lo), keeps(hi)) {
+            _ if touches(lo) || touches(hi) => {
+                (Verdict::Undecided, format!("{shown} contains the threshold of {rule}"))
+            }
             (true, true) => (Verdict::Pass, format!("{shown} meets {rule}")),
             (false, false) => (Verdict::Fail, format!("{shown} does not meet {rule}")),
             _ => (Verdict::Undecided, format!("{shown} contains the threshold of {rule}")),
         };
-        let equal = format!("all {n} values are equal, so the interval says nothing about other samples");
-        let degenerate = finding.is_degenerate();
-        (verdict, if degenerate { format!("{what}; {equal}") } else { what })
+        let equal = "all resamples are equal, so the interval says nothing about other samples";
+        match finding.open().or_else(|| finding.is_degenerate().then_some(equal)) {
+            Some(why) => (Verdict::Undecided, format!("{shown}; undecided because {why}")),
+            None => (verdict, what),
+        }
     }
 
     pub(super) fn bound_text(&self, limit: f64) -> String {

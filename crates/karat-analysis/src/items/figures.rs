@@ -1,7 +1,7 @@
 //! The figures of an item.
 
 use karat_stats::calibration::items::{DISCRIMINATION_FROM, Discrimination, NoDiscrimination, discrimination};
-use karat_stats::describe::{Proportion, mean};
+use karat_stats::describe::mean;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use super::collect::{Collected, PooledVariance};
 use super::flags::{self, FlagKind, ItemFlag, SetNoise};
 use super::{ItemOptions, LabelSuspicion as Suspicion};
 use crate::figures::finding::Finding;
+use crate::infer::figure::share_of;
 
 /// The level of an item's discrimination: of 200 items with intervals of 95 %, five would lie below 0 by chance.
 const LEVEL: Level = Level::P99;
@@ -166,12 +167,9 @@ impl TestItem {
     }
 }
 
-/// The share of the scale that systems miss. Wilson's interval is exact enough for passes and fails, and wider than
-/// needed for scores in between: no score in \[0, 1\] varies more than a pass or fail.
+/// The share of the scale that systems miss.
 fn difficulty(scores: &[f64]) -> Option<Finding> {
-    let missed: f64 = scores.iter().map(|score| 1.0 - score).sum::<f64>().clamp(0.0, scores.len() as f64);
-    let found = Proportion::new(missed, scores.len() as f64)?;
-    Some(Finding::point(found.rate(), scores.len(), "mean")?.with_interval(Some(found.wilson(Level::P95)), None))
+    share_of(scores.iter().map(|score| 1.0 - score), Level::P95)
 }
 
 fn deviation(pooled: PooledVariance, method: &'static str) -> Option<Finding> {

@@ -1,7 +1,6 @@
 //! The set as a whole: how much of it still tells systems apart, and what difference it can show (BC-09).
 
 use karat_stats::calibration::items::{RELIABILITY_FROM, split_half};
-use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
 use serde::Serialize;
 
@@ -10,6 +9,7 @@ use super::figures::TestItem;
 use super::flags::FlagKind;
 use super::{ItemOptions, ItemSystem};
 use crate::figures::finding::Finding;
+use crate::infer::figure::share_of;
 use crate::planning::MetricPower;
 
 /// Random halvings of the set.
@@ -52,8 +52,8 @@ pub(super) fn headroom(collected: &Collected, items: &[TestItem], options: &Item
     let judged = items.iter().filter(|item| item.systems > 0).count();
     let share = |kind: FlagKind| {
         let n = items.iter().filter(|item| item.has(kind)).count();
-        let found = Proportion::new(n as f64, judged as f64).filter(|_| collected.scale.is_some())?;
-        Some(Finding::point(found.rate(), judged, "share")?.with_interval(Some(found.wilson(Level::P95)), None))
+        collected.scale?;
+        share_of((0..judged).map(|at| f64::from(u8::from(at < n))), Level::P95)
     };
     let scored = (0..collected.items.len()).map(|at| collected.scores(at));
     let scores: Vec<Vec<Option<f64>>> =
@@ -85,9 +85,7 @@ fn best(collected: &Collected) -> Option<BestSystem> {
     let most = shown.iter().map(|system| system.items).max()?;
     let mean = |at: usize, system: &ItemSystem| {
         let results = collected.systems.get(at)?.results.iter().flatten().map(|result| result.score);
-        let n = system.items as usize;
-        let found = Proportion::new(results.sum::<f64>().clamp(0.0, n as f64), n as f64)?;
-        let share = Finding::point(found.rate(), n, "mean")?.with_interval(Some(found.wilson(Level::P95)), None);
+        let share = share_of(results, Level::P95)?;
         Some(BestSystem { id: system.id.clone(), share })
     };
     let with_enough = shown.iter().enumerate().filter(|(_, system)| 2 * system.items >= most);

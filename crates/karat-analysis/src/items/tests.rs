@@ -113,7 +113,8 @@ fn difficulty_is_the_missed_share_of_the_scale() {
     let item = analysis.items.iter().find(|item| item.id == "sample-0").unwrap();
     let difficulty = item.difficulty.as_ref().unwrap();
     assert!((difficulty.value() - 0.4).abs() < 1e-12, "{difficulty:?}");
-    assert_eq!((difficulty.n(), difficulty.method()), (4, "Wilson"));
+    assert_eq!(difficulty.n(), 4);
+    assert!(difficulty.method().starts_with("share Wilson (t)"), "{difficulty:?}");
     assert!(difficulty.interval().is_some_and(|(lo, hi)| lo < 0.4 && hi > 0.4));
     let turned = analyse(&[&sketch().metric("better", json!("lower")).run()]);
     let item = turned.items.iter().find(|item| item.id == "sample-0").unwrap();

@@ -10,7 +10,7 @@ pub const PLANNED_POWER: f64 = 0.8;
 /// The samples needed for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Needed {
-    /// The difference to detect: the wanted or the observed one; for equivalence, the margin.
+    /// The difference to detect: the wanted one, or a twentieth of the scale; for equivalence, the margin.
     pub difference: f64,
     /// Probability of detecting it.
     pub power: f64,
@@ -46,11 +46,6 @@ pub(crate) struct Planning {
 }
 
 impl Planning {
-    /// Requires more than `clusters` clusters, because these did not decide.
-    pub(crate) fn with_more_than(self, clusters: usize) -> Self {
-        Self { fewest: self.fewest.max((clusters + 1) as f64), ..self }
-    }
-
     /// The smallest difference that the present samples detect with [`PLANNED_POWER`]; `None` if they are too few to
     /// decide anything.
     pub(crate) fn detectable(&self) -> Option<f64> {

@@ -10,18 +10,19 @@
 //! plan.
 
 use karat_stats::bootstrap::Resampling;
+use karat_stats::inference::ChangeTest;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_stats::power::PairedDesign;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::paired_figures::{PairedFigures, resampling};
-use crate::compare::scores::{Kind, PairedScores, Test};
-use crate::figures::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::resampled::bootstrap_figure;
+use crate::infer::change::{Kind, PairedScores, Test};
+use crate::infer::pairs::{PairedFigures, resampling};
 use crate::planning::needed::{Needed, PLANNED_POWER, Planning};
+use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::score::table::ScoreTable;
 
 /// The spread of paired differences, measured or assumed.
@@ -121,9 +122,9 @@ pub fn power(
 /// The test that `compare` uses for few samples: no plan has fewer samples than this test needs.
 fn planned_test(binary: bool, clustered: bool) -> Test {
     match (clustered, binary) {
-        (true, _) => Test::ClusterT,
-        (false, true) => Test::McNemar,
-        (false, false) => Test::SignFlip,
+        (true, _) => Test::Mean(ChangeTest::ClusterSignFlip),
+        (false, true) => Test::Mean(ChangeTest::McNemar),
+        (false, false) => Test::Mean(ChangeTest::SignFlip),
     }
 }
 
@@ -184,12 +185,12 @@ fn single_system_deviation(
             observed.push_labelled(value, table.labels(metric, sample, 0), 0, table.cluster(sample));
         }
     }
-    let n = scores.candidate().len();
+    let (n, test) = (scores.len(), scores.test(Kind::Score));
     let deviation = match aggregate {
-        Aggregate::Mean => scores.test(Kind::Score).design()?.deviation,
+        Aggregate::Mean => test.design()?.deviation,
         _ => resampled_error(&observed, aggregate, how)? * (n as f64).sqrt(),
     };
-    let cluster_size = n as f64 / scores.n_clusters() as f64;
+    let cluster_size = n as f64 / test.units() as f64;
     let what = deviation_name(aggregate, "");
     PairedDeviation::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
 }
@@ -211,7 +212,7 @@ impl PairedDeviation {
 }
 
 fn paired_figures(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
-    let mut figures = PairedFigures::empty_for(table.observations(metric));
+    let mut figures = PairedFigures::within(None, table.observations(metric), table.observations(metric));
     for sample in 0..table.samples() {
         let labels = |system: usize| table.labels(metric, sample, system);
         let values = [0, other].map(|system| table.figure_value(metric, sample, system));

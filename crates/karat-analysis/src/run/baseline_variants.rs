@@ -1,13 +1,12 @@
 //! Compares variants without a model, such as manual results, with the systems that call one (CL-09, CL-19).
 
-use karat_stats::compare::differences;
 use karat_stats::describe::mean;
 use karat_types::PlanHeader;
 use serde::Serialize;
 
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::measure::Measure;
+use crate::infer::change::{Kind, PairedScores};
+use crate::infer::measure::Measure;
 use crate::score::table::ScoreTable;
 
 /// A variant without a model compared with all systems that call one, in one metric.
@@ -41,24 +40,21 @@ pub(crate) fn compare_baseline_variants(
     pairs
         .filter_map(|(system, (at, (metric, measure)))| {
             let empty = table.observations(*at);
-            let (mut own, mut both, mut means) = (empty.clone(), empty, Vec::new());
+            let (mut own, mut both) = (empty, PairedScores::within(measure.max_change()));
             for sample in 0..table.samples() {
                 let Some(value) = table.figure_value(*at, sample, system) else { continue };
                 own.push_labelled(value, table.labels(*at, sample, system), 0, table.cluster(sample));
                 let others: Vec<f64> =
                     with.iter().filter_map(|other| Some(table.figure_value(*at, sample, *other)?.for_sums())).collect();
                 if let Some(mean) = mean(&others) {
-                    both.push(value, 0, table.cluster(sample));
-                    means.push(mean);
+                    both.push(mean, value.for_sums(), table.cluster(sample));
                 }
             }
-            let changes = Observations { values: differences(&both.values, &means), ..both };
             Some(BaselineVariant {
                 variant: plan.system_variant(system).to_owned(),
                 metric: metric.name.clone(),
                 figure: measure.figure(&own)?,
-                difference: estimate::figure(&changes, Aggregate::Mean, false, measure.level)
-                    .map(|found| found.clip_difference(Aggregate::Mean.max_change(measure.range))),
+                difference: both.test(Kind::Score).finding(measure.level),
             })
         })
         .collect()

@@ -9,13 +9,14 @@ use serde::Serialize;
 use crate::analyses::{
     Agreement, AnalysisResult, AnchoredFigure, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
 };
+use crate::compare::Contrast;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
 use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
-use crate::figures::measure::Measure;
 use crate::figures::spread::Spread;
+use crate::infer::measure::Measure;
 use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
 use crate::run::instrument::MeasuredRun;
 use crate::run::served_models::ServedJudge;
@@ -111,6 +112,8 @@ pub struct Findings {
     pub unmatched_outputs: Vec<UnmatchedOutput>,
     /// Warnings about the figures.
     pub warnings: Vec<String>,
+    /// The changes along the axes of the run, each tested once.
+    pub contrasts: Vec<Contrast>,
     /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
     /// The early stop of the run: its figures are those of the cells before it, unless the run was continued to its end.

@@ -3,11 +3,15 @@
 //! If both systems have the same number of trials, each trial is paired with the trial of the same number, and each side
 //! is reduced over the trials that both have: values of one side only carry no information on the difference. Otherwise
 //! the trials of each side are reduced first and count as one. A side is a run, or a pinned run.
+//!
+//! Where several judges grade, both sides count the same judges: a judge that failed on one side would move the difference by
+//! what it grades higher or lower than the others.
 
 use std::borrow::Cow;
 
 use karat_types::PlanHeader;
 
+use crate::score::consensus::merge_grades;
 use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
 use crate::score::table::{ScoreTable, State, reduce_trials};
@@ -41,40 +45,77 @@ pub(crate) struct SampleCells<'a> {
     whole: (State, f64),
     /// The rule that reduces trials to one value.
     rule: Reduce,
+    /// The grades of several judges.
+    judged: Option<JudgedCells<'a>>,
+}
+
+/// The grades of several judges of the cells of one sample and system.
+#[derive(Clone, Copy)]
+struct JudgedCells<'a> {
+    plan: &'a PlanHeader,
+    metric: usize,
+    /// By judge; NaN without a grade.
+    means: &'a [f64],
+    complete: bool,
+}
+
+impl<'a> JudgedCells<'a> {
+    /// The judges with a grade: id, number and mean grade.
+    fn grades(self) -> impl Iterator<Item = (&'a str, u16, f64)> {
+        let known = self.means.iter().zip(&self.plan.judges).enumerate().filter(|(_, (mean, _))| !mean.is_nan());
+        known.map(|(at, (mean, judge))| (judge.id.as_str(), at as u16, *mean))
+    }
+
+    /// The merged grade of the judges that another side has, too.
+    fn shared_with(self, other: JudgedCells<'_>) -> (State, f64) {
+        let has = |id: &str| other.grades().any(|(its, ..)| its == id);
+        let shared: Vec<(u16, f64)> =
+            self.grades().filter(|(id, ..)| has(id)).map(|(_, at, mean)| (at, mean)).collect();
+        let merged = merge_grades(self.plan, self.metric, &shared);
+        merged.map_or((State::Unscored, 0.0), |value| (State::Value, value))
+    }
+
+    /// Returns true if the same judges graded all cells of both sides.
+    fn has_judges_of(self, other: JudgedCells<'_>) -> bool {
+        self.complete && other.complete && self.grades().map(|it| it.0).eq(other.grades().map(|it| it.0))
+    }
 }
 
 impl<'a> SampleCells<'a> {
     /// The cells at (metric, sample, system) of the table's plan, with the values that enter figures.
-    pub(crate) fn for_figures(table: &'a ScoreTable, plan: &PlanHeader, place: (usize, usize, usize)) -> Self {
+    pub(crate) fn for_figures(table: &'a ScoreTable, plan: &'a PlanHeader, place: (usize, usize, usize)) -> Self {
         let (metric, sample, system) = place;
         let value = table.figure_value(metric, sample, system).map(FigureValue::for_sums);
         Self::at(table, plan, place, (value, table.figure_trials(metric, sample, system)))
     }
 
     /// The same cells with the values that they show: for whatever is said of a single sample or cell.
-    pub(crate) fn for_showing(table: &'a ScoreTable, plan: &PlanHeader, place: (usize, usize, usize)) -> Self {
+    pub(crate) fn for_showing(table: &'a ScoreTable, plan: &'a PlanHeader, place: (usize, usize, usize)) -> Self {
         let (metric, sample, system) = place;
         let value = table.shown_value(metric, sample, system);
         Self::at(table, plan, place, (value, table.shown_trials(metric, sample, system)))
     }
 
     fn at(
-        table: &ScoreTable,
-        plan: &PlanHeader,
+        table: &'a ScoreTable,
+        plan: &'a PlanHeader,
         (metric, sample, system): (usize, usize, usize),
         (value, each): (Option<f64>, &'a [(State, f64)]),
     ) -> Self {
         let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
         let each = each.get(..trials as usize).unwrap_or_default();
-        Self::new((table.state(metric, sample, system), value.unwrap_or_default()), Cow::Borrowed(each), rule)
+        let judged = table.judged(metric, sample, system);
+        let judged = judged.map(|(means, complete)| JudgedCells { plan, metric, means, complete });
+        let whole = (table.state(metric, sample, system), value.unwrap_or_default());
+        Self { judged, ..Self::new(whole, Cow::Borrowed(each), rule) }
     }
 
     /// From the combined state and each trial.
     pub(crate) fn new(whole: (State, f64), each: Cow<'a, [(State, f64)]>, rule: Reduce) -> Self {
         match each.len() {
-            0 | 1 => Self { each: Cow::Owned(vec![whole]), whole, rule: Reduce::Mean },
-            _ => Self { each, whole, rule },
+            0 | 1 => Self { each: Cow::Owned(vec![whole]), whole, rule: Reduce::Mean, judged: None },
+            _ => Self { each, whole, rule, judged: None },
         }
     }
 
@@ -140,7 +181,17 @@ pub(crate) struct MatchedCells {
 impl MatchedCells {
     /// Pairs the cells of a baseline with those of a candidate.
     pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
-        if baseline.each.len() == candidate.each.len() {
+        if let (Some(before), Some(after)) = (baseline.judged, candidate.judged)
+            && baseline.whole.0 == State::Value
+            && candidate.whole.0 == State::Value
+            && !before.has_judges_of(after)
+        {
+            let due = due_pair(before.shared_with(after), after.shared_with(before));
+            return Self { due: due.into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean] };
+        }
+        // What passes of k trials is decided by those of each side.
+        let of_trials = !baseline.rule.counts_passes() && !candidate.rule.counts_passes();
+        if of_trials && baseline.each.len() == candidate.each.len() {
             let both = baseline.each.iter().zip(candidate.each.iter());
             let due = both.filter_map(|(before, after)| due_pair(*before, *after)).collect();
             return Self { due, rules: [baseline.rule, candidate.rule] };

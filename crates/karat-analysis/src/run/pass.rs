@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use karat_stats::inference::DECIDABLE_DF;
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, RunRows, RunStatus, StoredStop};
+use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, Policy, RunHeader, RunRows, RunStatus, StoredStop};
 use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{self, AnalysisResult, FinishContext, RunningAnalysis, ScoredCell};
+use crate::compare::contrasts::add_contrasts;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
 use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
-use crate::figures::measure::Measure;
 use crate::gate::{Prefix, apply_ends};
+use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
@@ -30,14 +32,13 @@ use crate::score::consensus::CellScores;
 use crate::score::people::PeopleTask;
 use crate::score::table::{ScoreTable, TableBuilder};
 
-/// With fewer clusters a cluster-robust interval needs a warning.
-const FEW_CLUSTERS: usize = 8;
-
 /// Options of [`analyse`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Confidence level of all intervals.
     pub level: Level,
+    /// The rules by which contrasts are corrected and left undecided.
+    pub policy: Policy,
     /// The pinned run named by the suite, for analyses that compare with it.
     pub baseline: Option<Arc<Pinned>>,
     /// Labels and verdicts of people on the suite's outputs in closed tasks, the newest task first.
@@ -46,7 +47,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: Level::P95, baseline: None, people: Arc::default() }
+        Self { level: Level::P95, policy: Policy::default(), baseline: None, people: Arc::default() }
     }
 }
 
@@ -90,6 +91,8 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
             };
             let stop = rows.stop().cloned().map(Arc::new);
             let mut findings = pass.finish(measures, unmatched, (options.baseline.as_deref(), stop));
+            add_contrasts(&mut findings, &options.policy);
+            findings.recommendations = recommend::recommend(&findings);
             apply_ends(&mut findings);
             Ok(findings)
         }
@@ -263,6 +266,7 @@ impl PassState {
             unmatched_outputs,
             stop,
             warnings: Vec::new(),
+            contrasts: Vec::new(),
             recommendations: Vec::new(),
             costs: self.costs,
             breakdown: self.breakdown.finish(&plan),
@@ -271,7 +275,6 @@ impl PassState {
             table,
         };
         findings.warnings = warnings(&findings, &self.unknown);
-        findings.recommendations = recommend::recommend(&findings);
         findings
     }
 }
@@ -383,10 +386,15 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             "All samples belong to one cluster, so the variation between clusters is unknown and means have no interval."
                 .to_owned(),
         ),
-        few if few < FEW_CLUSTERS => warnings.push(format!(
-            "The samples belong to {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters are unreliable."
-        )),
-        _ => {}
+        found => {
+            let open = findings.systems.iter().chain([&findings.run]).flat_map(|group| &group.metrics);
+            let worth = open.filter_map(|it| it.figure()?.effective_clusters()).fold(f64::INFINITY, f64::min);
+            if worth < DECIDABLE_DF + 1.0 {
+                warnings.push(format!(
+                    "The samples belong to {found} clusters, worth {worth:.1} of equal size: intervals are shown, and nothing is decided by them."
+                ));
+            }
+        }
     }
     warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
         crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(

@@ -2,6 +2,8 @@
 
 use karat_types::Better;
 
+use crate::analyses::DeltaAxis;
+use crate::compare::{ComparisonVerdict, Contrast, Family};
 use crate::figures::finding::Finding;
 use crate::figures::leaderboard::best_first;
 use crate::run::findings::{Findings, Recommendation};
@@ -25,27 +27,35 @@ fn primary_direction(findings: &Findings) -> Option<(&str, Better)> {
     Some((&metric.name, metric.better))
 }
 
-/// `Some(true)` for an improvement, `Some(false)` for a decline, `None` if undecided.
-fn is_improvement(difference: &Finding, better: Better) -> Option<bool> {
-    difference.sign().map(|above| above == (better == Better::Higher))
-}
-
 fn choose_model(findings: &Findings) -> Option<Recommendation> {
-    let (metric, better) = primary_direction(findings)?;
+    let (metric, _) = primary_direction(findings)?;
     let board = findings.primary_board()?;
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
-    let caveat = caveats(findings);
-    let advice = match is_improvement(lead, better) {
-        Some(true) => {
-            format!("Prefer {} by {metric}: it is ahead of {} by {}.", first.id, second.id, with_interval(lead))
+    let figure = with_interval(lead);
+    // Variants without a model have contrasts of their own.
+    if findings.models.is_empty() {
+        return None;
+    }
+    let advice = match first.rank {
+        Some([1, 1]) => format!("Prefer {} by {metric}: it is ahead of {} by {figure}.", first.id, second.id),
+        _ => {
+            let open = board.places.iter().filter(|place| place.rank.is_none_or(|[best, _]| best == 1));
+            let open: Vec<&str> = open.map(|place| place.id.as_str()).collect();
+            format!(
+                "Any of {} may be the best by {metric} ({} − {}: {figure}): choose by cost, or add samples.",
+                open.join(", "),
+                first.id,
+                second.id
+            )
         }
-        _ => format!(
-            "{} and {} do not differ significantly in {metric} (difference {}): choose by cost, or add samples.",
-            first.id,
-            second.id,
-            with_interval(lead)
-        ),
     };
+    let is_lead = |it: &&Contrast| {
+        let pair = [it.base.as_str(), it.other.as_str()];
+        it.metric == metric && pair.contains(&first.id.as_str()) && pair.contains(&second.id.as_str())
+    };
+    let impossible =
+        findings.contrasts.iter().find(is_lead).and_then(|it| Some(format!("{}.", it.impossible.as_ref()?)));
+    let caveat = [impossible, caveats(findings)].into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
     Some(Recommendation::new(advice, caveat))
 }
 
@@ -75,32 +85,34 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
     };
     let mut ranked: Vec<(String, f64)> = findings.models.iter().filter_map(efficiency).collect();
     ranked.sort_by(|a, b| best_first(Better::Higher, a.1, b.1).then_with(|| a.0.cmp(&b.0)));
-    let (id, value) = ranked.first().filter(|_| ranked.len() > 1)?;
+    if ranked.len() < 2 {
+        return None;
+    }
     let left_out = findings.models.len() - ranked.len();
+    let all: Vec<String> = ranked.iter().map(|(id, value)| format!("{id} {}", three_digits(*value))).collect();
     Some(Recommendation::new(
-        format!("{id} has the most {metric} per dollar: {}.", three_digits(*value)),
+        format!("{metric} per dollar, which no test compares: {}.", all.join(", ")),
         (left_out > 0)
             .then(|| format!("models without a cost, or with an unknown cost, are not compared: {left_out}.")),
     ))
 }
 
 fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
-    let Some((metric, better)) = primary_direction(findings) else { return Vec::new() };
-    let compared = findings.deltas().flat_map(|delta| delta.comparisons.iter().map(move |it| (&delta.base, it)));
-    compared
-        .filter_map(|(base, other)| {
-            let change = &other.metrics.iter().find(|it| it.metric == metric)?.delta;
-            let figure = with_interval(change);
-            let advice = match is_improvement(change, better) {
-                Some(true) => format!("Prefer {} to {base}: {metric} changes by {figure}.", other.id),
-                Some(false) => format!("Keep {base} rather than {}: {metric} changes by {figure}.", other.id),
-                None => format!("{} and {base} do not differ significantly in {metric} ({figure}).", other.id),
-            };
-            let caveat = (other.unmatched > 0)
-                .then(|| format!("pairs left out because one side has no score: {}.", other.unmatched));
-            Some(Recommendation::new(advice, caveat))
-        })
-        .collect()
+    let Some((metric, _)) = primary_direction(findings) else { return Vec::new() };
+    let own = |it: &&Contrast| it.axis == DeltaAxis::Variant && it.metric == metric && it.family == Family::Run;
+    let advice = |it: &Contrast| {
+        let (base, other, figure) = (&it.base, &it.other, with_interval(&it.difference));
+        let said = match it.verdict {
+            ComparisonVerdict::Better => format!("Prefer {other} to {base}: {metric} changes by {figure}."),
+            ComparisonVerdict::Worse => format!("Keep {base} rather than {other}: {metric} changes by {figure}."),
+            ComparisonVerdict::Equivalent => {
+                format!("{other} and {base} differ by less than the margin in {metric} ({figure}): choose by cost.")
+            }
+            ComparisonVerdict::Undecided => format!("{other} and {base}: {metric} is undecided ({figure})."),
+        };
+        Recommendation::new(said, it.impossible.as_ref().map(|why| format!("{why}.")))
+    };
+    findings.contrasts.iter().filter(own).map(advice).collect()
 }
 
 fn retry_advice(findings: &Findings) -> Option<Recommendation> {
@@ -202,7 +214,7 @@ mod tests {
             .run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let first = &findings.recommendations[0];
-        assert!(first.advice.contains("do not differ significantly"), "{}", first.advice);
+        assert!(first.advice.starts_with("Any of model-a, model-b may be the best"), "{}", first.advice);
         assert!(first.caveat.as_deref().unwrap().contains("3 shared samples"));
     }
 

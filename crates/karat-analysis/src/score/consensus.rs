@@ -212,6 +212,40 @@ impl ConsensusRule<'_> {
     }
 }
 
+/// Returns true if several judges grade a metric.
+pub(crate) fn has_several_judges(plan: &PlanHeader, metric: &karat_types::MetricSpec) -> bool {
+    let kind = plan.scorers.get(metric.scorer).map(|scorer| &scorer.kind);
+    matches!(kind, Some(ScorerKind::Rubric(rubric)) if rubric.judges.len() > 1)
+}
+
+/// Each judge's grade of a cell in a metric, by number of the judge; `None` where games are played.
+pub(crate) fn grades_of(plan: &PlanHeader, row: &CellRow<'_>, metric: usize) -> Option<Vec<(u16, f64)>> {
+    let scorer = plan.metrics.get(metric)?.scorer;
+    if all_games(row.shares, metric).is_some() {
+        return None;
+    }
+    let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == scorer);
+    let grade = |judgment: &JudgmentRow| {
+        let (_, score) = judgment.scores.iter().find(|(index, _)| usize::from(*index) == metric)?;
+        Some((judgment.judge, score.number()?))
+    };
+    Some(own.filter_map(grade).collect())
+}
+
+/// The merged grade of some judges, by number, with the bound of the metric; `None` without grades.
+pub(crate) fn merge_grades(plan: &PlanHeader, metric: usize, grades: &[(u16, f64)]) -> Option<f64> {
+    let spec = plan.metrics.get(metric)?;
+    let rule = consensus_rule(plan, spec.scorer)?;
+    let weight = |(judge, _): &(u16, f64)| {
+        let judge = plan.judges.get(usize::from(*judge));
+        judge.and_then(|judge| rule.spec.weights.get(&judge.id)).copied().unwrap_or(1.0)
+    };
+    let weights: Vec<f64> = if rule.spec.weights.is_empty() { Vec::new() } else { grades.iter().map(weight).collect() };
+    let graded: Vec<Score> = grades.iter().map(|(_, grade)| Score::value(*grade)).collect();
+    let merged = rule.agree(&graded, &weights)?.value;
+    Some(if spec.bound.is_some() { f64::from(u8::from(spec.bound.passes(merged))) } else { merged })
+}
+
 /// The weighted mean of the judges that gave a grade; `None` if their weights sum to 0.
 fn weighted_mean(graded: &[Score], weights: &[f64]) -> Option<f64> {
     let pairs = graded.iter().zip(weights).filter_map(|(score, weight)| Some((score.number()?, *weight)));

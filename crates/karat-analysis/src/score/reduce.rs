@@ -1,6 +1,6 @@
 //! Reduces the trials of a sample to one value before anything else is computed.
 
-use karat_stats::describe::{Task, all_of_k, any_of_k, mean, median};
+use karat_stats::describe::{PassRule, Task, all_of_k, any_of_k, mean, median, pass_bounds};
 use karat_types::{MetricSpec, PlanHeader};
 
 /// The rule that reduces trials to one value.
@@ -45,6 +45,23 @@ impl Reduce {
             Self::PassAt(k) => any_of_k(task(values), k),
             Self::PassAll(k) => all_of_k(task(values), k),
         }
+    }
+
+    /// The reduced value if `missing` further trials are unknown. What passes of k trials is only a value where they cannot
+    /// change it: a failed trial of pass^n, a passed one of pass@n. Other rules reduce what is there.
+    pub(crate) fn of_known(self, known: &[f64], missing: usize) -> Option<f64> {
+        let (rule, k) = match self {
+            Self::PassAt(k) => (PassRule::Any, k),
+            Self::PassAll(k) => (PassRule::All, k),
+            _ => return self.of(known),
+        };
+        let Task { n, passed } = task(known);
+        pass_bounds(passed, n - passed, missing, k, rule)?.value()
+    }
+
+    /// Returns true for pass@k and pass^k.
+    pub(crate) fn counts_passes(self) -> bool {
+        matches!(self, Self::PassAt(_) | Self::PassAll(_))
     }
 
     /// The most extreme value towards `end` (an end of the scale) if `missing` further trials are unknown. With a
@@ -101,6 +118,19 @@ mod tests {
         assert_eq!(Reduce::PassAll(3).of(&trials), Some(0.0));
         assert_eq!(Reduce::PassAt(4).of(&trials), None);
         assert_eq!(Reduce::Mean.of(&[]), None);
+    }
+
+    /// DC-05: what the known trials decide counts, whatever the missing ones are.
+    #[test]
+    fn known_trials_may_decide() {
+        assert_eq!(Reduce::PassAll(3).of_known(&[1.0, 0.0], 1), Some(0.0));
+        assert_eq!(Reduce::PassAt(3).of_known(&[0.0, 1.0], 1), Some(1.0));
+        assert_eq!(Reduce::PassAll(3).of_known(&[1.0, 1.0], 1), None);
+        assert_eq!(Reduce::PassAt(3).of_known(&[0.0], 2), None);
+        // Two of three: the third trial changes the share of pairs.
+        assert_eq!(Reduce::PassAll(2).of_known(&[1.0, 1.0], 1), None);
+        assert_eq!(Reduce::PassAll(4).of_known(&[0.0, 0.0], 1), None);
+        assert_eq!(Reduce::Mean.of_known(&[0.0, 1.0], 1), Some(0.5));
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Score, ScorerKind};
 
 use crate::AnalysisError;
-use crate::figures::estimate::Observations;
 use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
-use crate::score::consensus::CellScores;
+use crate::score::consensus::{CellScores, grades_of, has_several_judges};
 use crate::score::observations::FigureValue;
+use crate::score::observations::Observations;
 use crate::score::reduce::Reduce;
 
 /// The state of a sample × system: the reason why it has no value, or that it has one. Ordered by precedence when
@@ -73,13 +73,47 @@ struct Column {
     values: Vec<f64>,
     states: Vec<State>,
     kind: ColumnKind,
+    /// The rule that reduces trials.
+    rule: Option<Reduce>,
     /// State and value of each trial of an entry; empty if the plan has one trial.
     trials: Vec<(State, f64)>,
     /// The values with which entries, and their trials, enter figures; empty where those are the values themselves.
     figures: Vec<f64>,
     figure_trials: Vec<(State, f64)>,
+    /// The grades of each judge, for metrics of several.
+    judged: Option<JudgedColumn>,
     /// Labels of each entry (those of its first trial that has some), for metrics whose figure needs them.
     labels: Option<LabelColumn>,
+}
+
+/// The grades of several judges.
+#[derive(Debug, Clone, Default)]
+struct JudgedColumn {
+    judges: usize,
+    /// Entries × judges: the mean of a judge's grades over trials; NaN without any.
+    means: Vec<f64>,
+    /// By entry: every judge with a grade graded each cell that any of them did.
+    complete: Vec<bool>,
+}
+
+/// The judges' grades of the cells of one sample and system.
+#[derive(Debug, Default)]
+struct JudgeSums {
+    /// Sum and number by judge.
+    by_judge: BTreeMap<u16, (f64, u32)>,
+    /// Cells with a grade.
+    cells: u32,
+}
+
+impl JudgedColumn {
+    fn push(&mut self, sums: &JudgeSums) {
+        self.complete.push(sums.by_judge.values().all(|(_, n)| *n == sums.cells));
+        let mean = |judge: usize| {
+            let sum = u16::try_from(judge).ok().and_then(|judge| sums.by_judge.get(&judge));
+            sum.map_or(f64::NAN, |(sum, n)| sum / f64::from(*n))
+        };
+        self.means.extend((0..self.judges).map(mean));
+    }
 }
 
 /// The labels of a metric, by number.
@@ -262,6 +296,25 @@ impl ScoreTable {
         Observations { cascade: self.cascade(metric).and_then(ObservedCascade::of), ..self.observations(metric) }
     }
 
+    /// The mean grade of each judge of an entry, NaN without one, and whether all of them graded the same cells; `None` for
+    /// metrics without several judges.
+    pub(crate) fn judged(&self, metric: usize, sample: usize, system: usize) -> Option<(&[f64], bool)> {
+        let (at, judged) = (sample * self.systems + system, self.columns.get(metric)?.judged.as_ref()?);
+        Some((judged.means.get(at * judged.judges..(at + 1) * judged.judges)?, *judged.complete.get(at)?))
+    }
+
+    /// The least and the largest value that an entry without one may have on a scale.
+    pub(crate) fn possible(&self, metric: usize, (sample, system): (usize, usize), (lo, hi): (f64, f64)) -> (f64, f64) {
+        let Some(column) = self.columns.get(metric).filter(|it| it.rule.is_some_and(Reduce::counts_passes)) else {
+            return (lo, hi);
+        };
+        let trials = self.trials_in(sample, system, &column.trials);
+        let known: Vec<f64> = trials.iter().filter(|it| it.0 == State::Value).map(|it| it.1).collect();
+        let missing = trials.iter().filter(|it| it.0.is_failure() || it.0 == State::Absent).count();
+        let end = |end| column.rule.and_then(|rule| rule.extreme(&known, missing, end));
+        end(lo).zip(end(hi)).unwrap_or((lo, hi))
+    }
+
     /// Takes the values of a metric away: they measure nothing.
     pub(crate) fn unscore(&mut self, metric: usize) {
         let Some(column) = self.columns.get_mut(metric) else { return };
@@ -308,7 +361,9 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
     let labels = LabelFigure::parse(&metric.aggregate)
         .map(|_| LabelColumn::with_declared_labels(declared().unwrap_or_default().into_iter()));
     let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
-    Column { kind, labels, ..Column::default() }
+    let judged = || JudgedColumn { judges: plan.judges.len(), ..JudgedColumn::default() };
+    let judged = has_several_judges(plan, metric).then(judged);
+    Column { kind, labels, judged, rule: Reduce::of_metric(plan, metric), ..Column::default() }
 }
 
 /// Fills a [`ScoreTable`] from cells in plan order.
@@ -321,6 +376,8 @@ pub(crate) struct TableBuilder {
     current: Option<u64>,
     /// Trials of the current sample: by system × metric.
     trials: Vec<Trials>,
+    /// Grades of the current sample: by system × metric.
+    judged: Vec<JudgeSums>,
 }
 
 /// State and value of each trial of an entry.
@@ -339,10 +396,11 @@ impl Trials {
     }
 }
 
-/// Reduces trials to one state and value.
+/// Reduces trials to one state and value. Trials that failed or are not there yet are missing.
 pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
-    let values = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value);
-    let reduced = rule.of(&values.collect::<Vec<f64>>());
+    let values: Vec<f64> = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value).collect();
+    let missing = trials.iter().filter(|(state, _)| state.is_failure() || *state == State::Absent).count();
+    let reduced = rule.of_known(&values, missing);
     let state = match (trials.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent), reduced) {
         (State::Value, None) => State::Unscored,
         (state, _) => state,
@@ -379,6 +437,7 @@ impl TableBuilder {
             next_cluster: 0,
             current: None,
             trials: vec![Trials(Vec::new()); systems * metrics],
+            judged: (0..systems * metrics).map(|_| JudgeSums::default()).collect(),
             plan,
         })
     }
@@ -397,6 +456,15 @@ impl TableBuilder {
             let score = scores.scores.get(metric).and_then(Option::as_ref);
             if let (Some(score), Some(column)) = (score, self.table.columns.get_mut(metric)) {
                 column.note(score, entry);
+            }
+            let has_judges = self.table.columns.get(metric).is_some_and(|column| column.judged.is_some());
+            let grades = if has_judges { grades_of(&self.plan, row, metric) } else { None };
+            if let (Some(grades), Some(sums)) = (grades, self.judged.get_mut(row.system * metrics + metric)) {
+                sums.cells += u32::from(!grades.is_empty());
+                for (judge, grade) in grades {
+                    let sum = sums.by_judge.entry(judge).or_default();
+                    *sum = (sum.0 + grade, sum.1 + 1);
+                }
             }
             if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
                 let state = State::of(row, score);
@@ -432,6 +500,8 @@ impl TableBuilder {
         for (at, trials) in self.trials.iter_mut().enumerate() {
             let metric = at % metrics;
             let rule = self.reduce.get(metric).copied().unwrap_or(Reduce::Mean);
+            let planned = self.plan.systems.get(at / metrics).map_or(1, |system| system.trials as usize);
+            trials.0.resize(planned.max(trials.0.len()), (State::Absent, 0.0));
             let (state, value) = reduce_trials(&trials.0, rule);
             if let Some(column) = self.table.columns.get_mut(metric) {
                 column.values.push(value);
@@ -442,6 +512,10 @@ impl TableBuilder {
                 }
             }
             trials.0.clear();
+            if let (Some(sums), Some(column)) = (self.judged.get_mut(at), self.table.columns.get_mut(metric)) {
+                column.judged.iter_mut().for_each(|judged| judged.push(sums));
+                *sums = JudgeSums::default();
+            }
         }
     }
 }

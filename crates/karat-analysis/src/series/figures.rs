@@ -10,8 +10,9 @@ use karat_stats::numeric::seed::Seed;
 use super::rubric::Composition;
 use super::rules::CardRules;
 use super::view::{SeriesCard, SeriesFigures, ShareOf};
-use crate::figures::estimate::{Aggregate, Observations, figure};
 use crate::figures::resampled::bootstrap_figure;
+use crate::infer::measure::Measure;
+use crate::score::observations::{Aggregate, Observations};
 use crate::{Finding, Pinned};
 
 /// Draws of a bootstrap in total: fewer resamples of longer series.
@@ -46,7 +47,7 @@ pub(super) fn of(cards: &[SeriesCard], rules: &CardRules, rubric: &Composition, 
     };
     SeriesFigures {
         median: median_figure(&observed).map(clip),
-        mean: figure(&observed, Aggregate::Mean, false, Level::P95).map(clip),
+        mean: Measure::of_mean(false, subject.range, Level::P95).figure(&observed),
         gate_fails: rules
             .has_bounds()
             .then(|| ShareOf { count: count(&|card| card.flags.fails_gate), of: cards.len() as u64 }),

@@ -17,7 +17,8 @@ use crate::suite::preset::SuiteFiles;
 /// one.
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     let (baseline, people) = (baseline(stored)?.map(Arc::new), people_tasks(stored)?.into());
-    let options = Options { baseline, people, ..Options::default() };
+    let policy = read_stored_invocation(stored.header()).map(|begun| begun.rules.policy).unwrap_or_default();
+    let options = Options { policy, baseline, people, ..Options::default() };
     analyse(stored, &options).map_err(AppError::from)
 }
 

@@ -64,8 +64,8 @@ impl App {
     /// Returns whether a run is finished, and none of its cells failed.
     pub(crate) fn has_nothing_to_retry(&self, store: &Store, header: &RunHeader) -> Result<bool, AppError> {
         let finished = store.finished_cells(&header.id)?;
-        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
-            || !finished.unscored.is_empty();
+        let unscored =
+            finished.judgments.values().any(|judged| !judged.unscored.is_empty()) || !finished.unscored.is_empty();
         let is_done = header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored;
         Ok(is_done && store.is_whole(&header.id)?)
     }

@@ -94,24 +94,35 @@ pub(crate) fn signed_value(metric: &impl Scaled, difference: f64) -> String {
 /// Formats an interval as `7.61 to 8.63`, cut to the metric's range. Returns [`NONE`] without an interval.
 pub(crate) fn interval(metric: &impl Scaled, finding: &Finding) -> String {
     let cut = |bound: f64| metric.range().map_or(bound, |(lo, hi)| bound.max(lo).min(hi));
-    match finding.interval() {
-        Some((lo, hi)) => format!("{} to {}", value(metric, cut(lo)), value(metric, cut(hi))),
-        None => NONE.to_owned(),
+    match finding.ends() {
+        Some([Some(lo), Some(hi)]) => format!("{} to {}", value(metric, cut(lo)), value(metric, cut(hi))),
+        Some([Some(lo), None]) => format!("from {}", value(metric, cut(lo))),
+        Some([None, Some(hi)]) => format!("up to {}", value(metric, cut(hi))),
+        Some([None, None]) | None => NONE.to_owned(),
     }
 }
 
 /// Formats a figure with its interval: `8.12 (7.61 to 8.63)`.
 pub(crate) fn value_with_interval(metric: &impl Scaled, finding: &Finding) -> String {
-    match finding.interval() {
+    match finding.ends() {
         Some(_) => format!("{} ({})", value(metric, finding.value()), interval(metric, finding)),
         None => value(metric, finding.value()),
+    }
+}
+
+/// The reason why nothing is decided by a finding's interval, after its method.
+fn open_note(finding: &Finding) -> String {
+    match finding.open() {
+        Some(why) => format!("; {why}"),
+        None if finding.is_degenerate() => ", all resamples equal".to_owned(),
+        None => String::new(),
     }
 }
 
 /// Formats a figure with interval, sample size and method: `8.12 (95 % CI 7.61 to 8.63, n = 18, t)`.
 pub(crate) fn value_with_method(metric: &impl Scaled, finding: &Finding) -> String {
     let seed = finding.seed().map_or_else(String::new, |seed| format!(", seed {seed}"));
-    let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
+    let collapsed = open_note(finding);
     let tail = format!("n = {}, {}{seed}{collapsed}", finding.n(), finding.method());
     let bounds = finding.level().map(|level| format!("{} CI {}", percent(level), interval(metric, finding)));
     match bounds {
@@ -129,7 +140,7 @@ pub(crate) fn difference_with_method(metric: &impl Scaled, finding: &Finding) ->
             format!("{} CI {} to {}", percent(level), signed_value(metric, lo), signed_value(metric, hi))
         },
     );
-    let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
+    let collapsed = open_note(finding);
     format!(
         "{} ({bounds}, n = {}, {}{collapsed})",
         signed_value(metric, finding.value()),

@@ -1,15 +1,27 @@
 //! The words of rankings.
 
-use karat_analysis::{MetricRanking, RankedSystem};
+use karat_analysis::{Leaderboard, MetricRanking, RankedPlace, RankedSystem};
 
 use crate::shared::figures::{count, percent};
 
 /// A rank as its range, such as `1` or `2–4`.
 pub(crate) fn rank_text(system: &RankedSystem) -> String {
-    match system.ranks {
-        (best, worst) if best == worst => best.to_string(),
-        (best, worst) => format!("{best}–{worst}"),
-    }
+    range(system.ranks)
+}
+
+/// The ranks that tests leave a place of a leaderboard; its position where nothing was tested.
+pub(crate) fn place_text(at: usize, place: &RankedPlace) -> String {
+    let [best, worst] = place.rank.unwrap_or([at + 1, at + 1]);
+    range((best as u64, worst as u64))
+}
+
+/// Returns true if others may be as good as the first place.
+pub(crate) fn is_open(board: &Leaderboard) -> bool {
+    board.places.first().and_then(|place| place.rank).is_some_and(|[_, worst]| worst > 1)
+}
+
+fn range((best, worst): (u64, u64)) -> String {
+    if best == worst { best.to_string() } else { format!("{best}–{worst}") }
 }
 
 /// Games won, tied and lost.

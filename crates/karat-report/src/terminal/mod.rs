@@ -30,6 +30,7 @@ pub use self::items::items;
 pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
+use crate::shared::ranking as shared_ranking;
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
 use crate::wording::provenance;
@@ -141,12 +142,17 @@ fn ranking(report: Report<'_>) -> Vec<String> {
     let ranked = board.places.len() > 1 && !board.is_level();
     let worst = board.places.last().filter(|_| ranked);
     let level = board.is_level().then(|| format!("all {} have the same score", count(board.places.len() as u64)));
+    let first = match (ranked, shared_ranking::is_open(board)) {
+        (false, _) => "score  ",
+        (true, false) => "best   ",
+        (true, true) => "first, undecided",
+    };
     let scripts = report.findings.plan.script_warning().map(|_| "graded by scripts: the order says nothing".to_owned());
     [
         scripts,
         level,
-        line(if ranked { "best   " } else { "score  " }, board.places.first()),
-        line("worst  ", worst),
+        line(first, board.places.first()),
+        line("last   ", worst),
         line("hardest", board.hardest_sample.as_ref()),
         (board.shared < board.scored).then(|| {
             format!(

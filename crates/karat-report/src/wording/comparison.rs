@@ -157,7 +157,7 @@ pub(crate) fn conclusion(compared: &RunComparison, metric: &ComparedMetric) -> S
     let needed = metric.needed.as_ref().map(|needed| sample_size_note(metric, needed));
     let facts = [
         metric.impossible.clone(),
-        collapse_note(metric),
+        limits_note(metric),
         significance_note(metric),
         worst_case_note(metric),
         margin_note(metric),
@@ -187,18 +187,22 @@ fn interval(metric: &ComparedMetric, difference: &Finding) -> String {
     }
 }
 
-/// Returns a note on an interval without width.
-fn collapse_note(metric: &ComparedMetric) -> Option<String> {
-    let same = "all samples changed by the same amount, so the interval says nothing about other samples";
-    let none = "no sample changed, so the interval says nothing about other samples";
-    let note = if metric.difference.value().abs() > 0.0 { same } else { none };
-    metric.difference.is_degenerate().then(|| note.to_owned())
+/// Returns a note on an interval that decides nothing, or that comes from the ends of the scale.
+fn limits_note(metric: &ComparedMetric) -> Option<String> {
+    let difference = &metric.difference;
+    if let Some(why) = difference.open() {
+        return Some(why.to_owned());
+    }
+    let few = "few samples differ, so the interval takes the ends of the scale as one more sample";
+    let same = "all resamples changed by the same amount, so the interval says nothing about other samples";
+    let degenerate = difference.is_degenerate().then_some(same);
+    degenerate.or_else(|| (difference.few_vary() && difference.interval().is_some()).then_some(few)).map(str::to_owned)
 }
 
 /// Returns the sentence for a metric in which no sample differs and no margin decides.
 fn no_difference(compared: &RunComparison, metric: &ComparedMetric) -> Option<String> {
-    let is_equal = metric.difference.is_degenerate() && metric.difference.value().abs() <= 0.0;
-    if !is_equal || metric.margin.is_some() {
+    let is_equal = metric.p == Some(1.0) && metric.difference.se().is_none_or(|se| se <= 0.0);
+    if !is_equal || metric.difference.value().abs() > 0.0 || metric.margin.is_some() {
         return None;
     }
     let lost = missing_scores(metric.left_out).map_or_else(String::new, |lost| format!(" ({lost})"));
@@ -247,7 +251,7 @@ fn sample_size_note(metric: &ComparedMetric, needed: &Needed) -> String {
     let (power, size) = (percent(needed.power), magnitude(metric, needed.difference));
     let goal = match metric.margin {
         Some(_) => format!("show equivalence within ±{size} with {power} power if there is no difference"),
-        None => format!("detect a difference of {size}, like this one, with {power} power"),
+        None => format!("detect a difference of {size}, 5 % of the scale, with {power} power"),
     };
     if needed.more == 0 {
         return format!("these samples are enough to {goal}");

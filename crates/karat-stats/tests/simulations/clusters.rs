@@ -162,12 +162,17 @@ fn all_passes(tables: u64) {
     }
 }
 
-/// DC-02, DC-10, DC-11: the whole table.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_clusters() {
-    all_passes(10_000);
-    check_means(2_000, &[0.0, 0.3, 0.6]);
-    check_rates(1_000, &[0.0, 0.3, 0.6]);
-    check_changes(800, &[0.0, 0.4]);
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// DC-02, DC-10, DC-11: the whole table.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_clusters() {
+        all_passes(10_000);
+        check_means(2_000, &[0.0, 0.3, 0.6]);
+        check_rates(1_000, &[0.0, 0.3, 0.6]);
+        check_changes(800, &[0.0, 0.4]);
+    }
 }

@@ -152,12 +152,17 @@ fn labels_by_design_are_honest() {
     assert!(hi - lo <= 0.0 && (value - truth).abs() < 1e-12);
 }
 
-/// DC-20, DC-21: the whole table.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_designs() {
-    check_designs(2_000, &[400, 1_000, 10_000], &[50, 100, 300]);
-    let labels = [50, 100, 200, 300].map(Choice::Random);
-    check_labels(2_000, &labels);
-    check_labels(2_000, &[Choice::Topics(30), Choice::Verdict(40)]);
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// DC-20, DC-21: the whole table.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_designs() {
+        check_designs(2_000, &[400, 1_000, 10_000], &[50, 100, 300]);
+        let labels = [50, 100, 200, 300].map(Choice::Random);
+        check_labels(2_000, &labels);
+        check_labels(2_000, &[Choice::Topics(30), Choice::Verdict(40)]);
+    }
 }

@@ -32,13 +32,18 @@ fn looks_together_are_seldom_wrong() {
     assert!(found <= 0.06 + 2.0 * (0.06 * 0.94 / f64::from(runs)).sqrt(), "{found}");
 }
 
-/// DC-14: the whole table.
-#[test]
-#[ignore = "a minute in release"]
-fn full_table_of_looks() {
-    for (looks, first) in [(2, 40), (5, 40), (10, 40), (10, 100)] {
-        let found = decided(4_000, looks, first);
-        println!("{looks:2} looks from n = {first:3}: decided {:4.1} %", 100.0 * found);
-        assert!(found <= 0.06 + 2.0 * (0.06_f64 * 0.94 / 4_000.0).sqrt(), "{found}");
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// DC-14: the whole table.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_looks() {
+        for (looks, first) in [(2, 40), (5, 40), (10, 40), (10, 100)] {
+            let found = decided(4_000, looks, first);
+            println!("{looks:2} looks from n = {first:3}: decided {:4.1} %", 100.0 * found);
+            assert!(found <= 0.06 + 2.0 * (0.06_f64 * 0.94 / 4_000.0).sqrt(), "{found}");
+        }
     }
 }

@@ -45,9 +45,14 @@ fn shares_near_1_cover() {
     check(150, &[20, 60]);
 }
 
-/// DC-15: the whole table.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_shares() {
-    check(1_000, &[20, 50, 100, 200]);
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// DC-15: the whole table.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_shares() {
+        check(1_000, &[20, 50, 100, 200]);
+    }
 }

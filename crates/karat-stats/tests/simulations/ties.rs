@@ -94,9 +94,14 @@ fn equal_results_need_133_samples_for_a_fiftieth() {
     assert!(within(149, Outcome::Score, 4.0) && !within(148, Outcome::Score, 4.0));
 }
 
-/// DC-03: the whole table.
-#[test]
-#[ignore = "a minute in release; prints the tables of docs/explanations/statistics.md"]
-fn full_table_of_ties() {
-    check(2_000, &SIZES);
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// DC-03: the whole table.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn full_table_of_ties() {
+        check(2_000, &SIZES);
+    }
 }

@@ -128,6 +128,45 @@ fn libraries_have_no_network_stack() {
     }
 }
 
+/// Files of karat-analysis with statistics of their own: frozen cards, coefficients, cascades, slopes, corrected judges.
+const OWN_STATISTICS: &[&str] = &[
+    "infer/",
+    "reference/canary.rs",
+    "agreement/",
+    "figures/cascaded.rs",
+    "figures/slope.rs",
+    "analyses/judging/human_anchor/",
+];
+
+/// Formulas of intervals of figures and of tests of changes.
+const FORMULAS: &[&str] =
+    &["t_interval", "mean_with_normal_interval", "clustered_mean", "paired_t(", "sign_flip", ".wilson("];
+
+/// DC-01: figures and changes have their intervals and tests from one folder, so every screen shows the same.
+#[test]
+fn intervals_and_tests_come_from_one_folder() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../karat-analysis/src");
+    let (mut folders, mut wrong, mut files) = (vec![root.clone()], Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let own = OWN_STATISTICS.iter().any(|own| name.starts_with(own)) || name.contains("tests");
+            let found = FORMULAS.iter().filter(|formula| !own && code.contains(**formula));
+            wrong.extend(found.map(|formula| format!("{name}: {formula}")));
+            files += 1;
+        }
+    }
+    assert!(files > 100, "{files} files found below {}", root.display());
+    assert!(wrong.is_empty(), "call `crate::infer` instead: {wrong:#?}");
+}
+
 /// The packages of a selection with their features, as `cargo tree` prints them.
 fn features(selection: &[&str]) -> std::collections::BTreeSet<String> {
     let cargo = option_env!("CARGO").unwrap_or("cargo");

@@ -235,7 +235,7 @@ impl Analysis for SummaryCorpusFold {
         };
         let systems = if all.len() > 1 { all.iter().map(alone).collect() } else { Vec::new() };
         let (overall, dimension_means) = (of(self.overall, &all), means(&all));
-        Outcome::SummaryCorpus(SummaryCorpus {
+        Outcome::SummaryCorpus(Box::new(SummaryCorpus {
             scorer: self.scorer,
             corpus_size: self.counted.len() as u64,
             not_curated: self.not_curated,
@@ -247,7 +247,7 @@ impl Analysis for SummaryCorpusFold {
             dimension_means,
             systems,
             sessions: self.sessions,
-        })
+        }))
     }
 }
 

@@ -82,7 +82,12 @@ impl Analysis for AgreementFold {
             let (metric, measure) = (context.plan.metrics.get(at)?, context.measures.get(at)?);
             // The clusters of all samples are known only now.
             cells.iter_mut().for_each(|cell| cell.cluster = context.table.cluster(cell.cluster as usize));
-            let panel = Panel { raters: &raters, scale: steps(context.plan, metric), level: measure.level };
+            let panel = Panel {
+                raters: &raters,
+                scale: steps(context.plan, metric),
+                range: metric.range,
+                level: measure.level,
+            };
             Some((metric.name.clone(), agreement(&cells, &panel)))
         });
         Outcome::Agreement(Agreement { metrics: found.collect() })

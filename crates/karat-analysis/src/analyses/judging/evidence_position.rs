@@ -19,9 +19,10 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{center_within_groups, slope};
+use crate::infer::measure::Measure;
+use crate::score::observations::Observations;
 
 /// Findings are counted per this number of bytes.
 const BYTES: f64 = 1_000.0;
@@ -185,7 +186,7 @@ impl EvidencePositionFold {
                     observed.push(*value, 0, *cluster);
                 }
             }
-            estimate::figure(&observed, Aggregate::Mean, false, level)
+            Measure::of_mean(false, None, level).figure(&observed)
         };
         let centred = center_within_groups(&samples, &values);
         let over = |feature: fn(f64) -> f64, clusters: &[u32]| {

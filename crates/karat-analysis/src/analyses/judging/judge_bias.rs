@@ -29,10 +29,11 @@ use serde::{Deserialize, Serialize};
 use crate::AnalysisError;
 use crate::analyses::judging::bias_grades::{GameCollector, GradesByJudge, JudgeGrade, JudgedOutput};
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{self, center_within_groups};
+use crate::infer::measure::Measure;
 use crate::score::labels::{LabelIndex, grades};
+use crate::score::observations::Observations;
 
 /// Options of `judge_bias`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -242,7 +243,7 @@ impl Analysis for JudgeBiasFold {
                 ));
             }
             if let (true, Some(family)) = (self.options.check.contains(&BiasCheck::Family), &judge.family) {
-                let favour = self.favour(graded, family, context, level);
+                let favour = self.favour(graded, family, context, (level, spec.range));
                 found.own_family.extend(favour.map(|favour| OwnFamily {
                     judge: judge.id.clone(),
                     family: family.clone(),
@@ -330,7 +331,7 @@ impl JudgeBiasFold {
         graded: &[JudgeGrade],
         family: &str,
         context: &FinishContext<'_>,
-        level: Level,
+        (level, range): (Level, Option<(f64, f64)>),
     ) -> Option<Finding> {
         let is_own = |system| self.plan.system_model(system).is_some_and(|it| it.family.as_deref() == Some(family));
         let mut leads: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
@@ -345,7 +346,9 @@ impl JudgeBiasFold {
                 observed.push(own - other, 0, context.table.cluster(*sample));
             }
         }
-        estimate::figure(&observed, Aggregate::Mean, false, level)
+        // A lead is a difference, and this one of two of them.
+        let widest = range.map(|(lo, hi)| 2.0 * (hi - lo));
+        Measure::of_mean(false, widest.map(|widest| (-widest, widest)), level).figure(&observed)
     }
 
     /// The note on judges that grade their own family without a judge of another family to compare with.
@@ -377,7 +380,7 @@ fn share_of_samples(
     for (sample, holds) in samples {
         observed.push(f64::from(u8::from(holds)), 0, context.table.cluster(sample));
     }
-    estimate::figure(&observed, Aggregate::Mean, true, level)
+    Measure::of_mean(true, None, level).figure(&observed)
 }
 
 fn position_effect(

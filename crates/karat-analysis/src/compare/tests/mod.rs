@@ -76,8 +76,8 @@ fn many_scores_get_the_t_test() {
 fn few_scores_get_the_exact_test() {
     let found = models(&sketch(12, 0.4, 0.2).run(), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!((metric.test, metric.verdict), ("sign-flip, exact", ComparisonVerdict::Better));
-    assert_eq!(metric.difference.method(), "sign-flip, inverted");
+    assert_eq!((metric.test, metric.verdict), ("sign-flip", ComparisonVerdict::Better));
+    assert_eq!(metric.difference.method(), "sign-flip, inverted, differences as likely as their opposites");
     let beside: Vec<&str> = metric.beside.iter().map(|it| it.test).collect();
     assert_eq!(beside, ["paired t", "BCa bootstrap"]);
 }
@@ -109,7 +109,7 @@ fn pass_fail_gets_mid_p() {
 #[test]
 fn intervals_stay_within_possible_differences() {
     for (n, binary, clusters) in [(5, true, 0), (40, true, 0), (8, false, 0), (40, true, 4), (40, false, 4)] {
-        let names: Vec<String> = (0..n).map(|at| format!("cluster {}", at / 10)).collect();
+        let names: Vec<String> = (0..n).map(|at| format!("cluster {}", at / 4)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         // All samples of a cluster, or all but one, fall from one end of the scale to the other.
         let run = (0..n).fold(Sketch::new(2, 1, n).metric("range", json!([0.0, 1.0])), |run, at| {
@@ -183,38 +183,49 @@ fn clustered_samples_are_tested_by_cluster() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let found = models(&sketch(40, 0.4, 0.5).clusters(&names).run(), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!(metric.test, "paired t, cluster-robust");
-    assert_eq!(metric.difference.method(), "cluster t (CR1)");
-    assert_eq!(metric.beside[0].test, "sign-flip of clusters");
-    assert!(found.warnings.iter().any(|it| it.contains("5 clusters")), "{:?}", found.warnings);
+    assert_eq!((metric.test, metric.difference.effective_clusters()), ("sign-flip of clusters", Some(5.0)));
+    // Five clusters have no p below 2/2⁵.
+    assert_eq!(
+        (metric.p, metric.difference.interval(), metric.verdict),
+        (Some(0.0625), None, ComparisonVerdict::Undecided)
+    );
+    assert_eq!(metric.impossible.as_deref(), Some("5 clusters cannot decide; at least 6 are needed"));
+    let many: Vec<String> = (0..120).map(|sample| format!("passage {}", sample / 3)).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let found = models(&sketch(120, 0.4, 0.5).clusters(&many).run(), &CompareOptions::default());
+    let metric = only(&found);
+    assert_eq!((metric.test, metric.difference.method()), ("cluster t (CR2)", "cluster t (CR2)"));
+    assert_eq!(metric.verdict, ComparisonVerdict::Better);
 }
 
-/// Invariant: without any difference there is no test, p = 1, and the interval is a point, which lies within any
-/// margin; for a constant difference the sign-flip test decides.
+/// DC-02, DC-03: without any difference p is 1, and the interval is that of the scale: so few samples prove no equality.
+/// For a constant difference the sign-flip test decides.
 #[test]
-fn constant_differences_have_no_t_test() {
+fn equal_results_prove_nothing_of_others() {
     for (n, binary) in [(2, false), (50, false), (50, true)] {
         let same = sketch(n, 0.0, 0.0).metric("binary", json!(binary));
         let identical = models(&same.run(), &CompareOptions::default());
         let metric = only(&identical);
         assert_eq!((metric.p, metric.verdict, metric.needed.clone()), (Some(1.0), ComparisonVerdict::Undecided, None));
-        assert_eq!((metric.test, metric.difference.n()), ("no test: no sample differs", n as u64));
-        assert_eq!((metric.difference.interval(), metric.difference.is_degenerate()), (Some((0.0, 0.0)), true));
-        let within = models(&same.margin(0.1).run(), &CompareOptions::default());
-        assert_eq!(only(&within).verdict, ComparisonVerdict::Equivalent);
-        assert!(only(&within).equivalence.as_ref().is_some_and(Finding::is_degenerate));
+        assert_eq!((metric.test, metric.difference.n()), ("no sample differs", n as u64));
+        let (lo, hi) = metric.difference.interval().unwrap();
+        assert!(lo < -0.05 && (lo + hi).abs() < 1e-9, "{metric:?}");
+        let within =
+            |margin: f64| only(&models(&same.clone().margin(margin).run(), &CompareOptions::default())).verdict;
+        assert_eq!(within(0.01), ComparisonVerdict::Undecided);
     }
+    let range = json!([1.0, 5.0]);
+    let within = models(&sketch(200, 0.0, 0.0).metric("range", range).margin(0.08).run(), &CompareOptions::default());
+    assert_eq!(only(&within).verdict, ComparisonVerdict::Equivalent);
     let single = models(&sketch(1, 0.0, 0.0).margin(0.1).run(), &CompareOptions::default());
     assert_eq!((only(&single).verdict, only(&single).difference.interval()), (ComparisonVerdict::Undecided, None));
     let constant = models(&sketch(5, 0.5, 0.0).run(), &CompareOptions::default());
     let metric = only(&constant);
     assert_eq!((metric.p, metric.verdict), (Some(0.0625), ComparisonVerdict::Undecided));
-    assert_eq!(metric.difference.interval(), None);
     let constant = models(&sketch(9, 0.5, 0.0).run(), &CompareOptions::default());
-    assert_eq!(
-        (only(&constant).verdict, only(&constant).difference.is_degenerate()),
-        (ComparisonVerdict::Better, true)
-    );
+    let metric = only(&constant);
+    assert_eq!((metric.verdict, metric.difference.few_vary()), (ComparisonVerdict::Better, true));
+    assert!(metric.difference.interval().is_some_and(|(lo, hi)| lo > 0.0 && hi > 1.0), "{metric:?}");
 }
 
 /// BY-01: equivalence agrees with the shown interval at 1 − 2α, for every kind of scores.
@@ -394,15 +405,15 @@ fn verdict_p_and_interval_agree() {
 /// PE-12, BY-16: planning uses the degrees of freedom of few clusters.
 #[test]
 fn clusters_are_planned_as_they_are_tested() {
-    let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
+    let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 5)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let found = models(&sketch(40, 0.05, 0.8).clusters(&names).run(), &CompareOptions::default());
+    let found = models(&sketch(40, 0.05, 2.5).clusters(&names).run(), &CompareOptions::default());
     let metric = only(&found);
-    // scipy.stats.nct: δ/SE of 3.76106 is seen with a power of 0.8 at 4 degrees of freedom
+    // A power of 0.8 needs more than the 2.8 standard errors of many clusters, and fewer than the 3.8 of five.
     let ratio = metric.detectable.unwrap() / metric.difference.se().unwrap();
-    assert!((ratio - 3.761_06).abs() < 1e-4, "{ratio}");
+    assert!((3.1..3.5).contains(&ratio), "{ratio}");
     let needed = metric.needed.as_ref().unwrap();
-    assert!(needed.samples == 8 * needed.clusters.unwrap() && needed.more == needed.samples - 40, "{needed:?}");
+    assert!(needed.samples == 5 * needed.clusters.unwrap() && needed.more == needed.samples - 40, "{needed:?}");
 }
 
 /// BY-01: a difference beyond the largest double is reported, never dropped.
@@ -431,7 +442,7 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
         let (lo, hi) = metric.difference.interval().unwrap();
         assert_eq!(metric.p.unwrap() <= 0.05, lo > 0.0 || hi < 0.0, "{metric:?}");
         assert!((metric.candidate.value() - metric.baseline.value() - metric.difference.value()).abs() < 1e-12);
-        assert_eq!((metric.difference.seed(), metric.beside[0].test), (Some(1), "difference of means, t"));
+        assert_eq!((metric.difference.seed(), metric.beside[0].test), (Some(1), "difference of means"));
     }
     let extreme = models(&sketch(60, 2.0, 0.6).metric("aggregate", json!("max")).run(), &CompareOptions::default());
     let metric = only(&extreme);

@@ -6,7 +6,7 @@ use karat_stats::describe::extent;
 use karat_types::{MetricSpec, PlanHeader};
 
 use super::{Pinned, PinnedMetric, ROUNDING};
-use crate::figures::estimate::Aggregate;
+use crate::score::observations::Aggregate;
 
 /// The largest number of contradictions reported.
 const TOLD: usize = 5;

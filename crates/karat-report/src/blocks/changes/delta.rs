@@ -1,10 +1,11 @@
 //! Changes between the base and the other variants or models: a forest for each metric, texts that came and went, and
 //! samples that moved.
 
-use karat_analysis::{Comparison, Delta, DeltaAxis, Finding, TextChange};
+use karat_analysis::compare::ComparisonVerdict;
+use karat_analysis::{Comparison, Delta, DeltaAxis, MetricDelta, TextChange};
 use karat_page::block::{Block, Cell, Forest, ForestRow, Head};
 use karat_page::component::verdict::Verdict;
-use karat_types::{Better, MetricSpec};
+use karat_types::MetricSpec;
 
 use crate::blocks::build::{difference, prose, table_if_any, texts};
 use crate::shared::report::Report;
@@ -51,29 +52,31 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block>
 /// Returns true if any comparison has a difference in this metric.
 fn has_moved(delta: &Delta, metric: &MetricSpec) -> bool {
     let found = delta.comparisons.iter().flat_map(|it| it.metrics.iter()).filter(|it| it.metric == metric.name);
-    found.map(|it| &it.delta).any(|delta| delta.value().abs() > 0.0 || !delta.is_degenerate())
+    found.map(|it| &it.delta).any(|delta| delta.value().abs() > 0.0 || delta.se().is_none_or(|se| se > 0.0))
 }
 
 fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec, note: Option<String>) -> Option<Block> {
     let row = |it: &Comparison| {
-        let found = &it.metrics.iter().find(|found| found.metric == metric.name)?.delta;
-        let effect = scales::difference(found);
-        Some(ForestRow { name: it.id.clone(), effect, verdict: Some(verdict(metric, found)), ..ForestRow::default() })
+        let change = it.metrics.iter().find(|found| found.metric == metric.name)?;
+        let (effect, verdict) = (scales::difference(&change.delta), Some(verdict(metric, change)));
+        Some(ForestRow { name: it.id.clone(), effect, verdict, ..ForestRow::default() })
     };
     let rows: Vec<ForestRow> = delta.comparisons.iter().filter_map(row).collect();
     let question = format!("What changes in {} against {}?", metric.name, delta.base);
-    let mut head = Head::new(format!("{title}: {}", metric.name), question)
-        .with_note("Paired by sample and judge; an interval that contains 0 shows no significant change.");
+    let mut head = Head::new(format!("{title}: {}", metric.name), question).with_note(
+        "Paired by sample, with the same judges on both sides; the verdicts count all comparisons of the run together.",
+    );
     head.notes.extend(note);
     let scale = scales::scale_of(&report.findings.plan, metric);
     (!rows.is_empty()).then_some(Block::Forest(Forest { head, scale, rows, margin: None }))
 }
 
-fn verdict(metric: &MetricSpec, delta: &Finding) -> Verdict {
-    match delta.sign().map(|above| above == (metric.better == Better::Higher)) {
-        Some(true) => Verdict::Better,
-        Some(false) => Verdict::Worse,
-        None => Verdict::Undecided,
+fn verdict(metric: &MetricSpec, change: &MetricDelta) -> Verdict {
+    match change.verdict(metric.better) {
+        ComparisonVerdict::Better => Verdict::Better,
+        ComparisonVerdict::Worse => Verdict::Worse,
+        ComparisonVerdict::Equivalent => Verdict::Equivalent,
+        ComparisonVerdict::Undecided => Verdict::Undecided,
     }
 }
 

@@ -345,6 +345,8 @@ struct PlaceView<'a> {
     n: u64,
     ci: Option<(f64, f64)>,
     method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<[usize; 2]>,
 }
 
 fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderboard)> {
@@ -359,6 +361,7 @@ fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>>
         n: place.finding.n(),
         ci: place.finding.interval(),
         method: place.finding.method(),
+        rank: place.rank,
     };
     boards(report).map(|(name, board)| (name, board.places.iter().map(view).collect())).collect()
 }
@@ -384,6 +387,7 @@ enum Analysis<'a> {
     Baselines(&'a [karat_analysis::BaselineVariant]),
     Kpis(&'a [karat_analysis::Kpi]),
     Recommendations(&'a [karat_analysis::Recommendation]),
+    Contrasts(Vec<&'a karat_analysis::compare::Contrast>),
 }
 
 fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
@@ -392,9 +396,18 @@ fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
         ("baselines", Analysis::Baselines(&findings.baselines)),
         ("kpis", Analysis::Kpis(&report.context.verdicts.kpis)),
         ("recommendations", Analysis::Recommendations(&findings.recommendations)),
+        ("contrasts", Analysis::Contrasts(contrasts(report))),
     ]);
     all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), outcome(report, &it.outcome))));
     all
+}
+
+/// The contrasts; in the canonical form without metrics that depend on time or price.
+fn contrasts<'a>(report: Report<'a>) -> Vec<&'a karat_analysis::compare::Contrast> {
+    let plan = &report.findings.plan;
+    let is_steady = |name: &str| plan.metrics.iter().any(|metric| metric.name == name && !metric.volatile);
+    let all = report.findings.contrasts.iter();
+    all.filter(|it| !report.context.canonical || is_steady(&it.metric)).collect()
 }
 
 /// Returns an outcome. Fields that depend on time are added, or left out in the canonical form.

@@ -1,12 +1,13 @@
 //! Section on the changes between the base and the other variants or models (CL-10).
 
-use karat_analysis::{Comparison, Delta, DeltaAxis, Finding, TextChange, TextDelta};
-use karat_types::{Better, MetricSpec};
+use karat_analysis::{Comparison, Delta, DeltaAxis, MetricDelta, TextChange, TextDelta};
+use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
 use crate::shared::visible::excerpt;
+use crate::wording::comparison::verdict_word;
 
 /// Number of texts shown of each kind. All are counted.
 const TEXTS: usize = 5;
@@ -81,7 +82,8 @@ fn changes(page: &mut Page, report: Report<'_>, comparison: &Comparison) {
         Column::right(Inline::plain("n")),
         Column::left(Inline::plain("Verdict")),
     ];
-    let row = |(metric, delta): (&MetricSpec, &Finding)| {
+    let row = |(metric, it): (&MetricSpec, &MetricDelta)| {
+        let delta = &it.delta;
         let interval = delta.interval().map_or(figures::NONE.to_owned(), |(lo, hi)| {
             format!("{} to {}", figures::signed_value(metric, lo), figures::signed_value(metric, hi))
         });
@@ -90,19 +92,11 @@ fn changes(page: &mut Page, report: Report<'_>, comparison: &Comparison) {
             Inline::text(figures::signed_value(metric, delta.value())).bold(),
             Inline::text(interval),
             Inline::text(count(delta.n())),
-            Inline::plain(verdict(metric, delta)),
+            Inline::plain(verdict_word(it.verdict(metric.better))),
         ]
     };
-    let known = comparison.metrics.iter().filter_map(|it| Some((metric_of(report, &it.metric)?, &it.delta)));
+    let known = comparison.metrics.iter().filter_map(|it| Some((metric_of(report, &it.metric)?, it)));
     page.table(&heads, known.map(row));
-}
-
-fn verdict(metric: &MetricSpec, delta: &Finding) -> &'static str {
-    match delta.sign().map(|above| above == (metric.better == Better::Higher)) {
-        Some(true) => "better",
-        Some(false) => "worse",
-        None => "undecided",
-    }
 }
 
 fn write_texts(page: &mut Page, texts: &TextDelta) {

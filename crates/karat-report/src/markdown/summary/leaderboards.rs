@@ -5,6 +5,7 @@ use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, count};
+use crate::shared::ranking;
 use crate::shared::report::Report;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
@@ -36,7 +37,7 @@ fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard, ranked
         page.paragraph(Inline::plain("No sample × variant pair is scored for all models, so none is ranked."));
     } else {
         let heads = [
-            Column::right(Inline::plain("#")),
+            Column::right(Inline::plain("Rank")),
             Column::left(Inline::plain(ranked)),
             Column::right(Inline::plain("Score")),
             Column::right(Inline::plain("Interval")),
@@ -46,7 +47,7 @@ fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard, ranked
             &heads,
             board.places.iter().enumerate().map(|(at, place)| {
                 vec![
-                    Inline::text(count(at as u64 + 1)),
+                    Inline::text(ranking::place_text(at, place)),
                     Inline::code(&place.id),
                     Inline::text(figures::value(metric, place.finding.value())).bold(),
                     Inline::text(figures::interval(metric, &place.finding)),
@@ -79,9 +80,9 @@ fn basis(metric: &MetricSpec, board: &Leaderboard) -> Vec<Inline> {
         lines.push(Inline::plain("Not ranked because there is no score: ").then(Inline::list(unranked)).and("."));
     }
     if let (Some(lead), [first, second, ..]) = (&board.lead, board.places.as_slice()) {
-        let verdict = match lead.sign() {
-            Some(_) => ": a significant difference.",
-            None => ": the order of these two is undecided.",
+        let verdict = match ranking::is_open(board) {
+            false => ".",
+            true => ": who is first is undecided.",
         };
         lines.push(
             Inline::code(&first.id)

@@ -2,6 +2,7 @@
 
 use crate::markdown::page::{Inline, Page};
 use crate::shared::figures::{self, count};
+use crate::shared::ranking;
 use crate::shared::report::Report;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
@@ -29,8 +30,13 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
         let ranked = board.places.len() > 1 && !board.is_level();
         let level = || Inline::text(format!("All {} have the same score.", count(board.places.len() as u64)));
         lines.extend(board.is_level().then(level));
-        lines.extend(place(if ranked { "**Best:** " } else { "**Score:** " }, board.places.first()));
-        lines.extend(place("**Worst:** ", board.places.last().filter(|_| ranked)));
+        let first = match (ranked, ranking::is_open(board)) {
+            (false, _) => "**Score:** ",
+            (true, false) => "**Best:** ",
+            (true, true) => "**First, undecided:** ",
+        };
+        lines.extend(place(first, board.places.first()));
+        lines.extend(place("**Last:** ", board.places.last().filter(|_| ranked)));
         lines.extend(place("**Hardest sample:** ", board.hardest_sample.as_ref()));
         let of_all = findings.run.metrics.get(at).and_then(|spread| spread.figure());
         if let Some(figure) = of_all.filter(|_| findings.systems.len() > 1) {

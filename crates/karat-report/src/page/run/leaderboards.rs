@@ -1,4 +1,4 @@
-//! Rankings: the headline metrics first. A rank is certain only where the difference to the next is significant.
+//! Rankings: the headline metrics first. A rank is a range where tests leave it open.
 
 use karat_analysis::Leaderboard;
 use karat_page::component::metrics::{self, Place};
@@ -8,6 +8,7 @@ use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 
 use crate::page::sections::{disclosure, remarks};
+use crate::shared::ranking;
 use crate::shared::report::Report;
 use crate::shared::scales;
 
@@ -67,8 +68,7 @@ fn board(report: Report<'_>, at: usize) -> Option<Markup> {
 }
 
 fn places(board: &Leaderboard, scale: &Scale) -> Vec<Place> {
-    // The difference of the first two is tested; it says whether their order is certain.
-    let is_open = board.lead.as_ref().is_some_and(|lead| lead.sign().is_none());
+    let is_open = ranking::is_open(board);
     let place = |(at, place): (usize, &karat_analysis::RankedPlace)| {
         let behind = board.lead.as_ref().filter(|_| at == 1).map(|lead| {
             let ahead = scales::difference(lead);
@@ -80,7 +80,7 @@ fn places(board: &Leaderboard, scale: &Scale) -> Vec<Place> {
         });
         let verdict = behind.as_ref().map(|_| if is_open { Verdict::Undecided } else { Verdict::Worse });
         Place {
-            rank: if is_open && at < 2 { "1–2".to_owned() } else { (at + 1).to_string() },
+            rank: ranking::place_text(at, place),
             system: place.id.clone(),
             estimate: scales::estimate(scale, &place.finding),
             behind,

@@ -12,6 +12,7 @@ use karat_types::RunStatus;
 
 use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
+use crate::shared::ranking;
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
@@ -84,10 +85,14 @@ fn answer(report: Report<'_>) -> Vec<Stat> {
             Some(Stat { key, label, estimate, scale: scale.clone(), note: Some(note), ..Stat::default() })
         };
         let (first, last) = (board.places.first(), board.places.last().filter(|_| ranked));
-        let best = if ranked { "Best" } else { "Score" };
+        let best = match (ranked, ranking::is_open(board)) {
+            (false, _) => "Score",
+            (true, false) => "Best",
+            (true, true) => "First, undecided",
+        };
         let level = board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)));
         stats.extend(place("best", best, first, level.unwrap_or_else(|| metric.name.clone())));
-        stats.extend(place("worst", "Worst", last, metric.name.clone()));
+        stats.extend(place("worst", "Last", last, metric.name.clone()));
         let hardest = board.hardest_sample.as_ref();
         stats.extend(place("hardest", "Hardest sample", hardest, metric.name.clone()));
     }

@@ -207,15 +207,17 @@ fn every_dimension_must_be_labelled() {
     );
     place.write("labels.jsonl", &labels([9, 9, 9, 8], ", \"depth\": 3"));
     let said = place.fine(&["calibrate", "-q"]).stdout;
-    let biased = "caution: it grades higher than people by 2.00 on average, significantly more than 5 % of the scale";
+    // Four equal differences of two samples prove no bias.
+    let poor = "caution: agreement beyond chance is poor";
     let depth = said.lines().find(|line| line.contains("depth: agreement 0.80")).unwrap_or_default();
-    assert!(depth.contains(biased) && said.contains("flat: passes, with caution in truth, depth"), "{said}");
+    assert!(depth.contains("bias +2.00 (−5.84 to +7.23)") && depth.contains(poor), "{said}");
+    assert!(said.contains("flat: passes, with caution in truth, depth"), "{said}");
     let json = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     let of = |at: usize| &json["rounds"][2]["calibration"]["judges"][0]["dimensions"][at]["biased"];
-    assert_eq!((of(0), of(2)), (&Value::Bool(false), &Value::Bool(true)), "{json}");
+    assert_eq!((of(0), of(2)), (&Value::Bool(false), &Value::Bool(false)), "{json}");
     let markdown = place.fine(&["calibrate", "--rounds", "--format", "md"]).stdout;
-    assert!(markdown.contains(biased) && markdown.contains("pass, with caution"), "{markdown}");
+    assert!(markdown.contains("beyond chance is poor") && markdown.contains("pass, with caution"), "{markdown}");
     let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");
     place.write("labels.jsonl", &near);
     let said = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);

@@ -28,14 +28,19 @@ fn only_verbose_prints_a_line_for_each_cell() {
 /// The first failures are printed as they happen, with their cause; more are only counted.
 #[test]
 fn the_first_failures_are_printed() {
-    let provider = FakeProvider::start(Script::by(|_| Behaviour::status(400, "no such model"))).unwrap();
+    // A model that never replies is not called any more after four failures.
+    let script = Script::by(|received| match received.json().to_string().contains("Question 0") {
+        true => Behaviour::ok("answer 0"),
+        false => Behaviour::status(400, "too long"),
+    });
+    let provider = FakeProvider::start(script).unwrap();
     let place = Place::new();
-    place.write("data.jsonl", &questions(9));
+    place.write("data.jsonl", &questions(10));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let failed = place.karat(&["run"]);
     let cells = lines(&failed.stderr, "[");
     assert_eq!((failed.code, cells.len()), (1, 5), "{}", failed.all());
-    assert!(cells.iter().all(|line| line.contains("/9] q") && line.contains(" error ")), "{}", failed.all());
+    assert!(cells.iter().all(|line| line.contains("/10] q") && line.contains(" error ")), "{}", failed.all());
     assert!(failed.stderr.contains("`karat show --status error`"), "{}", failed.all());
     assert_eq!(place.fine(&["show", "--status", "error"]).stdout.lines().count(), 10);
 }

@@ -52,7 +52,7 @@ fn replies(received: &ReceivedRequest) -> Behaviour {
         (false, _) => "pass",
     };
     let reply = json!({ "code": code, "reasoning": "because", "pass": grade });
-    let is_unreadable = hash.as_bytes()[1] % 8 == 0;
+    let is_unreadable = hash.as_bytes()[1].is_multiple_of(8);
     Behaviour::slow(3, if is_unreadable { "I would rather not.".to_owned() } else { reply.to_string() })
 }
 
@@ -189,7 +189,6 @@ fn end_and_continue(ending: Ending, rounds: usize, samples: usize, anew: bool) {
     let run = if anew { "w" } else { "v" };
     let with_paid = !anew && !ending.loses_calls();
     assert_eq!(figures(&place, run, with_paid), figures(&whole, "v", with_paid), "{ending:?}: other figures");
-    println!("{ending:?}: {ends} ends, {made} calls ({calls} undisturbed), the same figures and verdict");
     assert_eq!(finish(&place, &["run", "--run-id", "again", "-q"]), code);
     assert_eq!(provider.requests(), made, "a later run pays for nothing");
 }
@@ -203,31 +202,10 @@ fn judgments_are_finished_when_all_was_asked() {
     }
 }
 
-/// X1: the same for every ending, more than twenty times each.
-#[test]
-#[ignore = "slow: see judgments_are_finished_when_all_was_asked"]
-fn judgments_survive_every_ending_often() {
-    for ending in [Ending::Int, Ending::Term, Ending::Kill, Ending::MaxCalls, Ending::Budget, Ending::FullDisk] {
-        end_and_continue(ending, 24, 12, false);
-    }
-}
-
 /// X7: what a killed run has paid for is found by any run on the store, not only by `resume`.
 #[test]
 fn paid_calls_are_found_by_any_run() {
     end_and_continue(Ending::Kill, 1, 4, true);
-}
-
-/// X7: also after many kills, and by a run that goes on while the other is killed.
-#[test]
-#[ignore = "slow: see paid_calls_are_found_by_any_run"]
-fn paid_calls_are_found_by_any_run_often() {
-    for rounds in [1, 3, 7, 12] {
-        end_and_continue(Ending::Kill, rounds, 10, true);
-    }
-    for after in 0..12 {
-        one_of_two_is_killed(5 + after * 9);
-    }
 }
 
 /// X7: of two processes on one store one is killed; the other pays for what was under way, and for nothing else again.
@@ -259,7 +237,7 @@ fn a_failed_vote_is_asked_for_again() {
     let is_broken = fails.clone();
     let provider = FakeProvider::start(Script::by(move |received| {
         let is_second_judge = received.json()["model"] == "k";
-        let is_drawn = blake3::hash(&received.body).as_bytes()[2] % 5 == 0;
+        let is_drawn = blake3::hash(&received.body).as_bytes()[2].is_multiple_of(5);
         match is_second_judge && is_drawn && is_broken.load(std::sync::atomic::Ordering::Relaxed) {
             true => Behaviour::server_error(),
             false => replies(received),
@@ -285,4 +263,30 @@ fn a_failed_vote_is_asked_for_again() {
         figures[0].as_array().unwrap().iter().map(|system| system["dimensions"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(same(&place), same(&whole));
+}
+
+/// Longer forms of the tests above.
+mod long {
+    use super::*;
+
+    /// X1: the same for every ending, more than twenty times each.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn judgments_survive_every_ending_often() {
+        for ending in [Ending::Int, Ending::Term, Ending::Kill, Ending::MaxCalls, Ending::Budget, Ending::FullDisk] {
+            end_and_continue(ending, 24, 12, false);
+        }
+    }
+
+    /// X7: also after many kills, and by a run that goes on while the other is killed.
+    #[test]
+    #[ignore = "minutes: scripts/test --long"]
+    fn paid_calls_are_found_by_any_run_often() {
+        for rounds in [1, 3, 7, 12] {
+            end_and_continue(Ending::Kill, rounds, 10, true);
+        }
+        for after in 0..12 {
+            one_of_two_is_killed(5 + after * 9);
+        }
+    }
 }

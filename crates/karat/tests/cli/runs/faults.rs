@@ -28,11 +28,11 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let limited = |arguments: &[&str]| limited(&place, "-f 500", arguments);
+    let limited = |arguments: &[&str]| limited(&place, "-f 1000", arguments);
     let said = limited(&["run", "--run-id", "full", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
-    assert!(said.stderr.contains("no file larger than 250 KiB (`ulimit -f`)"), "{}", said.all());
+    assert!(said.stderr.contains("no file larger than 500 KiB (`ulimit -f`)"), "{}", said.all());
     let before = provider.requests();
     assert!(before < CELLS, "the file never grew to its limit: {before} calls");
     place.fine(&["resume", "full", "-q"]);

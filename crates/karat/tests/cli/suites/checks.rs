@@ -98,7 +98,8 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
     for name in ["polite", "both", "pass"] {
         assert_eq!(found(name), (Some(0.975), json!("Wilson")), "{name}");
     }
-    assert_eq!(found("points"), (Some(0.9875), json!("t")));
+    // One of 40 differs, and nobody says how low points can be.
+    assert_eq!(found("points"), (Some(0.9875), json!("mean")));
     let said = place.fine(&["compare", "old", "new", "--format", "json"]).stdout;
     let compared: Value = serde_json::from_str(&said).unwrap();
     let tests: Vec<(&Value, &Value)> =

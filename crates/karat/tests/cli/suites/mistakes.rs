@@ -222,7 +222,10 @@ fn sets_of_models_are_planned() {
         assert!(said.stdout.contains(model), "{model}: {}", said.stdout);
     }
     for (set, model) in [("experimental", "qwen3-235b"), ("free-tier", "deepseek-r1-free")] {
-        assert!(place.fine(&["plan", "claims", "--limit", "2", "--models", set, "--yes"]).stdout.contains(model), "{set}");
+        assert!(
+            place.fine(&["plan", "claims", "--limit", "2", "--models", set, "--yes"]).stdout.contains(model),
+            "{set}"
+        );
         assert!(place.fine(&["models", set]).stdout.contains(model), "{set}");
     }
     assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-5-mini, gemini-2.5-pro"));

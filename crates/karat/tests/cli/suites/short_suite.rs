@@ -125,7 +125,10 @@ fn missing_usage_is_estimated() {
     let cost = &place.report("a")["cost"]["actual_cost_usd"];
     assert!(cost.as_f64().unwrap() > 0.0, "{cost}");
     let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
-    assert!(page.contains("tokens not counted by the provider") && page.contains("counted no tokens of mock"), "{page}");
+    assert!(
+        page.contains("tokens not counted by the provider") && page.contains("counted no tokens of mock"),
+        "{page}"
+    );
 }
 
 /// BY-05: an answer that breaks off may have been billed, so what was reserved for it stays spent: money that would be

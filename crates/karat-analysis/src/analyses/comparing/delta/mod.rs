@@ -7,21 +7,21 @@ use std::sync::Arc;
 use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
 use karat_stats::numeric::seed::Seed;
-use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
+use karat_types::{AnalysisSpec, Better, CellStatus, PlanHeader, ScorerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
-use crate::compare::paired_figures::{PairedFigures, resampling};
-use crate::compare::scores::Kind;
-use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
+use crate::compare::ComparisonVerdict;
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+use crate::infer::change::{Kind, PairedScores};
+use crate::infer::pairs::{PairedFigures, resampling};
 use crate::reference::pinned::Pinned;
 use crate::score::consensus::{item_text, statement_key};
-use crate::score::observations::FigureValue;
+use crate::score::observations::{Aggregate, FigureValue, RESAMPLED_UP_TO};
 use crate::score::reduce::Reduce;
 
 /// Name of the base of a delta to pinned results.
@@ -81,9 +81,33 @@ pub struct DeltaOptions {
 pub struct MetricDelta {
     /// The metric.
     pub metric: String,
+    /// The verdict and the corrected p-value of its contrast, within a run.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<DecidedDelta>,
     /// The metric's aggregate of the other minus that of the base over matched pairs, with trials reduced by the
     /// scorer's rule; for means the mean change. `n` counts the pairs. The judges of a pair are averaged first.
     pub delta: Finding,
+}
+
+/// The decision on a change within a run: that of its contrast.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DecidedDelta {
+    /// The p-value corrected over the contrast's family.
+    pub p_adjusted: Option<f64>,
+    /// The verdict on the other.
+    pub verdict: ComparisonVerdict,
+}
+
+impl MetricDelta {
+    /// The verdict of the contrast; since a baseline, what the interval says.
+    pub fn verdict(&self, better: Better) -> ComparisonVerdict {
+        match (self.decided, self.delta.sign().map(|above| above == (better == Better::Higher))) {
+            (Some(decided), _) => decided.verdict,
+            (None, Some(true)) => ComparisonVerdict::Better,
+            (None, Some(false)) => ComparisonVerdict::Worse,
+            (None, None) => ComparisonVerdict::Undecided,
+        }
+    }
 }
 
 /// A text that only one side has.
@@ -345,12 +369,12 @@ impl TrackedComparison {
         names: &[String],
         (sample, id): (usize, &str),
     ) {
-        let trials = |system: usize| plan.systems.get(system).map(|it| it.trials);
+        let trials = |system: usize| plan.systems.get(system).map_or(1, |it| it.trials as usize);
         let empty = BTreeMap::new();
         let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
         for (from, to) in &self.pairs {
             let (Some(base), Some(other)) = (sides.get(*from), sides.get(*to)) else { continue };
-            let changes = matched_changes(base, other, rules, trials(*from) == trials(*to));
+            let changes = matched_changes([base, other], rules, [trials(*from), trials(*to)]);
             let common = !changes.is_empty();
             for (metric, (before, after)) in changes {
                 let for_figure = (after - before).into();
@@ -445,7 +469,11 @@ fn figures(
     let mut metrics = Vec::new();
     for (metric, changes) in all {
         let metric = *metric;
-        metrics.extend(figure(metric, changes, context).map(|delta| MetricDelta { metric: named(metric), delta }));
+        metrics.extend(figure(metric, changes, context).map(|delta| MetricDelta {
+            metric: named(metric),
+            decided: None,
+            delta,
+        }));
         let limit = notable.and_then(|notable| notable.of(&named(metric)));
         movers.extend(limit.into_iter().flat_map(|limit| notable_samples(changes, limit)).map(|(sample, delta)| {
             SampleMove { sample: context.table.sample_id(sample).to_owned(), metric: named(metric), delta }
@@ -463,44 +491,47 @@ fn figure(metric: usize, changes: &[ScoreChange], context: &FinishContext<'_>) -
     let measure = context.measures.get(metric)?;
     let table = context.table;
     if measure.aggregate == Aggregate::Mean {
-        let mut observed = table.observations(metric);
-        changes.iter().for_each(|it| observed.push(it.for_figure, 0, table.cluster(it.sample)));
-        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
-        observed.clustered = distinct.len() < observed.len();
-        let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;
-        return Some(found.clip_difference(measure.max_change()));
+        let mut scores = PairedScores::within(measure.max_change());
+        for it in changes {
+            let after = it.before + it.for_figure.for_sums();
+            scores.push_pair([it.before, after], (it.sample, it.other), table.cluster(it.sample));
+        }
+        return scores.test(Kind::of(measure.binary)).finding(measure.level);
     }
-    let mut paired = PairedFigures::empty_for(table.observations(metric));
+    let empty = || table.observations(metric);
+    let mut paired = PairedFigures::within(measure.max_change(), empty(), empty());
     for change in changes {
         let of = |system: usize| table.labels(metric, change.sample, system);
         let labels = change.base.and_then(of).zip(of(change.other)).map(<[_; 2]>::from);
         if measure.aggregate.uses_labels() && labels.is_none() {
             return None;
         }
-        paired.push_pair([change.before, change.after], labels, change.other, table.cluster(change.sample));
+        let place = (change.sample, change.other);
+        paired.push_pair([change.before, change.after], labels, place, table.cluster(change.sample));
     }
     let unasked = context.plan.statistics.resamples.is_none() && changes.len() > RESAMPLED_UP_TO;
     let how = resampling(context.plan, Seed(1));
     let how = if unasked { Resampling { resamples: 0, ..how } } else { how };
-    paired.test(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
+    paired.test(Kind::Score, measure.aggregate, &how).finding(measure.level)
 }
 
-/// The scores of each metric before and after, averaged over the judges of both sides. `by_trial` leaves out trials of
-/// only one side.
+/// The scores of each metric before and after, averaged over the judges of both sides. With as many trials on both sides,
+/// those of only one side are left out, except where passes of k trials are counted.
 fn matched_changes(
-    base: &SystemSample,
-    other: &SystemSample,
+    [base, other]: [&SystemSample; 2],
     rules: &[Reduce],
-    by_trial: bool,
+    trials: [usize; 2],
 ) -> BTreeMap<usize, (f64, f64)> {
     let mut by_metric: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (grade, before) in &base.grades {
         let (Some(after), Some(rule)) = (other.grades.get(grade), rules.get(grade.0)) else { continue };
-        let reduced = |own: &BTreeMap<u32, f64>, others: &BTreeMap<u32, f64>| {
+        let by_trial = trials[0] == trials[1] && !rule.counts_passes();
+        let reduced = |own: &BTreeMap<u32, f64>, others: &BTreeMap<u32, f64>, planned: usize| {
             let shared = own.iter().filter(|(trial, _)| !by_trial || others.contains_key(trial));
-            rule.of(&shared.map(|(_, value)| *value).collect::<Vec<f64>>())
+            let values: Vec<f64> = shared.map(|(_, value)| *value).collect();
+            rule.of_known(&values, planned.saturating_sub(values.len()))
         };
-        if let (Some(before), Some(after)) = (reduced(before, after), reduced(after, before)) {
+        if let (Some(before), Some(after)) = (reduced(before, after, trials[0]), reduced(after, before, trials[1])) {
             let both = by_metric.entry(grade.0).or_default();
             both.0.push(before);
             both.1.push(after);

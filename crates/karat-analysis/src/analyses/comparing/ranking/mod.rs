@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+use crate::infer::measure::Measure;
+use crate::score::observations::Observations;
 use crate::score::people::PeopleTask;
 use games::{Game, GameJudge, Opponents, cell_games, pairings};
 use people_games::PeopleGames;
@@ -317,7 +318,7 @@ impl Tally<'_> {
             *count += 1;
             observed.push(value, 0, self.context.table.cluster(game.sample));
         }
-        (record, estimate::figure(&observed, Aggregate::Mean, false, self.level).map(|it| it.clip_interval(0.0, 1.0)))
+        (record, Measure::of_mean(false, Some((0.0, 1.0)), self.level).figure(&observed))
     }
 
     /// Pairs in the order of the systems.

@@ -5,8 +5,9 @@ use karat_stats::describe::{clustered_mean, mean, variance};
 use karat_stats::interval::{Interval, Level};
 
 use super::outcome::{AnchorMethod, AnchoredFigure};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
+use crate::infer::measure::Measure;
+use crate::score::observations::Observations;
 
 /// The samples of one metric and system.
 #[derive(Default)]
@@ -81,8 +82,7 @@ pub(super) fn prediction_powered(
 fn labels_alone(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<PoweredMean, String> {
     let mut observed = Observations { clustered, ..Observations::default() };
     samples.human.iter().zip(&samples.clusters.0).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
-    let found =
-        estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels do not determine a mean")?;
+    let found = Measure::of_mean(false, None, level).figure(&observed).ok_or("the labels do not determine a mean")?;
     let se = found.se().unwrap_or_default();
     let interval = found.interval().map(|(lo, hi)| Interval {
         lo,

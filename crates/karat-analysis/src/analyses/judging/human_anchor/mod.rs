@@ -31,10 +31,11 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+use crate::infer::measure::Measure;
 use crate::score::labels::{grades, is_about};
+use crate::score::observations::{Aggregate, Observations};
 use crate::score::people::{PeopleTask, UnusedTask, tasks_of};
 use estimators::{AnchorSamples, corrected_rate, labels_needed, prediction_powered};
 use outcome::{AnchorMethod, AnchoredFigure, AnchoringTask, HumanAnchor, HumanAnchorOptions};
@@ -231,14 +232,17 @@ impl HumanAnchorFold {
         let (spec, measure) = (self.plan.metrics.get(metric)?, context.measures.get(metric)?);
         let samples = self.samples(metric, system, context);
         let clustered = context.table.is_clustered();
-        let plain = |values: &[&[f64]], clusters: &[&[u32]], binary: bool| {
+        let plain = |values: &[&[f64]], clusters: &[&[u32]], measure: Measure| {
             let mut observed = Observations { clustered, ..Observations::default() };
             let (values, clusters) = (values.iter().copied().flatten(), clusters.iter().copied().flatten());
             values.zip(clusters).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
-            estimate::figure(&observed, Aggregate::Mean, binary, measure.level)
+            measure.figure(&observed)
         };
+        let own = Measure { aggregate: Aggregate::Mean, bootstrap: None, ..*measure };
+        let widest = own.max_change().map(|widest| (-widest, widest));
+        let difference = Measure { binary: false, range: widest, ..own };
         let (labelled, others) = (&samples.clusters.0[..], &samples.clusters.1[..]);
-        let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], measure.binary)?;
+        let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], own)?;
         let off: Vec<f64> = samples.human.iter().zip(&samples.judge).map(|(human, judge)| human - judge).collect();
         let mut figure = AnchoredFigure {
             metric: spec.name.clone(),
@@ -246,8 +250,8 @@ impl HumanAnchorFold {
             labelled: samples.human.len() as u64,
             judged: samples.unlabelled.len() as u64,
             judge: Some(judge),
-            human: plain(&[&samples.human], &[labelled], measure.binary),
-            correction: plain(&[&off], &[labelled], false),
+            human: plain(&[&samples.human], &[labelled], own),
+            correction: plain(&[&off], &[labelled], difference),
             anchored: None,
             lambda: None,
             worth: None,

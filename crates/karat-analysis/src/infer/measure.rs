@@ -1,16 +1,17 @@
 //! The rule that turns a metric into figures: aggregate, range, level and bootstrap.
 
 use karat_stats::bootstrap::Resampling;
-use karat_stats::correction::CascadeBasis;
+use karat_stats::inference::commonest;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 
-use crate::figures::cascaded::cascade_figure;
-use crate::figures::estimate;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
 use crate::score::observations::{Aggregate, Observations};
+
+/// The range of shares, and of passes and fails.
+pub(super) const SHARES: (f64, f64) = (0.0, 1.0);
 
 /// The rule of a metric's figures.
 #[derive(Debug, Clone, Copy)]
@@ -24,31 +25,35 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// The figure of observations, with its interval clipped to the metric's range: a t interval ignores it.
-    pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
-        let found = match self.resample(observed) {
-            Some(drawn) => drawn.finding_at(self.level),
-            None => estimate::figure(observed, self.aggregate, self.binary, self.level),
-        }?;
-        Some(clip_to_range(found, self.range, self.aggregate))
+    /// The rule of a mean of values of a declared range, such as differences or shares.
+    pub(crate) fn of_mean(binary: bool, range: Option<(f64, f64)>, level: Level) -> Self {
+        Self { aggregate: Aggregate::Mean, binary, range, level, bootstrap: None }
     }
 
-    /// The figure of a cascade's observations with the interval of the mean of these samples.
-    pub(crate) fn dataset_figure(self, observed: &Observations) -> Option<Finding> {
-        let cascade = observed.cascade.as_ref().filter(|_| self.aggregate == Aggregate::Mean);
-        let Some(cascade) = cascade else { return self.figure(observed) };
-        let found = cascade_figure(observed, cascade, CascadeBasis::Dataset, self.level)?;
-        Some(clip_to_range(found, self.range, self.aggregate))
-    }
-
-    /// The figure with its resamples; `None` if its interval comes from a formula.
+    /// The figure with its resamples; `None` if its interval comes from a formula: that of a mean knows more than resamples
+    /// do where few values vary, near the ends of a scale, and of cells that a cascade did not ask about.
     pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
-        // A cascade's interval knows of the cells that were not asked about; resampling does not.
-        if observed.cascade.is_some() {
+        if observed.cascade.is_some() || self.aggregate == Aggregate::Mean && !self.may_resample_mean(observed) {
             return None;
         }
         let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
         asked.or_else(|| label_figure(observed, self.aggregate))
+    }
+
+    /// The range of the values; passes and fails have that of shares.
+    pub(super) fn scale(self) -> Option<(f64, f64)> {
+        if self.binary { Some(SHARES) } else { self.range }
+    }
+
+    /// Returns true if the observations are passes and fails.
+    pub(super) fn is_rate(self, observed: &Observations) -> bool {
+        self.binary && observed.values.iter().all(|value| *value <= 0.0 || *value >= 1.0)
+    }
+
+    /// Returns true if a mean has no interval that knows more than resamples.
+    fn may_resample_mean(self, observed: &Observations) -> bool {
+        let is_tied = commonest(&observed.values).is_some_and(|found| found.is_tied());
+        self.scale() != Some(SHARES) && !is_tied
     }
 
     /// The change of a figure other than the mean on the same observations.

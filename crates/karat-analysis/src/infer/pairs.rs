@@ -4,8 +4,8 @@ use karat_stats::bootstrap::Resampling;
 use karat_stats::numeric::seed::Seed;
 use karat_types::PlanHeader;
 
-use super::scores::{Kind, PairedScores, PairedTest};
 use crate::figures::resampled::bootstrap_change;
+use crate::infer::change::{Kind, PairedScores, PairedTest};
 use crate::score::observations::{Aggregate, Observations};
 
 /// Default number of resamples of the change of an aggregate: 1,999, so that the bounds at 2.5 % and 97.5 % fall on the
@@ -21,37 +21,37 @@ pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
     Resampling { resamples, ..Resampling::new(seed) }
 }
 
-/// Paired scores of two systems, with the observations for figures other than means.
+/// Paired scores of two systems, or of several pairs of systems, with the observations for figures other than means.
 #[derive(Debug, Clone, Default)]
 pub struct PairedFigures {
-    pub(super) scores: PairedScores,
-    pub(super) baseline: Observations,
-    pub(super) candidate: Observations,
+    scores: PairedScores,
+    pub(crate) baseline: Observations,
+    pub(crate) candidate: Observations,
 }
 
 impl PairedFigures {
+    /// Starts without samples, from the empty observations of a metric whose scores differ by at most `largest`.
+    pub(crate) fn within(largest: Option<f64>, baseline: Observations, candidate: Observations) -> Self {
+        Self { scores: PairedScores::within(largest), baseline, candidate }
+    }
+
     /// Adds a sample with its cluster; a sample without one is its own cluster. All numbers are finite. `labels` are
     /// the (expected, found) labels of baseline and candidate; F1 and the like need them.
     pub fn push(&mut self, scores: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
-        self.push_pair(scores, labels, 0, cluster);
+        self.push_pair(scores, labels, (self.scores.len(), 0), cluster);
     }
 
-    /// Adds a result of one of several pairs of systems; pairs have equal weight.
+    /// Adds the result of one of several pairs of systems, which have equal weight, on a sample.
     pub(crate) fn push_pair(
         &mut self,
         [before, after]: [f64; 2],
         labels: Option<[LabelPair; 2]>,
-        pair: usize,
+        (sample, pair): (usize, usize),
         cluster: u32,
     ) {
-        self.scores.push(before, after, cluster);
+        self.scores.push_pair([before, after], (sample, pair), cluster);
         self.baseline.push_labelled(before, labels.map(|[before, _]| before), pair, cluster);
         self.candidate.push_labelled(after, labels.map(|[_, after]| after), pair, cluster);
-    }
-
-    /// Starts without samples, from the metric's empty observations.
-    pub(crate) fn empty_for(empty: Observations) -> Self {
-        Self { scores: PairedScores::default(), baseline: empty.clone(), candidate: empty }
     }
 
     /// Tests for a difference of the figures by an aggregate such as `mean`, `median`, `p95` or `f1`. `None` for an
@@ -72,5 +72,11 @@ impl PairedFigures {
                 test_of_means.for_aggregate(aggregate, change)
             }
         }
+    }
+
+    /// Replaces the observations of both sides by those of samples: of several pairs of systems the weighted means from
+    /// which the mean change is computed.
+    pub(crate) fn reduce_to_samples(&mut self) {
+        self.scores.reduce_into(&mut self.baseline, &mut self.candidate);
     }
 }

@@ -1,0 +1,14 @@
+//! The interval of every figure and the test of every change: the only place that chooses them.
+//!
+//! - `measure`: the rule of a metric: aggregate, range, level, bootstrap
+//! - `figure`: the interval of a figure
+//! - `change`: the test of a paired change, its p and its interval
+//! - `pairs`: paired scores compared by any aggregate
+//!
+//! Reports, slices, leaderboards, gates, comparisons and advice all come here, so one contrast has one interval and one p on
+//! every screen. The formulas are in [`karat_stats::inference`].
+
+pub(crate) mod change;
+pub(crate) mod figure;
+pub(crate) mod measure;
+pub(crate) mod pairs;
