@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(plain.cost(&for_an_hour, 0), Some(Money(1_500_000 - 200 * 750)));
     }
 
-    /// RE-21: of several `above` the largest passed holds, for all tokens of the call.
+    /// F30, RE-21: of several `above` the largest passed holds, for all tokens of the call.
     #[test]
     fn long_requests_have_their_own_rates() {
         let long = |tokens, input| LongRates { tokens, rates: Some(Rates { input, ..Rates::default() }) };

@@ -245,3 +245,29 @@ fn due_pair(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
     let value = |(state, value)| (state == State::Value).then_some(value);
     Some(DuePair { before: value(before), after: value(after), why: worst.unwrap_or(State::Value) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score::consensus::has_several_judges;
+    use crate::testing::example;
+
+    /// DC-06: a judge that graded one side only moves nothing; without a judge of both sides there is no pair.
+    #[test]
+    fn both_sides_count_the_same_judges() {
+        let plan = example().plan();
+        let metric = plan.metrics.iter().position(|metric| has_several_judges(&plan, metric)).unwrap();
+        let side = |means: &'static [f64], merged| SampleCells {
+            judged: Some(JudgedCells { plan: &plan, metric, means, complete: true }),
+            ..SampleCells::new((State::Value, merged), Vec::new().into(), Reduce::Mean)
+        };
+        let both = || side(&[5.0, 6.0], 5.5);
+        let first = || side(&[5.0, f64::NAN], 5.0);
+        let second = || side(&[f64::NAN, 6.0], 6.0);
+        assert_eq!(MatchedCells::of(both(), first()).values(), Some((5.0, 5.0)));
+        assert_eq!(MatchedCells::of(second(), both()).values(), Some((6.0, 6.0)));
+        assert_eq!(MatchedCells::of(both(), both()).values(), Some((5.5, 5.5)));
+        let none = MatchedCells::of(first(), second());
+        assert_eq!((none.values(), none.missing_reasons().count()), (None, 1));
+    }
+}

@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(Reduce::Mean.of(&[]), None);
     }
 
-    /// DC-05: what the known trials decide counts, whatever the missing ones are.
+    /// DC-05, F22: what the known trials decide counts, whatever the missing ones are.
     #[test]
     fn known_trials_may_decide() {
         assert_eq!(Reduce::PassAll(3).of_known(&[1.0, 0.0], 1), Some(0.0));
