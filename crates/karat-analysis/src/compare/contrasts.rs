@@ -275,7 +275,7 @@ fn side<'a>(findings: &'a Findings, axis: DeltaAxis, at: usize, id: &str) -> Sid
     Side { label: id.to_owned(), findings, systems: (0..findings.plan.systems.len()).filter(is_of).collect() }
 }
 
-/// What all pairs say of a metric's ranking.
+/// A metric's ranking by the tests of all pairs.
 struct Ranking {
     /// Best and worst possible rank by id.
     ranks: Vec<(String, [usize; 2])>,

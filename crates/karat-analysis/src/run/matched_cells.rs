@@ -189,7 +189,7 @@ impl MatchedCells {
             let due = due_pair(before.shared_with(after), after.shared_with(before));
             return Self { due: due.into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean] };
         }
-        // What passes of k trials is decided by those of each side.
+        // Each side decides by its own trials how many of k pass.
         let of_trials = !baseline.rule.counts_passes() && !candidate.rule.counts_passes();
         if of_trials && baseline.each.len() == candidate.each.len() {
             let both = baseline.each.iter().zip(candidate.each.iter());

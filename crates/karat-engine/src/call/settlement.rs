@@ -116,7 +116,7 @@ fn cost_of(
     let unknown = || (Err(UnknownCost::default()), CostSource::Unknown);
     match (&price.target.model, reply) {
         (Some(_), Some(bill)) => bill.cost.map_or_else(unknown, |cost| (Ok(cost), bill.source)),
-        // Whether it was billed is not known either.
+        // It may have been billed, too.
         (Some(model), None) if model.price == Pricing::Unknown => unknown(),
         (Some(_), None) => (Ok(Money::ZERO), CostSource::Table),
         (None, _) => match price.metered_cost(outcome) {

@@ -196,7 +196,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         job.observer.on_event(&Event::Warning(peer_runs::NOTICE));
         context.stop_collecting_texts();
     }
-    // What others have written before they noticed this run, or before they ended.
+    // Read the calls that others wrote before they noticed this run, or before they ended.
     job.store.catch_up()?;
     context.calls.paid.refresh(&job.store)?;
     let read = tokio::select! {

@@ -48,7 +48,7 @@ pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {
         impossible: version > 1 && unpacker.flag()?,
     };
     call.cost_source = match version {
-        // What is known of a cost that was booked before.
+        // The known part of a cost that was booked before.
         ..4 if call.cost.is_none() => CostSource::Unknown,
         ..4 => CostSource::Table,
         _ => unpack_source(&mut unpacker)?,

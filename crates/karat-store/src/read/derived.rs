@@ -78,7 +78,7 @@ impl Store {
             let mut rows = statement.query(params![kind])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                // What is damaged is computed again.
+                // A damaged row is computed again.
                 let Ok(name) = DERIVED.check_from(0, &row, &[]) else { continue };
                 let [key, packed] = [row.blob(2)?, row.blob(3)?];
                 if let (Ok(key), Some(bytes)) = (key.try_into(), unpack(packed)) {
