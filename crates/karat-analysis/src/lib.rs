@@ -27,17 +27,18 @@ pub use analyses::{
     BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
     CalibrationOptions, Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades, CatalogEntry, Category,
     CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence, ConfidenceOptions, Confusion,
-    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis, DeltaOptions, Diagnostics,
-    DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge,
-    Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor,
-    HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MetricRanking, MissingGroup,
-    MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome,
-    OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RankedSystem, RankingOptions,
-    Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells, Slice, Slices,
-    SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange,
-    TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge, catalog, shortfall_severity,
+    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
+    ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge, Failure, FailureCategory,
+    Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias,
+    JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MetricRanking, MissingGroup, MissingItem, MissingItems,
+    MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome, OwnFamily, PlaceEffect,
+    PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RankedSystem, RankingOptions, Rankings, RunCondition,
+    SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells, Slice, Slices, SlicesOptions, SpanFigures,
+    Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextCount, TextDelta,
+    ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge, catalog, shortfall_severity,
 };
 pub use figures::breakdown::{Breakdown, CostLine};
+pub use figures::contrast::DeltaAxis;
 pub use figures::cost::{Bill, Spend};
 pub use figures::finding::Finding;
 pub use figures::groups::{CellCounts, Group, is_called, system_id};

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use comparing::delta::{
-    Comparison, DecidedDelta, Delta, DeltaAxis, DeltaOptions, MetricDelta, NotableLimit, SampleMove, TextChange,
-    TextDelta,
+    Comparison, DecidedDelta, Delta, DeltaOptions, MetricDelta, NotableLimit, SampleMove, TextChange, TextDelta,
 };
 pub use comparing::leaderboards::Leaderboards;
 pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};

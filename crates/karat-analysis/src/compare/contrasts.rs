@@ -3,72 +3,40 @@
 //! | family | holds |
 //! |---|---|
 //! | `run` | one axis × headline metrics: the base variant against each other, all pairs of models |
+//! | `runs` | two runs, or single systems: the headline metrics |
 //! | `other` | the same for metrics that are no headline: shown, never the reason of an advice |
 //!
 //! Within a family p-values are corrected by the policy's rule. Rank sets come from all pairs of the ranked axis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::compare::multiplicity::{StepRule, local_levels};
+use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
-use karat_types::{Better, Correction, Policy};
-use serde::Serialize;
+use karat_types::{Better, Correction, MetricSpec, Policy};
 
 use super::matching::{MatchedSamples, Matching};
-use super::significance::TestedMetric;
-use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Side, first_with_same_scores, sides};
-use crate::analyses::{DecidedDelta, Delta, DeltaAxis, Leaderboards, Outcome};
+use super::significance::{Corrected, TestedMetric, correct};
+use super::{CompareOptions, ComparedMetric, Side, sides};
+use crate::analyses::{DecidedDelta, Delta, Leaderboards, Outcome};
+use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
 use crate::figures::finding::Finding;
 use crate::figures::leaderboard::Leaderboard;
-use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
 use crate::run::metric_names::headline_metrics;
 
 /// Above this number of pairs only headline metrics are tested.
 const MOST_PAIRS: usize = 100;
 
-/// The family whose p-values are corrected together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// The headline metrics of one axis of a run.
-    Run,
-    /// Everything else: shown, never binding.
-    Other,
-}
-
-/// One change along an axis of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Contrast {
-    /// The compared axis.
-    pub axis: DeltaAxis,
-    /// The variant (model) that the other is compared with.
-    pub base: String,
-    /// The other variant (model).
-    pub other: String,
-    /// The metric.
-    pub metric: String,
-    /// Number of samples with a score on both sides.
-    pub n: u64,
-    /// Other − base, with the interval at the level of this decision.
-    pub difference: Finding,
-    /// The test that decides.
-    pub test: &'static str,
-    /// Its p-value; `None` without a test.
-    pub p: Option<f64>,
-    /// The p-value corrected over the family.
-    pub p_adjusted: Option<f64>,
-    /// The family.
-    pub family: Family,
-    /// Number of p-values in the family.
-    pub tests: u64,
-    /// The verdict on the other.
-    pub verdict: ComparisonVerdict,
-    /// The reason why no data could decide it. Only if undecided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub impossible: Option<String>,
-    /// The samples needed for a decision, if undecided.
-    pub needed: Option<Needed>,
+/// The variants or the models of a run, each with its systems.
+struct Axis<'a> {
+    axis: DeltaAxis,
+    findings: &'a Findings,
+    sides: Vec<Side<'a>>,
+    /// The variant that the others are compared with; models are compared among each other.
+    base: Option<usize>,
+    samples: MatchedSamples,
+    /// The pairs of systems of each two sides.
+    systems: BTreeMap<(usize, usize), Vec<(usize, usize)>>,
 }
 
 /// The tested metrics of a pair of variants (models), by their numbers on the axis.
@@ -87,58 +55,145 @@ struct Decided {
     result: ComparedMetric,
 }
 
+impl<'a> Axis<'a> {
+    /// `None` if there is nothing to compare.
+    fn of(findings: &'a Findings, axis: DeltaAxis) -> Option<Self> {
+        let ids: Vec<&String> = match axis {
+            DeltaAxis::Model => findings.plan.models.iter().map(|it| &it.id).collect(),
+            _ => findings.plan.variants.iter().map(|it| &it.id).collect(),
+        };
+        let side = |(at, id): (usize, &&String)| {
+            let is_of = |system: &usize| {
+                findings.plan.systems.get(*system).is_some_and(|it| match axis {
+                    DeltaAxis::Model => it.model == Some(at),
+                    _ => it.variant == at,
+                })
+            };
+            let systems = (0..findings.plan.systems.len()).filter(is_of).collect();
+            Side { label: (*id).clone(), findings, systems }
+        };
+        let declared = findings.deltas().find(|delta| delta.over == axis).map(|delta| &delta.base);
+        let base = ids.iter().position(|id| Some(*id) == declared).unwrap_or_default();
+        let base = (axis != DeltaAxis::Model).then_some(base);
+        let sides: Vec<Side<'a>> = ids.iter().enumerate().map(side).collect();
+        let numbered = || sides.iter().enumerate();
+        let two = |(first, one): (usize, &Side<'a>)| -> Vec<_> {
+            numbered().filter(|it| it.0 != first).map(|(at, it)| ((first, at), sides::pairs(one, it))).collect()
+        };
+        let systems = numbered().flat_map(two).collect();
+        let samples = MatchedSamples::of(findings, findings, &BTreeSet::new());
+        (sides.len() > 1).then_some(Self { axis, findings, sides, base, samples, systems })
+    }
+
+    fn id(&self, at: usize) -> String {
+        self.sides.get(at).map_or_else(String::new, |side| side.label.clone())
+    }
+
+    /// All pairs, each with the base first.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let ordered = |(first, second): (usize, usize)| {
+            if Some(second) == self.base { (second, first) } else { (first, second) }
+        };
+        let n = self.sides.len();
+        (0..n).flat_map(|first| (first + 1..n).map(move |second| (first, second))).map(ordered).collect()
+    }
+
+    /// Returns true for a pair that belongs to the family of its run.
+    fn is_binding(&self, base: usize) -> bool {
+        self.base.is_none_or(|it| it == base)
+    }
+
+    /// Tests the metrics of some pairs. Of very many, those outside of the run's family are tested in headline metrics only.
+    fn test(&self, pairs: &[(usize, usize)], options: &CompareOptions) -> Vec<TestedPair<'_>> {
+        let every = CompareOptions { metrics: Vec::new(), ..options.clone() };
+        let names = headline(self.findings).into_iter().map(str::to_owned).collect();
+        let few = CompareOptions { metrics: names, margins: BTreeMap::new(), ..options.clone() };
+        let tested = pairs.iter().filter_map(|(base, other)| {
+            let (baseline, candidate) = (self.sides.get(*base)?, self.sides.get(*other)?);
+            let systems = self.systems.get(&(*base, *other)).filter(|it| !it.is_empty())?;
+            let is_few = pairs.len() > MOST_PAIRS && (self.base.is_none() || !self.is_binding(*base));
+            let asked = if is_few { &few } else { &every };
+            let matching = Matching { baseline, candidate, pairs: systems, samples: &self.samples };
+            let metrics = matching.metrics(asked).ok()?;
+            Some(TestedPair { base: *base, other: *other, metrics: matching.test_all(&metrics, asked).0 })
+        });
+        tested.collect()
+    }
+}
+
+fn headline(findings: &Findings) -> BTreeSet<&str> {
+    let metrics = headline_metrics(&findings.plan).into_iter().filter_map(|at| findings.plan.metrics.get(at));
+    metrics.map(|metric| metric.name.as_str()).collect()
+}
+
+/// The places of tested metrics in their families: for two variants (models) of one run those of its contrasts, or of all
+/// pairs if the run does not contrast these two; else those of the two sides alone.
+pub(super) fn correct_sides(
+    (baseline, candidate): (&Side<'_>, &Side<'_>),
+    tested: &[TestedMetric<'_>],
+    options: &CompareOptions,
+) -> Vec<Option<Corrected>> {
+    let findings = candidate.findings;
+    let axes = [DeltaAxis::Variant, DeltaAxis::Model].into_iter().filter_map(|axis| Axis::of(findings, axis));
+    let is_one_run = std::ptr::eq(baseline.findings, findings);
+    let found = axes.filter(|_| is_one_run).find_map(|axis| {
+        let at = |side: &Side<'_>| axis.sides.iter().position(|it| it.systems == side.systems);
+        let (base, other) = at(baseline).zip(at(candidate))?;
+        Some((axis, base, other))
+    });
+    let Some((axis, base, other)) = found else {
+        return correct(&[tested], &headline(findings), Family::Runs, options).into_iter().flatten().collect();
+    };
+    let of_sides = |pair: &(usize, usize)| *pair == (base, other) || *pair == (other, base);
+    let mut pairs = axis.pairs();
+    if pairs.iter().any(|pair| of_sides(pair) && axis.is_binding(pair.0)) {
+        pairs.retain(|pair| axis.is_binding(pair.0));
+    }
+    let all = axis.test(&pairs, options);
+    let metrics: Vec<&[TestedMetric<'_>]> = all.iter().map(|it| it.metrics.as_slice()).collect();
+    let corrected = correct(&metrics, &headline(findings), Family::Run, options);
+    let own = all.iter().zip(corrected).find(|(it, _)| of_sides(&(it.base, it.other)));
+    let place = |metric: &TestedMetric<'_>| {
+        let (pair, corrected) = own.as_ref()?;
+        let at = pair.metrics.iter().position(|it| it.spec.name == metric.spec.name)?;
+        corrected.get(at).copied().flatten()
+    };
+    tested.iter().map(place).collect()
+}
+
 /// Fills in the contrasts of a run, and the rank sets and leads of its leaderboards.
 pub(crate) fn add_contrasts(findings: &mut Findings, policy: &Policy) {
     let options = options(findings, policy);
     let mut contrasts = Vec::new();
     let mut boards = Vec::new();
-    for axis in [DeltaAxis::Variant, DeltaAxis::Model] {
-        let ids: Vec<String> = match axis {
-            DeltaAxis::Model => findings.plan.models.iter().map(|it| it.id.clone()).collect(),
-            _ => findings.plan.variants.iter().map(|it| it.id.clone()).collect(),
-        };
-        if ids.len() < 2 {
-            continue;
-        }
-        let is_ranked = (axis == DeltaAxis::Model) != findings.models.is_empty();
-        let all: Vec<(usize, usize)> =
-            (0..ids.len()).flat_map(|base| (base + 1..ids.len()).map(move |other| (base, other))).collect();
-        let to_base = || {
-            let declared = findings.deltas().find(|delta| delta.over == axis).map(|delta| &delta.base);
-            let base = ids.iter().position(|id| Some(id) == declared).unwrap_or_default();
-            (0..ids.len()).filter(|other| *other != base).map(|other| (base, other)).collect()
-        };
-        let pairs: Vec<(usize, usize)> = if axis == DeltaAxis::Model { all.clone() } else { to_base() };
-        let decided = decide(findings, axis, &ids, &pairs, &options);
+    for axis in [DeltaAxis::Variant, DeltaAxis::Model].into_iter().filter_map(|axis| Axis::of(findings, axis)) {
+        let is_ranked = (axis.axis == DeltaAxis::Model) != findings.models.is_empty();
+        let mut pairs = axis.pairs();
+        pairs.retain(|pair| is_ranked || axis.is_binding(pair.0));
+        let tested = axis.test(&pairs, &options);
         if is_ranked {
-            let every =
-                if axis == DeltaAxis::Model { None } else { Some(decide(findings, axis, &ids, &all, &options)) };
-            let every = every.as_ref().unwrap_or(&decided);
-            boards = findings
-                .plan
-                .metrics
-                .iter()
-                .map(|it| ranking(&it.name, it.better, &ids, every, options.level))
-                .collect();
+            let every = decide(findings, tested.iter().collect(), &options);
+            let board = |it: &MetricSpec| ranking(&it.name, it.better, &axis, &every, options.level);
+            boards = findings.plan.metrics.iter().map(board).collect();
         }
-        contrasts.extend(decided.into_iter().filter_map(|it| {
-            Some(Contrast {
-                axis,
-                base: ids.get(it.base)?.clone(),
-                other: ids.get(it.other)?.clone(),
-                metric: it.result.metric,
-                n: it.result.difference.n(),
-                difference: it.result.difference,
-                test: it.result.test,
-                p: it.result.p,
-                p_adjusted: it.result.p_adjusted,
-                family: it.family,
-                tests: it.tests,
-                verdict: it.result.verdict,
-                impossible: it.result.impossible,
-                needed: it.result.needed,
-            })
-        }));
+        let binding = tested.iter().filter(|it| axis.is_binding(it.base)).collect();
+        let contrast = |it: Decided| Contrast {
+            axis: axis.axis,
+            base: axis.id(it.base),
+            other: axis.id(it.other),
+            metric: it.result.metric,
+            n: it.result.difference.n(),
+            difference: it.result.difference,
+            test: it.result.test,
+            p: it.result.p,
+            p_adjusted: it.result.p_adjusted,
+            family: it.family,
+            tests: it.tests,
+            verdict: it.result.verdict,
+            impossible: it.result.impossible,
+            needed: it.result.needed,
+        };
+        contrasts.extend(decide(findings, binding, &options).into_iter().map(contrast));
     }
     for analysed in &mut findings.analyses {
         if let Outcome::Delta(delta) = &mut analysed.outcome {
@@ -160,18 +215,6 @@ pub(crate) fn add_contrasts(findings: &mut Findings, policy: &Policy) {
     }
 }
 
-impl Contrast {
-    /// The same change seen from the other side.
-    fn reversed(self) -> Self {
-        let verdict = match self.verdict {
-            ComparisonVerdict::Better => ComparisonVerdict::Worse,
-            ComparisonVerdict::Worse => ComparisonVerdict::Better,
-            open => open,
-        };
-        Self { base: self.other, other: self.base, difference: self.difference.negated(), verdict, ..self }
-    }
-}
-
 /// Shows the changes of a `delta` as their contrasts have them.
 fn decide_delta(delta: &mut Delta, contrasts: &[Contrast]) {
     for comparison in &mut delta.comparisons {
@@ -181,7 +224,7 @@ fn decide_delta(delta: &mut Delta, contrasts: &[Contrast]) {
             };
             let straight = contrasts.iter().find(|it| is_same(&delta.base, &comparison.id, it)).cloned();
             let turned = || contrasts.iter().find(|it| is_same(&comparison.id, &delta.base, it)).cloned();
-            if let Some(found) = straight.or_else(|| turned().map(Contrast::reversed)) {
+            if let Some(found) = straight.or_else(|| turned().map(Contrast::reverse)) {
                 metric.decided = Some(DecidedDelta { p_adjusted: found.p_adjusted, verdict: found.verdict });
                 metric.delta = found.difference;
             }
@@ -202,77 +245,21 @@ fn options(findings: &Findings, policy: &Policy) -> CompareOptions {
     }
 }
 
-/// Tests the pairs and decides each metric at the level of its family.
-fn decide(
-    findings: &Findings,
-    axis: DeltaAxis,
-    ids: &[String],
-    pairs: &[(usize, usize)],
-    options: &CompareOptions,
-) -> Vec<Decided> {
-    let headline: BTreeSet<&str> = headline_metrics(&findings.plan)
-        .into_iter()
-        .filter_map(|at| findings.plan.metrics.get(at))
-        .map(|metric| metric.name.as_str())
-        .collect();
-    let sides: Vec<Side<'_>> = ids.iter().enumerate().map(|(at, id)| side(findings, axis, at, id)).collect();
-    let samples = MatchedSamples::of(findings, findings, &BTreeSet::new());
-    let names = headline.iter().map(|name| (*name).to_owned()).collect();
-    let asked =
-        CompareOptions { metrics: if pairs.len() > MOST_PAIRS { names } else { Vec::new() }, ..options.clone() };
-    let systems: Vec<Vec<(usize, usize)>> = pairs
-        .iter()
-        .map(|(base, other)| sides.get(*base).zip(sides.get(*other)).map_or_else(Vec::new, |(a, b)| sides::pairs(a, b)))
-        .collect();
-    let tested = pairs.iter().zip(&systems).filter_map(|((base, other), systems)| {
-        let (baseline, candidate) = (sides.get(*base)?, sides.get(*other)?);
-        let matching = Matching { baseline, candidate, pairs: systems, samples: &samples };
-        let metrics = matching.metrics(&asked).ok().filter(|_| !systems.is_empty())?;
-        Some(TestedPair { base: *base, other: *other, metrics: matching.test_all(&metrics, &asked).0 })
+/// Decides each metric of some pairs at the level of its family.
+fn decide(findings: &Findings, tested: Vec<&TestedPair<'_>>, options: &CompareOptions) -> Vec<Decided> {
+    let metrics: Vec<&[TestedMetric<'_>]> = tested.iter().map(|it| it.metrics.as_slice()).collect();
+    let corrected = correct(&metrics, &headline(findings), Family::Run, options);
+    let places = tested.iter().zip(&corrected).flat_map(|(pair, places)| {
+        pair.metrics.iter().zip(places).filter_map(move |(metric, place)| Some((pair, metric, (*place)?)))
     });
-    let tested: Vec<TestedPair<'_>> = tested.collect();
-    let mut decided = Vec::new();
-    for family in [Family::Run, Family::Other] {
-        let belongs = |it: &TestedMetric<'_>| headline.contains(it.spec.name.as_str()) == (family == Family::Run);
-        // A metric that repeats another of its pair is no further test.
-        let mut p_values = Vec::new();
-        let mut members = Vec::new();
-        for pair in &tested {
-            let originals = first_with_same_scores(&pair.metrics);
-            let mut slots = vec![None; pair.metrics.len()];
-            for (at, metric) in pair.metrics.iter().enumerate().filter(|(_, it)| belongs(it)) {
-                let original = originals.get(at).and_then(|first| slots.get(*first).copied().flatten());
-                let slot = original.unwrap_or(p_values.len());
-                if original.is_none() {
-                    p_values.push(metric.test.p());
-                }
-                if let Some(kept) = slots.get_mut(at) {
-                    *kept = Some(slot);
-                }
-                members.push((pair, metric, slot));
-            }
-        }
-        let adjusted = options.correction.adjust(&p_values);
-        let levels = local_levels(&p_values, options.correction, options.level.alpha());
-        let tests = p_values.iter().flatten().count() as u64;
-        decided.extend(members.into_iter().filter_map(|(pair, metric, slot)| {
-            let local = Level::from_alpha(*levels.get(slot)?).unwrap_or(options.level);
-            let result = metric.decide(*adjusted.get(slot)?, local, None, options)?;
-            Some(Decided { base: pair.base, other: pair.other, family, tests, result })
-        }));
-    }
-    decided
-}
-
-/// The systems of a variant (model).
-fn side<'a>(findings: &'a Findings, axis: DeltaAxis, at: usize, id: &str) -> Side<'a> {
-    let is_of = |system: &usize| {
-        findings.plan.systems.get(*system).is_some_and(|it| match axis {
-            DeltaAxis::Model => it.model == Some(at),
-            _ => it.variant == at,
+    let mut decided: Vec<Decided> = places
+        .filter_map(|(pair, metric, place)| {
+            let result = metric.decide(place, None, options)?;
+            Some(Decided { base: pair.base, other: pair.other, family: place.family, tests: place.tests, result })
         })
-    };
-    Side { label: id.to_owned(), findings, systems: (0..findings.plan.systems.len()).filter(is_of).collect() }
+        .collect();
+    decided.sort_by_key(|it| it.family);
+    decided
 }
 
 /// A metric's ranking by the tests of all pairs.
@@ -283,11 +270,12 @@ struct Ranking {
     differences: Vec<([String; 2], Finding)>,
 }
 
-fn ranking(metric: &str, better: Better, ids: &[String], decided: &[Decided], level: Level) -> Ranking {
+fn ranking(metric: &str, better: Better, axis: &Axis<'_>, decided: &[Decided], level: Level) -> Ranking {
+    let n = axis.sides.len();
     let of_metric: Vec<&Decided> = decided.iter().filter(|it| it.result.metric == metric).collect();
     let sign = if better == Better::Higher { 1.0 } else { -1.0 };
     // The p-values are corrected already, over all pairs and metrics of their family.
-    let mut sets = vec![[1, ids.len()]; ids.len()];
+    let mut sets = vec![[1, n]; n];
     for it in &of_metric {
         let is_decided = it.result.verdict != ComparisonVerdict::Undecided;
         let ahead = sign * it.result.difference.value() > 0.0;
@@ -298,9 +286,11 @@ fn ranking(metric: &str, better: Better, ids: &[String], decided: &[Decided], le
         sets.get_mut(first).into_iter().for_each(|set| set[1] -= 1);
         sets.get_mut(last).into_iter().for_each(|set| set[0] += 1);
     }
-    let pair =
-        |it: &&Decided| Some(([ids.get(it.base)?.clone(), ids.get(it.other)?.clone()], it.result.difference.clone()));
-    Ranking { ranks: ids.iter().cloned().zip(sets).collect(), differences: of_metric.iter().filter_map(pair).collect() }
+    let pair = |it: &&Decided| ([axis.id(it.base), axis.id(it.other)], it.result.difference.clone());
+    Ranking {
+        ranks: sets.into_iter().enumerate().map(|(at, set)| (axis.id(at), set)).collect(),
+        differences: of_metric.iter().map(pair).collect(),
+    }
 }
 
 impl Ranking {
@@ -313,7 +303,7 @@ impl Ranking {
             if base == second.id && other == first.id {
                 return Some(difference);
             }
-            (base == first.id && other == second.id).then(|| difference.negated())
+            (base == first.id && other == second.id).then(|| difference.negate())
         });
         board.lead = lead;
     }
@@ -372,6 +362,31 @@ mod tests {
         assert_eq!(verdicts(&[40, 46]), [(ComparisonVerdict::Better, 1, false)]);
         let all = verdicts(&[40, 46, 40, 41, 40]);
         assert!(all.iter().all(|it| it.0 == ComparisonVerdict::Undecided && it.1 == 4 && it.2), "{all:?}");
+    }
+
+    /// DC-04: `compare` of two variants of a run decides as that run does, whatever metrics it shows; a pair that the run does
+    /// not contrast is decided among all pairs.
+    #[test]
+    fn a_pair_of_a_run_is_decided_with_its_family() {
+        let found = passes(4, &[40, 46, 40, 41], 60);
+        let ids: Vec<&String> = found.plan.variants.iter().map(|it| &it.id).collect();
+        let compared = |base: usize, other: usize, metrics: &[String]| {
+            let side = |at: usize| Side::of("x", &found, None, Some(ids[at])).unwrap();
+            let options = CompareOptions { metrics: metrics.to_vec(), ..CompareOptions::default() };
+            super::super::compare(&side(base), &side(other), &options).unwrap()
+        };
+        let own = &found.contrasts[0];
+        for (base, other) in [(0, 1), (1, 0)] {
+            let asked = compared(base, other, &[own.metric.clone()]);
+            let metric = &asked.metrics[0];
+            let verdict = if base == 0 { ComparisonVerdict::Better } else { ComparisonVerdict::Worse };
+            assert_eq!((metric.p_adjusted, metric.verdict, asked.family), (own.p_adjusted, verdict, 3));
+            assert_eq!(metric.family, Family::Run);
+            assert!((metric.difference.value().abs() - own.difference.value()).abs() < 1e-12);
+        }
+        let outside = compared(1, 2, &[]);
+        assert_eq!(outside.family, 6);
+        assert!(outside.metrics[0].p_adjusted > own.p_adjusted, "{:?}", outside.metrics[0].p_adjusted);
     }
 
     /// DC-04: models have rank sets; only one that is alone first is preferred.

@@ -25,20 +25,20 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::compare::multiplicity::{StepRule, local_levels};
+use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed_samples;
-pub use contrasts::{Contrast, Family};
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
 pub use reused::{SystemResults, results_of_both};
 pub use sides::{Side, UnknownSystem};
 pub use systems::SystemChange;
 
+pub use crate::figures::contrast::{ComparisonVerdict, Contrast, Family};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 pub use crate::infer::change::{Kind, PairedScores, PairedTest, SecondTest, Test};
@@ -110,20 +110,6 @@ impl CompareOptions {
         };
         pairs.iter().partition(|pair| is_same(pair))
     }
-}
-
-/// The verdict on a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComparisonVerdict {
-    /// The candidate is better.
-    Better,
-    /// The candidate is worse.
-    Worse,
-    /// The two differ by less than the declared margin, even if that difference is significant.
-    Equivalent,
-    /// None of these can be concluded.
-    Undecided,
 }
 
 /// Samples of both sides that lack a score on either, by reason. Not-applicable scores are not missing.
@@ -209,8 +195,10 @@ pub struct ComparedMetric {
     pub test: &'static str,
     /// Its p-value; `None` without a test.
     pub p: Option<f64>,
-    /// The p-value corrected over the metrics.
+    /// The p-value corrected over the family.
     pub p_adjusted: Option<f64>,
+    /// The family.
+    pub family: Family,
     /// Other tests of the same differences, for information.
     pub beside: Vec<SecondTest>,
     /// Samples and cells of both sides without a score on either.
@@ -282,7 +270,8 @@ pub struct RunComparison {
     pub level: f64,
     /// The correction over the metrics: `holm`, `bh`, `none`.
     pub correction: &'static str,
-    /// Number of p-values corrected together; metrics with the same scores count once.
+    /// Number of p-values corrected together: those of the headline metrics, of two variants (models) of one run those of
+    /// all contrasts of its family. Metrics with the same scores count once.
     pub family: u64,
     /// Cost of one more sample under both sides; `None` if a price is unknown.
     pub cost_per_sample_usd: Option<f64>,
@@ -316,14 +305,17 @@ impl RunComparison {
         !self.unchanged.is_empty() && self.candidate.systems == self.unchanged
     }
 
-    /// The exit code if some verdicts are binding: *worse* is a regression, *undecided* has its own code.
+    /// The exit code if some verdicts are binding: *worse* is a regression, *undecided* has its own code. Where headline
+    /// metrics are compared, they alone bind.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         let code = |verdict: ComparisonVerdict| match verdict {
             ComparisonVerdict::Worse => Exit::GateFailed,
             ComparisonVerdict::Undecided => Exit::Undecided,
             ComparisonVerdict::Better | ComparisonVerdict::Equivalent => Exit::Pass,
         };
-        let bound = self.metrics.iter().map(|it| it.verdict).filter(|verdict| binding.contains(verdict));
+        let family = self.metrics.iter().map(|it| it.family).min();
+        let bound = self.metrics.iter().filter(|it| Some(it.family) == family);
+        let bound = bound.map(|it| it.verdict).filter(|verdict| binding.contains(verdict));
         let lost = if binding.contains(&ComparisonVerdict::Undecided) && !self.not_compared.is_empty() {
             Exit::Undecided
         } else {
@@ -440,19 +432,14 @@ pub fn compare(
     if let Some(it) = tested.iter().find(|it| options.margins.contains_key(&it.spec.name) && it.has_void_margin()) {
         return Err(CompareError::MarginOfZero { metric: it.spec.name.clone() });
     }
-    let originals = first_with_same_scores(&tested);
-    let is_original = |at: usize| originals.get(at) == Some(&at);
-    let once = |(at, it): (usize, &TestedMetric<'_>)| it.test.p().filter(|_| is_original(at));
-    let p_values: Vec<Option<f64>> = tested.iter().enumerate().map(once).collect();
-    let adjusted = options.correction.adjust(&p_values);
-    let levels = local_levels(&p_values, options.correction, options.level.alpha());
+    let places = contrasts::correct_sides((baseline, candidate), &tested, options);
     let cost = matching.cost_per_sample();
-    let decided = tested.iter().zip(&originals).filter_map(|(it, original)| {
-        let local = Level::from_alpha(*levels.get(*original)?).unwrap_or(options.level);
-        let decided = it.decide(*adjusted.get(*original)?, local, cost, options)?;
-        Some(ComparedMetric { beside: it.second_tests(local, options), ..decided })
+    let decided = tested.iter().zip(&places).filter_map(|(it, place)| {
+        let place = (*place)?;
+        Some(ComparedMetric { beside: it.second_tests(place.level, options), ..it.decide(place, cost, options)? })
     });
     let decided: Vec<ComparedMetric> = decided.collect();
+    let binding = places.iter().flatten().min_by_key(|place| place.family);
     let diagnostics = diagnostics::changes(&matching, options);
     let (systems, system_family) =
         if pairs.len() > 1 { systems::changes(&matching, &metrics, options) } else { (Vec::new(), 0) };
@@ -473,7 +460,7 @@ pub fn compare(
             StepRule::Holm => "holm",
             StepRule::BenjaminiHochberg => "bh",
         },
-        family: p_values.iter().flatten().count() as u64,
+        family: binding.map_or(0, |place| place.tests),
         cost_per_sample_usd: cost,
         diagnostics,
         metrics: decided,

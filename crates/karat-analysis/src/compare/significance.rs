@@ -1,9 +1,15 @@
-//! Decides one tested metric at the level that the correction assigns to it.
+//! Corrects the p-values of a family, and decides each tested metric at the level that the correction assigns to it.
 
+use std::collections::BTreeSet;
+
+use karat_stats::compare::multiplicity::local_levels;
 use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
-use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Kind, LeftOut, PairedTest, SecondTest};
+use super::{
+    CompareOptions, ComparedMetric, ComparisonVerdict, Family, Kind, LeftOut, PairedTest, SecondTest,
+    first_with_same_scores,
+};
 use crate::figures::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::planning::needed::{Needed, Planning};
@@ -31,15 +37,68 @@ pub(super) struct TestedMetric<'a> {
 const OTHER_INSTRUMENT: &str = "the two sides were measured by different judges or rules (see the warning); score stored \
                                 outputs again with `karat score RUN`, or decide anyway with `--allow-changed`";
 
+/// The place of a test in its family.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Corrected {
+    pub(super) family: Family,
+    /// Number of p-values in the family.
+    pub(super) tests: u64,
+    pub(super) p_adjusted: Option<f64>,
+    /// The level at which it is decided.
+    pub(super) level: Level,
+}
+
+/// Corrects the p-values of some pairs within their families; the result has the same order. A metric that repeats another
+/// of its pair, as `pass` does with a single check, is no further test.
+pub(super) fn correct(
+    pairs: &[&[TestedMetric<'_>]],
+    headline: &BTreeSet<&str>,
+    binding: Family,
+    options: &CompareOptions,
+) -> Vec<Vec<Option<Corrected>>> {
+    let mut corrected: Vec<Vec<Option<Corrected>>> = pairs.iter().map(|tested| vec![None; tested.len()]).collect();
+    for family in [binding, Family::Other] {
+        let belongs = |it: &TestedMetric<'_>| headline.contains(it.spec.name.as_str()) == (family != Family::Other);
+        let mut p_values = Vec::new();
+        let mut members = Vec::new();
+        for (pair, tested) in pairs.iter().enumerate() {
+            let originals = first_with_same_scores(tested);
+            let mut slots = vec![None; tested.len()];
+            for (at, metric) in tested.iter().enumerate().filter(|(_, it)| belongs(it)) {
+                let original = originals.get(at).and_then(|first| slots.get(*first).copied().flatten());
+                let slot = original.unwrap_or(p_values.len());
+                if original.is_none() {
+                    p_values.push(metric.test.p());
+                }
+                if let Some(kept) = slots.get_mut(at) {
+                    *kept = Some(slot);
+                }
+                members.push((pair, at, slot));
+            }
+        }
+        let adjusted = options.correction.adjust(&p_values);
+        let levels = local_levels(&p_values, options.correction, options.level.alpha());
+        let tests = p_values.iter().flatten().count() as u64;
+        for (pair, at, slot) in members {
+            let (Some(p_adjusted), Some(alpha)) = (adjusted.get(slot), levels.get(slot)) else { continue };
+            let level = Level::from_alpha(*alpha).unwrap_or(options.level);
+            if let Some(kept) = corrected.get_mut(pair).and_then(|it| it.get_mut(at)) {
+                *kept = Some(Corrected { family, tests, p_adjusted: *p_adjusted, level });
+            }
+        }
+    }
+    corrected
+}
+
 impl TestedMetric<'_> {
     /// The result for the metric at its local level, without further tests. `None` only without samples.
     pub(super) fn decide(
         &self,
-        p_adjusted: Option<f64>,
-        local_level: Level,
+        place: Corrected,
         cost_per_sample: Option<f64>,
         options: &CompareOptions,
     ) -> Option<ComparedMetric> {
+        let Corrected { p_adjusted, level: local_level, .. } = place;
         let (baseline, candidate) =
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
         let margin = self.margin(baseline.value());
@@ -68,6 +127,7 @@ impl TestedMetric<'_> {
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
+            family: place.family,
             beside: Vec::new(),
             left_out: self.left_out,
             bounds: self.bounds,

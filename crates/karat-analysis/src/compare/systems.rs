@@ -4,13 +4,13 @@
 //! whose metrics are the family that decides; neither family needs a correction for the other, because each has its own
 //! guarantee and says over how many tests.
 
-use karat_stats::compare::multiplicity::local_levels;
-use karat_stats::interval::Level;
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::matching::{Matching, MetricPair};
-use super::significance::TestedMetric;
-use super::{CompareOptions, ComparedMetric, first_with_same_scores};
+use super::significance::{Corrected, TestedMetric, correct};
+use super::{CompareOptions, ComparedMetric, Family};
 use crate::figures::groups::system_id;
 
 /// The change of one system.
@@ -40,34 +40,18 @@ pub(super) fn changes(
 ) -> (Vec<SystemChange>, u64) {
     let pairs: Vec<TestedPair<'_>> =
         matching.pairs.chunks(1).filter_map(|pair| test_pair(matching, pair, metrics, options)).collect();
-    // Metrics that repeat another's scores are no further test: by metric, the first one with the same scores.
-    let originals: Vec<Vec<usize>> = pairs.iter().map(|pair| first_with_same_scores(&pair.tested)).collect();
-    let p_values_of = |pair: &TestedPair<'_>, originals: &[usize]| -> Vec<Option<f64>> {
-        let p_if_original =
-            |(at, tested): (usize, &TestedMetric<'_>)| tested.test.p().filter(|_| originals.get(at) == Some(&at));
-        pair.tested.iter().enumerate().map(p_if_original).collect()
-    };
-    let p_values: Vec<Option<f64>> =
-        pairs.iter().zip(&originals).flat_map(|(pair, originals)| p_values_of(pair, originals)).collect();
-    let adjusted = options.correction.adjust(&p_values);
-    let levels = local_levels(&p_values, options.correction, options.level.alpha());
-    // Position of the pair's first metric among all p-values.
-    let mut offset = 0;
-    let mut changes = Vec::new();
-    for (pair, originals) in pairs.iter().zip(&originals) {
-        let decide = |(tested, original): (&TestedMetric<'_>, &usize)| {
-            let at = offset + *original;
-            let local_level = Level::from_alpha(*levels.get(at)?).unwrap_or(options.level);
-            tested.decide(*adjusted.get(at)?, local_level, pair.cost, options)
-        };
-        changes.push(SystemChange {
+    let tested: Vec<&[TestedMetric<'_>]> = pairs.iter().map(|pair| pair.tested.as_slice()).collect();
+    let corrected = correct(&tested, &BTreeSet::new(), Family::Other, options);
+    let tests = corrected.iter().flatten().flatten().next().map_or(0, |place| place.tests);
+    let change = |(pair, places): (&TestedPair<'_>, &Vec<Option<Corrected>>)| {
+        let decided = pair.tested.iter().zip(places).filter_map(|(it, place)| it.decide((*place)?, pair.cost, options));
+        SystemChange {
             baseline: system_id(&matching.baseline.findings.plan, pair.systems.0),
             candidate: system_id(&matching.candidate.findings.plan, pair.systems.1),
-            metrics: pair.tested.iter().zip(originals).filter_map(decide).collect(),
-        });
-        offset += pair.tested.len();
-    }
-    (changes, p_values.iter().flatten().count() as u64)
+            metrics: decided.collect(),
+        }
+    };
+    (pairs.iter().zip(&corrected).map(change).collect(), tests)
 }
 
 fn test_pair<'a>(

@@ -6,6 +6,7 @@
 //! - `aggregate`, `spread`: a metric over a group of cells, with its extremes and what is missing
 //! - `groups`: systems, models, variants and the whole run, each with its figures
 //! - `leaderboard`: rankings on the cells that all models share
+//! - `contrast`: a tested change with its verdict
 //! - `cost`, `breakdown`: tokens and money, by judge and by step
 //! - `cascaded`: the estimate of a judge cascade, and when it decides nothing
 //! - `slope`: a number against a feature, within groups
@@ -13,6 +14,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod breakdown;
 pub(crate) mod cascaded;
+pub(crate) mod contrast;
 pub(crate) mod cost;
 pub(crate) mod finding;
 pub(crate) mod groups;

@@ -13,7 +13,7 @@ use super::path;
 use crate::figures::cascaded;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::Resampled;
-use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired};
+use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired_change};
 use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::run::findings::Findings;
@@ -81,7 +81,7 @@ impl Basis {
             Self::Change(test) => test.finding(level),
             Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
-            Self::Unpaired(it) => unpaired(it.now, it.before, it.rates, level),
+            Self::Unpaired(it) => unpaired_change(it.now, it.before, it.rates, level),
         }
     }
 

@@ -171,7 +171,7 @@ impl PairedScores {
 
     /// Tests whether the mean of candidate − baseline is 0.
     pub fn test(&self, kind: Kind) -> PairedTest {
-        let Reduced { before, after, clusters } = self.reduced();
+        let Reduced { before, after, clusters } = self.reduce();
         let one_pair = self.scores.windows(2).all(|it| it[0].pair == it[1].pair);
         let outcome = if kind == Kind::Binary && one_pair { Outcome::PassFail } else { Outcome::Score };
         let largest = if kind == Kind::Binary { Some(1.0) } else { self.largest };
@@ -183,14 +183,14 @@ impl PairedScores {
 
     /// Fills the observations of both sides with one value a sample.
     pub(super) fn reduce_into(&self, baseline: &mut Observations, candidate: &mut Observations) {
-        let Reduced { before, after, clusters } = self.reduced();
+        let Reduced { before, after, clusters } = self.reduce();
         for (side, values) in [(baseline, before), (candidate, after)] {
             (side.values, side.strata, side.clusters) = (Vec::new(), Vec::new(), Vec::new());
             values.into_iter().zip(&clusters).for_each(|(value, cluster)| side.push(value, 0, *cluster));
         }
     }
 
-    fn reduced(&self) -> Reduced {
+    fn reduce(&self) -> Reduced {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         self.scores.iter().for_each(|it| *counts.entry(it.pair).or_default() += 1);
         let mut samples: BTreeMap<u32, (f64, f64, u32)> = BTreeMap::new();
@@ -488,7 +488,7 @@ pub(crate) struct UnpairedSide {
 
 /// The change of two figures of different samples: of rates by the Wilson ends of both, of means by Welch with each side's
 /// own degrees of freedom. Without an interval where a side has no precision.
-pub(crate) fn unpaired(now: UnpairedSide, before: UnpairedSide, rates: bool, level: Level) -> Option<Finding> {
+pub(crate) fn unpaired_change(now: UnpairedSide, before: UnpairedSide, rates: bool, level: Level) -> Option<Finding> {
     let what = if rates { "difference of two rates" } else { "difference of two means" };
     let plain = Finding::point(now.value - before.value, now.n as usize, what)?;
     if rates {

@@ -149,7 +149,7 @@ impl Sample<'_> {
         self.clusters.hold_several()
     }
 
-    fn tied(&self) -> Option<Commonest> {
+    fn tied_value(&self) -> Option<Commonest> {
         commonest(&self.values).filter(|found| found.n > 1 && found.is_tied())
     }
 }
@@ -165,8 +165,8 @@ fn mean_figure(observed: &Observations, measure: Measure) -> Option<Finding> {
         rate(plain, &sample)
     } else if sample.clusters.len() < 2 {
         Some(plain)
-    } else if let Some(found) = sample.tied() {
-        tied(plain, &sample, found, range)
+    } else if let Some(found) = sample.tied_value() {
+        tied_figure(plain, &sample, found, range)
     } else if range == Some(SHARES) {
         share(plain, &sample)
     } else {
@@ -192,7 +192,7 @@ fn rate(plain: Finding, sample: &Sample<'_>) -> Option<Finding> {
     Some(with_freedom(whole, found.df, sample))
 }
 
-fn tied(plain: Finding, sample: &Sample<'_>, found: Commonest, range: Option<(f64, f64)>) -> Option<Finding> {
+fn tied_figure(plain: Finding, sample: &Sample<'_>, found: Commonest, range: Option<(f64, f64)>) -> Option<Finding> {
     let effect = tied_design_effect(&sample.values, &sample.clusters).ok()?;
     let bounded = Bounded::new(&sample.values, effect)?;
     let interval = range.and_then(|(min, max)| bounded.interval(min, max, sample.level));

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::analyses::{
     Agreement, AnalysisResult, AnchoredFigure, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
 };
-use crate::compare::Contrast;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
+use crate::figures::contrast::Contrast;
 use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};

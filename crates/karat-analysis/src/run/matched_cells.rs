@@ -105,7 +105,7 @@ impl<'a> SampleCells<'a> {
         let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
         let each = each.get(..trials as usize).unwrap_or_default();
-        let judged = table.judged(metric, sample, system);
+        let judged = table.judge_means(metric, sample, system);
         let judged = judged.map(|(means, complete)| JudgedCells { plan, metric, means, complete });
         let whole = (table.state(metric, sample, system), value.unwrap_or_default());
         Self { judged, ..Self::new(whole, Cow::Borrowed(each), rule) }

@@ -2,8 +2,7 @@
 
 use karat_types::Better;
 
-use crate::analyses::DeltaAxis;
-use crate::compare::{ComparisonVerdict, Contrast, Family};
+use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
 use crate::figures::finding::Finding;
 use crate::figures::leaderboard::best_first;
 use crate::run::findings::{Findings, Recommendation};

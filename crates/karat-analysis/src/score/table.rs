@@ -298,7 +298,7 @@ impl ScoreTable {
 
     /// The mean grade of each judge of an entry, NaN without one, and whether all of them graded the same cells; `None` for
     /// metrics without several judges.
-    pub(crate) fn judged(&self, metric: usize, sample: usize, system: usize) -> Option<(&[f64], bool)> {
+    pub(crate) fn judge_means(&self, metric: usize, sample: usize, system: usize) -> Option<(&[f64], bool)> {
         let (at, judged) = (sample * self.systems + system, self.columns.get(metric)?.judged.as_ref()?);
         Some((judged.means.get(at * judged.judges..(at + 1) * judged.judges)?, *judged.complete.get(at)?))
     }

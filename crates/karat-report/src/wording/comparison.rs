@@ -280,9 +280,9 @@ pub(crate) fn second_test(metric: &ComparedMetric, second: &SecondTest) -> Strin
 /// Returns how the numbers were made.
 pub(crate) fn how_made(compared: &RunComparison) -> String {
     let correction = match compared.correction {
-        _ if compared.family < 2 => "one metric".to_owned(),
-        "holm" => format!("p-values corrected by Holm over {} metrics", compared.family),
-        "bh" => format!("p-values corrected by Benjamini-Hochberg over {} metrics", compared.family),
+        _ if compared.family < 2 => "one test".to_owned(),
+        "holm" => format!("p-values corrected by Holm over {} tests", compared.family),
+        "bh" => format!("p-values corrected by Benjamini-Hochberg over {} tests", compared.family),
         _ => "p-values not corrected".to_owned(),
     };
     let corrected = compared.family > 1 && compared.correction != "none";

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
-use crate::compare::ComparisonVerdict;
+use crate::figures::contrast::{ComparisonVerdict, DeltaAxis};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::infer::change::{Kind, PairedScores};
@@ -29,19 +29,6 @@ const BASELINE: &str = "baseline";
 
 /// Number of changed texts kept of each kind; all are counted.
 const KEPT: usize = 50;
-
-/// The compared axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeltaAxis {
-    /// Variants, model by model.
-    #[default]
-    Variant,
-    /// Models, variant by variant.
-    Model,
-    /// Each system now and in the pinned run that the suite names under `baseline`.
-    Baseline,
-}
 
 /// The threshold of a notable change.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
