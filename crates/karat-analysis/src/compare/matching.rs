@@ -99,6 +99,7 @@ impl LeftOut {
     /// Counts the pairs of systems of a sample. `compared` is false if none of them has both scores.
     fn add(&mut self, pairs: &[MatchedCells], compared: bool) {
         self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
+        self.cells.judgments += pairs.iter().map(MatchedCells::lost_judgments).sum::<f64>();
         let reasons: Vec<State> = pairs.iter().flat_map(MatchedCells::missing_reasons).collect();
         for reason in &reasons {
             match reason {

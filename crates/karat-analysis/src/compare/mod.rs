@@ -45,6 +45,7 @@ pub use crate::infer::change::{Kind, PairedScores, PairedTest, SecondTest, Test}
 pub use crate::infer::pairs::{LabelPair, PairedFigures};
 use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
+use crate::run::matched_cells::MissingCount;
 use crate::run::metric_names::by_words_warning;
 use matching::{MatchedSamples, Matching};
 use significance::TestedMetric;
@@ -113,7 +114,7 @@ impl CompareOptions {
 }
 
 /// Samples of both sides that lack a score on either, by reason. Not-applicable scores are not missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct LeftOut {
     /// Total number.
     pub n: u64,
@@ -130,7 +131,7 @@ pub struct LeftOut {
 }
 
 /// Pairs of cells that should have a score on both sides: one per sample, pair of systems and trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct LostCells {
     /// Total number.
     pub due: u64,
@@ -140,6 +141,14 @@ pub struct LostCells {
     pub unscored: u64,
     /// A side's cell has no result yet.
     pub open: u64,
+    /// Judgments that failed on a side of pairs with a score, each as its part of a cell.
+    #[serde(skip_serializing_if = "is_none")]
+    pub judgments: f64,
+}
+
+/// Returns true for 0.
+fn is_none(number: &f64) -> bool {
+    *number <= 0.0
 }
 
 impl LostCells {
@@ -163,10 +172,13 @@ impl LeftOut {
     /// The reason why too many scores are missing for a decision, given `n` samples with a score on both sides.
     fn too_many_missing(&self, n: usize, allowed: f64) -> Option<String> {
         let (lost, all) = (self.cells.missing(), self.cells.due);
-        let share = lost as f64 / all as f64;
-        (lost > 0 && share > allowed).then(|| {
-            let (share, allowed) = (100.0 * share, 100.0 * allowed);
-            let what = if all == self.missing() + n as u64 { "samples" } else { "pairs of cells" };
+        let lost =
+            MissingCount { n: lost as f64 + self.cells.judgments, due: usize::try_from(all).unwrap_or(usize::MAX) };
+        (lost.n > 0.0 && lost.share() > allowed).then(|| {
+            let (share, allowed) = (100.0 * lost.share(), 100.0 * allowed);
+            let is_whole = all == self.missing() + n as u64 && self.cells.judgments <= 0.0;
+            let what = if is_whole { "samples" } else { "pairs of cells" };
+            let lost = lost.number_text();
             format!("{lost} of {all} {what} ({share:.1} %) lack a score on one side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }

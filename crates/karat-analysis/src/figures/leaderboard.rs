@@ -97,7 +97,9 @@ pub(crate) fn rank(
             };
             row.clear();
             row.extend(ranked.iter().map(entry));
-            board.add(sample, slot, table.cluster(sample), &row);
+            let systems = ranked.iter().filter_map(|it| it.slots.get(slot).copied().flatten());
+            let same_judges = table.have_same_judges(metric, sample, systems);
+            board.add((sample, slot, table.cluster(sample)), &row, same_judges);
         }
     }
     let gaps = ranked
@@ -155,9 +157,11 @@ impl LeaderboardBuilder {
         }
     }
 
-    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<ContenderScore>]) {
+    /// A cell is shared if all have a score by the same judges.
+    fn add(&mut self, place: (usize, usize, u32), row: &[Option<ContenderScore>], same_judges: bool) {
+        let (sample, slot, cluster) = place;
         self.scored += u64::from(row.iter().any(Option::is_some));
-        if row.is_empty() || row.iter().any(Option::is_none) {
+        if row.is_empty() || row.iter().any(Option::is_none) || !same_judges {
             for (missing, value) in self.not_shared.iter_mut().zip(row) {
                 *missing += u64::from(value.is_some());
             }

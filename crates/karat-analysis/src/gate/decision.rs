@@ -152,7 +152,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     // An early verdict has looked at them itself.
     if verdict != Verdict::Undecided && !is_early && lost.share() > context.policy.max_unscored {
         let share = lost.share() * 100.0;
-        let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
+        let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.number_text(), lost.due);
         if verdict == Verdict::Fail && fails_at_best(context, case, level) {
             reason = format!("{reason}; {lacking}, and no score for them could change that");
         } else {

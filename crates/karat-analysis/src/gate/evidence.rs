@@ -400,7 +400,7 @@ impl GateContext<'_> {
                 }
             };
             let cells = MatchedCells::of(before, own);
-            pairs.lost.add(MissingCount { n: cells.missing_reasons().count(), due: cells.n() });
+            pairs.lost.add(cells.missing());
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
                 pairs.push((now, own), (before, labels), (sample, system), table.cluster(sample));

@@ -294,7 +294,7 @@ impl Collected {
             open.label.get_or_insert(found);
         }
         if let (Some(merged), Some((lo, hi))) =
-            (scores.consensus.get(reader.metric).copied().flatten(), scale_of(reader.spec))
+            (scores.consensus.get(reader.metric).cloned().flatten(), scale_of(reader.spec))
             && merged.judges > 1
         {
             open.judges.squares += merged.variance * f64::from(merged.judges) / (hi - lo).powi(2);

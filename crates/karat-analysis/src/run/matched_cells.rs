@@ -14,12 +14,13 @@ use karat_types::PlanHeader;
 use crate::score::consensus::merge_grades;
 use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
-use crate::score::table::{ScoreTable, State, reduce_trials};
+use crate::score::table::{JudgedEntry, ScoreTable, State, reduce_trials};
 
 /// The number of cells (or pairs of cells) that should have a score, and of those that lack one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct MissingCount {
-    pub(crate) n: usize,
+    /// A judgment that failed counts as its part of a cell.
+    pub(crate) n: f64,
     pub(crate) due: usize,
 }
 
@@ -32,7 +33,13 @@ impl MissingCount {
 
     /// The share without a score; 0 if none is due.
     pub(crate) fn share(self) -> f64 {
-        self.n as f64 / self.due.max(1) as f64
+        self.n / self.due.max(1) as f64
+    }
+
+    /// The number as shown: `3`, or `4.5` where judgments of several judges failed.
+    pub(crate) fn number_text(self) -> String {
+        let text = format!("{:.1}", self.n);
+        text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
     }
 }
 
@@ -57,6 +64,8 @@ struct JudgedCells<'a> {
     /// By judge; NaN without a grade.
     means: &'a [f64],
     complete: bool,
+    /// Judgments that failed, in cells.
+    lost: f64,
 }
 
 impl<'a> JudgedCells<'a> {
@@ -105,8 +114,9 @@ impl<'a> SampleCells<'a> {
         let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
         let each = each.get(..trials as usize).unwrap_or_default();
-        let judged = table.judge_means(metric, sample, system);
-        let judged = judged.map(|(means, complete)| JudgedCells { plan, metric, means, complete });
+        let judged = table.judges_of(metric, sample, system);
+        let judged =
+            judged.map(|JudgedEntry { means, complete, lost }| JudgedCells { plan, metric, means, complete, lost });
         let whole = (table.state(metric, sample, system), value.unwrap_or_default());
         Self { judged, ..Self::new(whole, Cow::Borrowed(each), rule) }
     }
@@ -145,7 +155,8 @@ impl<'a> SampleCells<'a> {
         let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
         let due = failed + scored;
-        MissingCount { n: if self.whole.0.is_failure() { due } else { failed }, due }
+        let n = if self.whole.0.is_failure() { due } else { failed };
+        MissingCount { n: (n as f64 + self.judged.map_or(0.0, |it| it.lost)).min(due as f64), due }
     }
 
     /// Replaces each failed score by `end`, an end of the scale. With a majority rule any score is replaced, since the
@@ -176,29 +187,39 @@ pub(crate) struct MatchedCells {
     due: Vec<DuePair>,
     /// The reduction rules of the two sides.
     rules: [Reduce; 2],
+    /// Judgments that failed on either side of pairs with a score, in cells.
+    lost_judgments: f64,
 }
 
 impl MatchedCells {
     /// Pairs the cells of a baseline with those of a candidate.
     pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
+        let lost = [&baseline, &candidate].map(|it| it.judged.map_or(0.0, |it| it.lost)).iter().sum::<f64>();
+        let pairs = Self::without_judgments(baseline, candidate);
+        let scored = pairs.n() - pairs.missing_reasons().count();
+        Self { lost_judgments: lost.min(scored as f64), ..pairs }
+    }
+
+    fn without_judgments(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
         if let (Some(before), Some(after)) = (baseline.judged, candidate.judged)
             && baseline.whole.0 == State::Value
             && candidate.whole.0 == State::Value
             && !before.has_judges_of(after)
         {
             let due = due_pair(before.shared_with(after), after.shared_with(before));
-            return Self { due: due.into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean] };
+            return Self { due: due.into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean], lost_judgments: 0.0 };
         }
         // Each side decides by its own trials how many of k pass.
         let of_trials = !baseline.rule.counts_passes() && !candidate.rule.counts_passes();
         if of_trials && baseline.each.len() == candidate.each.len() {
             let both = baseline.each.iter().zip(candidate.each.iter());
             let due = both.filter_map(|(before, after)| due_pair(*before, *after)).collect();
-            return Self { due, rules: [baseline.rule, candidate.rule] };
+            return Self { due, rules: [baseline.rule, candidate.rule], lost_judgments: 0.0 };
         }
         Self {
             due: due_pair(baseline.whole, candidate.whole).into_iter().collect(),
             rules: [Reduce::Mean, Reduce::Mean],
+            lost_judgments: 0.0,
         }
     }
 
@@ -213,6 +234,16 @@ impl MatchedCells {
     /// Number of pairs that should have a score on both sides.
     pub(crate) fn n(&self) -> usize {
         self.due.len()
+    }
+
+    /// The pairs without a score, with the judgments that failed on either side of the others.
+    pub(crate) fn missing(&self) -> MissingCount {
+        MissingCount { n: self.missing_reasons().count() as f64 + self.lost_judgments, due: self.n() }
+    }
+
+    /// Judgments that failed on either side of pairs with a score, in cells.
+    pub(crate) fn lost_judgments(&self) -> f64 {
+        self.lost_judgments
     }
 
     /// The reason for each pair without a score. All pairs count if too few are left for the rule.
@@ -258,7 +289,7 @@ mod tests {
         let plan = example().plan();
         let metric = plan.metrics.iter().position(|metric| has_several_judges(&plan, metric)).unwrap();
         let side = |means: &'static [f64], merged| SampleCells {
-            judged: Some(JudgedCells { plan: &plan, metric, means, complete: true }),
+            judged: Some(JudgedCells { plan: &plan, metric, means, complete: true, lost: 0.0 }),
             ..SampleCells::new((State::Value, merged), Vec::new().into(), Reduce::Mean)
         };
         let both = || side(&[5.0, 6.0], 5.5);

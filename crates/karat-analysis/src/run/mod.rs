@@ -8,6 +8,7 @@
 //! - `error`: runs that cannot be analysed
 //! - `recommend`: advice drawn from the findings
 //! - `instrument`: the judges and rules that measured, and whether they changed between two runs
+//! - `missing_judges`: judges that failed on part of the cells
 //! - `served_models`: the names under which models and judges answered
 //! - `unmatched_outputs`: scorers whose path leads to nothing in any output
 //! - `matched_cells`: pairs the cells of two systems trial by trial, for `compare` and `gate`
@@ -18,6 +19,7 @@ pub(crate) mod findings;
 pub(crate) mod instrument;
 pub(crate) mod matched_cells;
 pub(crate) mod metric_names;
+pub(crate) mod missing_judges;
 pub(crate) mod pass;
 mod recommend;
 pub(crate) mod served_models;

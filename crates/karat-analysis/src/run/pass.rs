@@ -23,6 +23,7 @@ use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::metric_names::{by_words_warning, primary_metric};
+use crate::run::missing_judges::missing_judges;
 use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
@@ -338,6 +339,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     }
     warnings.extend(findings.plan.script_warning());
     warnings.extend(unscored_metrics_warning(findings));
+    warnings.extend(missing_judges(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
             "Cells without an output: {}; with a score that failed: {}. Figures leave them out and do not count them as 0.",

@@ -14,7 +14,7 @@ use crate::score::checks;
 use crate::score::reduce::{majority, most_frequent};
 
 /// The merged grade of one cell in one dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Consensus {
     /// The grade by the scorer's rule: mean, median or majority.
     pub value: f64,
@@ -26,6 +26,9 @@ pub struct Consensus {
     pub flagged: bool,
     /// Judges that gave a grade.
     pub judges: u32,
+    /// Judges that were asked and gave no grade.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partial: Vec<String>,
     /// True if fewer judges than `min_judges` gave a grade, or only one of several.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
@@ -54,8 +57,13 @@ impl CellScores {
             let graded = judge_scores(row.judgments, metric.scorer, index);
             if let (false, Some(rule)) = (graded.is_empty(), consensus_rule(plan, metric.scorer)) {
                 let weights = weights(plan, rule.spec, row.judgments, metric.scorer);
-                consensus[index] = rule.agree(&graded, &weights);
-                scores[index] = Some(score_of(&graded, consensus[index]));
+                consensus[index] = rule.agree(&graded, &weights).map(|agreed| {
+                    let own = row.judgments.iter().filter(|it| usize::from(it.scorer) == metric.scorer);
+                    let failed = own.zip(&graded).filter(|(_, score)| score.is_unscored());
+                    let judge = |(it, _): (&JudgmentRow, _)| Some(plan.judges.get(usize::from(it.judge))?.id.clone());
+                    Consensus { partial: failed.filter_map(judge).collect(), ..agreed }
+                });
+                scores[index] = Some(score_of(&graded, consensus[index].as_ref()));
             }
             // In a tournament each judgment holds a part of the cell's games; a score that failed stays failed.
             let is_failed = scores[index].as_ref().is_some_and(Score::is_unscored);
@@ -96,7 +104,7 @@ fn judge_scores(judgments: &[JudgmentRow], scorer: usize, metric: usize) -> Vec<
         .collect()
 }
 
-fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
+fn score_of(graded: &[Score], consensus: Option<&Consensus>) -> Score {
     match (consensus, graded) {
         (Some(_), [only]) => only.clone(),
         (Some(agreed), _) => Score::value(agreed.value),
@@ -208,7 +216,7 @@ impl ConsensusRule<'_> {
         let has_none = self.spec.method == ConsensusMethod::Majority && most_frequent(&values).len() > 1;
         let flagged = has_none || self.spec.flag_variance.is_some_and(|limit| variance > limit);
         let judges = values.len() as u32;
-        Some(Consensus { value, mean, variance, flagged, judges, too_few: judges < self.least })
+        Some(Consensus { value, mean, variance, flagged, judges, partial: Vec::new(), too_few: judges < self.least })
     }
 }
 
@@ -216,6 +224,12 @@ impl ConsensusRule<'_> {
 pub(crate) fn has_several_judges(plan: &PlanHeader, metric: &karat_types::MetricSpec) -> bool {
     let kind = plan.scorers.get(metric.scorer).map(|scorer| &scorer.kind);
     matches!(kind, Some(ScorerKind::Rubric(rubric)) if rubric.judges.len() > 1)
+}
+
+/// Number of judges that failed to grade a cell in a metric.
+pub(crate) fn failed_grades(plan: &PlanHeader, row: &CellRow<'_>, metric: usize) -> usize {
+    let scorer = plan.metrics.get(metric).map_or(usize::MAX, |it| it.scorer);
+    judge_scores(row.judgments, scorer, metric).iter().filter(|score| score.is_unscored()).count()
 }
 
 /// Each judge's grade of a cell in a metric, by number of the judge; `None` where games are played.

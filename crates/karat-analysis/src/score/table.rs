@@ -10,7 +10,7 @@ use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Sco
 use crate::AnalysisError;
 use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
-use crate::score::consensus::{CellScores, grades_of, has_several_judges};
+use crate::score::consensus::{CellScores, failed_grades, grades_of, has_several_judges};
 use crate::score::observations::FigureValue;
 use crate::score::observations::Observations;
 use crate::score::reduce::Reduce;
@@ -94,6 +94,19 @@ struct JudgedColumn {
     means: Vec<f64>,
     /// By entry: every judge with a grade graded each cell that any of them did.
     complete: Vec<bool>,
+    /// By entry: of its cells with a grade, the share of judgments that failed, each counted as its part of a cell.
+    lost: Vec<f64>,
+}
+
+/// The grades of several judges of one entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JudgedEntry<'a> {
+    /// The mean of each judge's grades over trials, NaN without any.
+    pub(crate) means: &'a [f64],
+    /// Every judge with a grade graded each cell that any of them did.
+    pub(crate) complete: bool,
+    /// Judgments that failed, in cells.
+    pub(crate) lost: f64,
 }
 
 /// The judges' grades of the cells of one sample and system.
@@ -103,11 +116,14 @@ struct JudgeSums {
     by_judge: BTreeMap<u16, (f64, u32)>,
     /// Cells with a grade.
     cells: u32,
+    /// Failed judgments of these, in cells.
+    lost: f64,
 }
 
 impl JudgedColumn {
     fn push(&mut self, sums: &JudgeSums) {
         self.complete.push(sums.by_judge.values().all(|(_, n)| *n == sums.cells));
+        self.lost.push(sums.lost);
         let mean = |judge: usize| {
             let sum = u16::try_from(judge).ok().and_then(|judge| sums.by_judge.get(&judge));
             sum.map_or(f64::NAN, |(sum, n)| sum / f64::from(*n))
@@ -296,11 +312,22 @@ impl ScoreTable {
         Observations { cascade: self.cascade(metric).and_then(ObservedCascade::of), ..self.observations(metric) }
     }
 
-    /// The mean grade of each judge of an entry, NaN without one, and whether all of them graded the same cells; `None` for
-    /// metrics without several judges.
-    pub(crate) fn judge_means(&self, metric: usize, sample: usize, system: usize) -> Option<(&[f64], bool)> {
+    /// The grades of several judges of an entry; `None` for metrics without several judges.
+    pub(crate) fn judges_of(&self, metric: usize, sample: usize, system: usize) -> Option<JudgedEntry<'_>> {
         let (at, judged) = (sample * self.systems + system, self.columns.get(metric)?.judged.as_ref()?);
-        Some((judged.means.get(at * judged.judges..(at + 1) * judged.judges)?, *judged.complete.get(at)?))
+        let means = judged.means.get(at * judged.judges..(at + 1) * judged.judges)?;
+        Some(JudgedEntry { means, complete: *judged.complete.get(at)?, lost: *judged.lost.get(at)? })
+    }
+
+    /// Returns true if the same judges graded a sample of all these systems, and each of them all of its cells.
+    pub(crate) fn have_same_judges(&self, metric: usize, sample: usize, systems: impl Iterator<Item = usize>) -> bool {
+        let mut graded = systems.filter_map(|system| self.judges_of(metric, sample, system));
+        let Some(first) = graded.next() else { return true };
+        let is_same = |other: JudgedEntry<'_>| {
+            let mut judges = first.means.iter().zip(other.means);
+            other.complete && judges.all(|(one, other)| one.is_nan() == other.is_nan())
+        };
+        first.complete && graded.all(is_same)
     }
 
     /// The least and the largest value that an entry without one may have on a scale.
@@ -461,6 +488,8 @@ impl TableBuilder {
             let grades = if has_judges { grades_of(&self.plan, row, metric) } else { None };
             if let (Some(grades), Some(sums)) = (grades, self.judged.get_mut(row.system * metrics + metric)) {
                 sums.cells += u32::from(!grades.is_empty());
+                let failed = failed_grades(&self.plan, row, metric) as f64;
+                sums.lost += if grades.is_empty() { 0.0 } else { failed / (failed + grades.len() as f64) };
                 for (judge, grade) in grades {
                     let sum = sums.by_judge.entry(judge).or_default();
                     *sum = (sum.0 + grade, sum.1 + 1);

@@ -62,7 +62,12 @@ pub(crate) fn missing_scores(left_out: LeftOut) -> Option<String> {
         let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
         format!("{lost} of {due} pairs of cells left out: {why}")
     });
-    let both: Vec<String> = [samples, cells].into_iter().flatten().collect();
+    let worth = left_out.cells.judgments;
+    let judgments = (worth > 0.0).then(|| {
+        let (worth, due) = (format!("{worth:.1}"), count(left_out.cells.due));
+        format!("judgments missing on a side are worth {} of {due} pairs of cells", worth.trim_end_matches(".0"))
+    });
+    let both: Vec<String> = [samples, cells, judgments].into_iter().flatten().collect();
     (!both.is_empty()).then(|| both.join("; "))
 }
 

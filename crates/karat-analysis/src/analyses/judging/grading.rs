@@ -127,7 +127,7 @@ impl GradingFold {
 impl Analysis for GradingFold {
     fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         cell.row.judgments.iter().filter(|it| it.is_asked()).for_each(|judgment| self.count(judgment));
-        let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+        let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)));
         self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
         self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few && it.judges < 2));
         self.found.few_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few));

@@ -289,7 +289,7 @@ fn only_binding_verdicts_set_the_exit_code() {
 fn a_score_missing_on_one_side_is_left_out() {
     let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
     let found = models(&run, &CompareOptions::default());
-    let cells = LostCells { due: 39, errors: 1, unscored: 1, open: 0 };
+    let cells = LostCells { due: 39, errors: 1, unscored: 1, open: 0, judgments: 0.0 };
     let counted = LeftOut { n: 3, not_applicable: 1, errors: 1, unscored: 1, open: 0, cells };
     assert_eq!((only(&found).difference.n(), only(&found).left_out), (37, counted));
     assert!(found.warnings.iter().any(|it| it.contains("up to 2")));
@@ -310,7 +310,7 @@ fn a_variant_that_failed_on_one_side_is_undecided() {
     let metric = only(&found);
     assert_eq!(
         (metric.left_out.n, metric.left_out.cells),
-        (0, LostCells { due: 120, errors: 40, unscored: 0, open: 0 })
+        (0, LostCells { due: 120, errors: 40, unscored: 0, open: 0, judgments: 0.0 })
     );
     assert_eq!((metric.verdict, metric.difference.n()), (ComparisonVerdict::Undecided, 40));
     let why = metric.impossible.as_deref().unwrap();
@@ -344,7 +344,7 @@ fn trials_that_one_side_lacks_are_left_out_of_both() {
         let found = models(&run, &CompareOptions { max_unscored: 0.5, ..CompareOptions::default() });
         let metric = only(&found);
         assert_eq!((metric.difference.n(), metric.difference.value()), (39, expected), "{reduce}");
-        let cells = LostCells { due: 120, errors: 42, unscored: 0, open: 0 };
+        let cells = LostCells { due: 120, errors: 42, unscored: 0, open: 0, judgments: 0.0 };
         assert_eq!(metric.left_out, LeftOut { n: 1, errors: 1, cells, ..LeftOut::default() });
         let (lo, hi) = metric.bounds.unwrap();
         assert!(lo <= expected && expected <= hi, "{reduce}: {lo} {hi}");

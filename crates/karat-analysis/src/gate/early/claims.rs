@@ -110,11 +110,12 @@ impl FollowedClaim {
     /// The scores that are missing; `limit` is the policy's share. Notes the reason once no verdict is possible.
     pub(super) fn missing_scores(&mut self, limit: f64) -> MissingScores {
         let worst = if self.lacking.share() > self.missing.share() { self.lacking } else { self.missing };
-        if self.why.is_none() && worst.n as f64 > limit * self.planned as f64 {
+        if self.why.is_none() && worst.n > limit * self.planned as f64 {
             let allowed = limit * 100.0;
             self.why = Some(format!(
                 "{} of its {} planned cells have no score, and the policy allows {allowed:.1} %",
-                worst.n, self.planned
+                worst.number_text(),
+                self.planned
             ));
         }
         match self.why {

@@ -91,7 +91,7 @@ impl UnitScores {
             };
             let missing = own.missing();
             let pairs = MatchedCells::of(before, own);
-            let lacking = MissingCount { n: pairs.missing_reasons().count(), due: pairs.n() };
+            let lacking = pairs.missing();
             (pairs.values().map(|(before, now)| now - before), missing, lacking, pairs.n() == 0)
         });
         mean_of(each)

@@ -249,7 +249,7 @@ mod tests {
         });
         let pinned = Pinned::read(&report.to_string()).unwrap();
         let lost = |sample: &str| pinned.sample_cells(0, "q", sample, Reduce::Mean).missing();
-        assert_eq!((lost("a").n, lost("a").due, lost("b").n, lost("c").due), (1, 2, 2, 0));
+        assert_eq!((lost("a").n, lost("a").due, lost("b").n, lost("c").due), (1.0, 2, 2.0, 0));
     }
 
     /// PE-16: reported model names are read from a report.

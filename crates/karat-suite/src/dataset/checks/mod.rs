@@ -31,7 +31,8 @@ pub(crate) struct Check {
     pub min: Option<f64>,
     pub max: Option<f64>,
     counts: BTreeMap<String, Count>,
-    failure: Option<String>,
+    /// The reason why rows could not be counted, and the advice.
+    failure: Option<(String, Option<String>)>,
 }
 
 #[derive(Default)]
@@ -86,7 +87,8 @@ impl Check {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    self.failure.get_or_insert_with(|| format!("cannot be decided for `{id}`: {}", error.message));
+                    let failure = || (format!("cannot be decided for `{id}`: {}", error.message), error.hint);
+                    self.failure.get_or_insert_with(failure);
                     return;
                 }
             }
@@ -118,9 +120,9 @@ impl Check {
 
     /// Reports what does not hold; of values what may be shown.
     pub fn report(mut self, problems: &mut Problems, row_redaction: &RowRedaction) {
-        if let Some(failure) = self.failure {
+        if let Some((failure, hint)) = self.failure {
             let failure = row_redaction.text(failure, "cannot be decided for every row");
-            problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));
+            problems.error(&self.place, format!("the check \"{}\" {failure}", self.name)).maybe_hint(hint);
             return;
         }
         if self.counts.is_empty() && self.by.is_none() {

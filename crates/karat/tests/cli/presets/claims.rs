@@ -111,6 +111,43 @@ fn an_absent_folder_of_recordings_is_refused() {
     assert!(said.code == 1 && said.stderr.contains("there is no file or folder nodir"), "{}", said.all());
 }
 
+/// F12: the shipped preset keeps every claim of a model that writes in its own words, over all chunks of a transcript.
+#[test]
+fn distinct_claims_of_a_paraphrasing_model_are_kept() {
+    let place = Place::new();
+    let claims = [
+        "The rate fell by 12 percent.",
+        "The rate fell by 4 percent.",
+        "The rate rose by 12 percent.",
+        "Statins do lower the risk.",
+        "Statins do not lower the risk.",
+        "Anna was treated in 2019.",
+        "Berlin reported 30 mg.",
+        "Berlin reported 30 g.",
+    ];
+    let texts: Vec<Value> = claims.iter().map(|text| serde_json::json!({ "text": text })).collect();
+    let reply = serde_json::json!({ "claims": texts }).to_string();
+    let model = serde_json::json!({ "id": "own", "provider": "scripted", "with": { "reply": { "text": reply } } });
+    let registry = serde_json::json!({ "schema": "karat.models/1", "as_of": "2026-11-01", "models": [model] });
+    place.fine(&["init", "claims"]);
+    let suite = std::fs::read_to_string(place.path().join("claims/karat.yaml")).unwrap();
+    place.write("claims/karat.yaml", &suite.replace("models/offline.yaml", "models/offline.yaml, own.yaml"));
+    place.write("claims/own.yaml", &registry.to_string());
+    place.karat(&["run", "claims/karat.yaml", "--models", "own", "--variants", "raw", "--run-id", "r"]);
+    let report = place.report("r");
+    let cells = report["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        let output: Value = match &cell["output"] {
+            Value::String(text) => serde_json::from_str(text).unwrap(),
+            output => output.clone(),
+        };
+        let kept: Vec<&str> =
+            output["claims"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect();
+        assert_eq!(kept, claims, "{}", cell["sample"]);
+    }
+}
+
 /// CL-12: judges find what they grade in their prompt only: without the transcript the scores collapse.
 #[test]
 fn without_the_transcript_the_scores_collapse() {
