@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 
 use crate::error::ReadFailure;
 use crate::reuse::known_keys::{EntryPlace, REPLACE, ReuseKey, index_state, read_unindexed};
-#[cfg(feature = "postgres")]
-use crate::sql::SqlResult;
 use crate::sql::tables::{REUSE, REUSE_STATE};
-use crate::sql::{Transaction, params};
+use crate::sql::{SqlResult, Transaction, params};
 
 /// Number of waiting keys at which insertion starts. A larger number makes the index cheaper and the first look-up of
 /// a process slower.
@@ -36,7 +34,30 @@ pub(crate) struct IndexWriter {
     written: usize,
     /// Keys that waited after the last commit.
     waiting: Option<i64>,
+    /// The row of the index's state after the last commit.
+    state: Option<KnownState>,
     turn: Option<IndexTurn>,
+}
+
+/// The row of `reuse_state`, as this process wrote it.
+#[derive(Debug)]
+struct KnownState {
+    indexed: i64,
+    waiting: i64,
+    sum: Vec<u8>,
+}
+
+impl KnownState {
+    fn of(indexed: i64, waiting: i64) -> Self {
+        Self { indexed, waiting, sum: REUSE_STATE.sum_of_row(params![indexed, waiting]) }
+    }
+
+    /// Replaces the row, if it is still the one that is known: of the statements of a commit, one less than to read it first.
+    fn replace(&self, transaction: &Transaction<'_>, next: &Self) -> SqlResult<bool> {
+        let update = "update reuse_state set waiting = ?1, sum = ?2 where waiting = ?3 and indexed = ?4 and sum = ?5";
+        let values = params![next.waiting, next.sum, self.waiting, self.indexed, self.sum];
+        Ok(transaction.prepare_cached(update)?.execute(values)? == 1)
+    }
 }
 
 /// The keys of the blocks after `after` up to `to`, in the order of the index.
@@ -52,7 +73,7 @@ impl IndexWriter {
     /// Counts the keys that a commit adds, and inserts waiting ones when it is time. Returns the last block whose
     /// keys are all in the index. After a failed commit the caller must discard the [`IndexWriter`].
     pub fn add(&mut self, transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
-        let (waiting, indexed) = count_waiting(transaction, keys as i64)?;
+        let (waiting, indexed) = self.count(transaction, keys as i64)?;
         self.note_counted(keys, waiting);
         // Another process, or an invalidation, has inserted these keys. Inserting them again would undo later
         // changes.
@@ -70,6 +91,21 @@ impl IndexWriter {
             return Ok(indexed);
         }
         turn.end(transaction)
+    }
+
+    /// Counts more waiting keys, as [`count_waiting`] does.
+    fn count(&mut self, transaction: &Transaction<'_>, more: i64) -> Result<(i64, i64), ReadFailure> {
+        if let Some(known) = self.state.take() {
+            let next = KnownState::of(known.indexed, known.waiting + more);
+            if known.replace(transaction, &next)? {
+                let counted = (next.waiting, next.indexed);
+                self.state = Some(next);
+                return Ok(counted);
+            }
+        }
+        let (waiting, indexed) = count_waiting(transaction, more)?;
+        self.state = Some(KnownState::of(indexed, waiting));
+        Ok((waiting, indexed))
     }
 
     /// Returns `true` if a commit that adds so many keys has only to count them, as far as the last commit could tell.

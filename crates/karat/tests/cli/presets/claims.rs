@@ -127,7 +127,7 @@ fn distinct_claims_of_a_paraphrasing_model_are_kept() {
     ];
     let texts: Vec<Value> = claims.iter().map(|text| serde_json::json!({ "text": text })).collect();
     let reply = serde_json::json!({ "claims": texts }).to_string();
-    let model = serde_json::json!({ "id": "own", "provider": "scripted", "with": { "reply": { "text": reply } } });
+    let model = serde_json::json!({ "id": "own", "provider": "scripted", "with": { "reply": reply } });
     let registry = serde_json::json!({ "schema": "karat.models/1", "as_of": "2026-11-01", "models": [model] });
     place.fine(&["init", "claims"]);
     let suite = std::fs::read_to_string(place.path().join("claims/karat.yaml")).unwrap();
