@@ -142,6 +142,7 @@ fn compare(app: &App, given: &Map<String, Value>) -> Answer {
         correction: Correction::Holm,
         confidence: 0.95,
         margins: BTreeMap::new(),
+        mde: BTreeMap::new(),
         allow_changed: false,
         movers: 10,
         outputs: false,

@@ -192,6 +192,7 @@ impl Engine {
             correction: Correction::default(),
             confidence,
             margins: margins.collect::<PyResult<_>>()?,
+            mde: BTreeMap::new(),
             allow_changed,
             movers: 5,
             outputs: false,

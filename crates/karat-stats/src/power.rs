@@ -197,6 +197,16 @@ pub fn two_rates_items(p1: f64, p2: f64, level: Level, power: f64) -> Option<f64
     bracket_root(|n| reached(n) - power, 0.0, 1e15)
 }
 
+/// Items (fractional) with which the interval of a rate at `level` lies on its side of a threshold with the wanted power, if the
+/// rate is `rate`: (z·√(τ(1−τ)) + z_power·√(p(1−p)))²/(p − τ)² (Chow, Shao & Wang 2008, §4.1). `None` unless both are in (0, 1)
+/// and differ, and for a power that is not in (0, 1).
+pub fn rate_items(threshold: f64, rate: f64, level: Level, power: f64) -> Option<f64> {
+    let spread = |p: f64| (p > 0.0 && p < 1.0).then(|| (p * (1.0 - p)).sqrt());
+    let reach = level.z() * spread(threshold)? + normal_quantile(power) * spread(rate)?;
+    let is_sound = power > 0.0 && power < 1.0 && reach > 0.0 && (rate - threshold).abs() > 0.0;
+    is_sound.then(|| (reach / (rate - threshold)).powi(2))
+}
+
 /// z of the test plus z of the power.
 fn planning_quantile(level: Level, power: f64, alternative: Alternative) -> Option<f64> {
     let critical = match alternative {
@@ -263,6 +273,14 @@ mod tests {
         assert_eq!(paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided), None);
         assert_eq!(items_for(0.3, 0.0, Level::P95, 0.8), None);
         assert_eq!(two_rates_items(0.5, 0.5, Level::P95, 0.8), None);
+    }
+
+    /// DC-14: the interval of a rate of 0.95 lies above 0.9 in 80 % of draws of 239 items.
+    #[test]
+    fn a_rate_is_told_from_its_bound() {
+        assert_eq!(rate_items(0.9, 0.95, Level::P95, 0.8).map(f64::ceil), Some(239.0));
+        assert_eq!(rate_items(0.9, 0.9, Level::P95, 0.8), None);
+        assert_eq!(rate_items(0.98, 1.03, Level::P95, 0.8), None);
     }
 
     /// BY-16, PE-12: few clusters have few degrees of freedom, and a plan knows it.

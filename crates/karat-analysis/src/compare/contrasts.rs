@@ -241,6 +241,7 @@ fn options(findings: &Findings, policy: &Policy) -> CompareOptions {
             Correction::Bh => StepRule::BenjaminiHochberg,
         },
         max_unscored: policy.max_unscored,
+        mde: policy.mde.clone(),
         ..CompareOptions::default()
     }
 }

@@ -65,6 +65,9 @@ pub struct CompareOptions {
     /// The smallest difference that matters, by metric; takes precedence over the scorers' own `margin`. A percentage
     /// is relative to the baseline's figure.
     pub margins: BTreeMap<String, Threshold>,
+    /// The difference that further samples are planned for, by metric or pattern. Without one it is the margin, else a
+    /// twentieth of the scale.
+    pub mde: BTreeMap<String, Threshold>,
     /// Allowed share of missing scores; a metric with more is undecided.
     pub max_unscored: f64,
     /// Decide a metric even if the two sides were measured by different instruments.
@@ -89,6 +92,7 @@ impl Default for CompareOptions {
             correction: StepRule::Holm,
             metrics: Vec::new(),
             margins: BTreeMap::new(),
+            mde: BTreeMap::new(),
             max_unscored: Policy::default().max_unscored,
             any_instrument: false,
             changed: BTreeSet::new(),

@@ -12,11 +12,9 @@ use super::{
 };
 use crate::figures::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::planning::needed::{Needed, Planning};
+use crate::planning::needed::{Needed, Planning, planned_difference};
+use crate::run::metric_names::matches_pattern;
 use crate::score::observations::{Aggregate, Observations};
-
-/// The share of the scale that samples are planned for where nothing else is said.
-const PLANNED_SHARE: f64 = 0.05;
 
 /// A tested metric before the correction.
 pub(super) struct TestedMetric<'a> {
@@ -132,7 +130,7 @@ impl TestedMetric<'_> {
             left_out: self.left_out,
             bounds: self.bounds,
             margin,
-            needed: plannable.and_then(|it| self.required_samples(it, margin)),
+            needed: plannable.and_then(|it| self.required_samples(it, margin, options)),
             equivalence,
             verdict,
             impossible: lacking.or_else(|| self.test.impossible(local_level)).filter(|_| is_open),
@@ -213,16 +211,16 @@ impl TestedMetric<'_> {
         Some(Planning { design, present: pairs + without, applies, level, fewest, cost_per_sample })
     }
 
-    /// With a margin, by the power of the two one-sided t tests; otherwise by that of the paired t test at a twentieth of the
-    /// scale. The observed difference plans nothing: samples that are added until it is significant find it by chance.
-    fn required_samples(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
-        match margin {
-            Some(margin) => planning.needed_for_equivalence(margin),
-            None => {
-                let scale = if self.kind == Kind::Binary { Some((0.0, 1.0)) } else { self.spec.range };
-                planning.required_samples(PLANNED_SHARE * self.aggregate.max_change(scale)?)
-            }
+    /// With a margin and no other wish, by the power of the two one-sided t tests; otherwise by that of the paired t test.
+    fn required_samples(&self, planning: Planning, margin: Option<f64>, options: &CompareOptions) -> Option<Needed> {
+        let is_wanted = options.mde.keys().any(|pattern| matches_pattern(pattern, &self.spec.name));
+        if let Some(margin) = margin.filter(|_| !is_wanted) {
+            return planning.needed_for_equivalence(margin);
         }
+        let scale = if self.kind == Kind::Binary { Some((0.0, 1.0)) } else { self.spec.range };
+        let figure = self.figure(&self.baseline, Level::P95).map(|it| it.value());
+        let widest = self.aggregate.max_change(scale);
+        planning.required_samples(planned_difference((&self.spec.name, self.margin), &options.mde, (figure, widest))?)
     }
 
     fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {

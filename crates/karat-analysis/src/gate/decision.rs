@@ -1,6 +1,7 @@
 //! Decides the cases of gates.
 
 use karat_stats::interval::Level;
+use karat_stats::power::{PairedDesign, rate_items};
 use karat_types::{GateBasis, StopRecord};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -9,6 +10,9 @@ use super::early::verdicts::{StoredVerdict, claim_finding, claim_verdict, stored
 use super::evidence::{Basis, GateContext};
 use super::verdict_text::{Verdict, VerdictText};
 use crate::figures::finding::Finding;
+use crate::planning::PLANNED_POWER;
+use crate::planning::needed::{Needed, Planning, planned_difference};
+use crate::score::observations::Aggregate;
 
 /// One case of a gate, decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +47,8 @@ pub struct Decision {
     pub by_interval: bool,
     /// The reason, with the numbers.
     pub reason: String,
+    /// The samples with which the interval decides a figure a little inside of its bound, if it does not decide this one.
+    pub needed: Option<Needed>,
     /// True if an undecided verdict counts as a failure.
     pub(super) undecided_fails: bool,
 }
@@ -66,7 +72,7 @@ impl Decision {
 }
 
 /// `{id, metric, finding?, system?, sample?, group?, anchor?, bound, threshold, verdict, observed, reference?, change?,
-/// interval, level?, method?, n, df?, effective_clusters?, few_vary?, open?, degenerate?, decide, reason}`; `metric` is the path for a finding.
+/// interval, level?, method?, n, df?, effective_clusters?, few_vary?, open?, degenerate?, decide, reason, needed?}`; `metric` is the path for a finding.
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -105,6 +111,9 @@ impl Serialize for Decision {
         }
         map.serialize_entry("decide", if self.by_interval { "interval" } else { "point" })?;
         map.serialize_entry("reason", &self.reason)?;
+        if let Some(needed) = &self.needed {
+            map.serialize_entry("needed", needed)?;
+        }
         map.end()
     }
 }
@@ -135,6 +144,13 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
         _ => (Verdict::Undecided, missing_reason(&evidence.basis)),
     };
     let is_early = matches!(stored, StoredVerdict::Claim(..));
+    let is_open = !is_early && verdict == Verdict::Undecided && by_interval;
+    let needed = finding.as_ref().zip(limit).filter(|(found, _)| is_open && found.open().is_none());
+    let needed =
+        needed.and_then(|(found, limit)| required_samples(context, case, &evidence.basis, (found, limit), level));
+    if let Some(needed) = &needed {
+        reason = format!("{reason}; {}", words.needed_text(needed));
+    }
     if let (true, StoredVerdict::Claim(_, claim)) = (finding.is_some(), &stored) {
         finding = finding.and_then(|figure| claim_finding(claim, &figure).or(Some(figure)));
     }
@@ -186,8 +202,43 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
         is_anchored: case.gate.human_anchor,
         by_interval,
         reason,
+        needed,
         undecided_fails: case.gate.undecided_fails.unwrap_or(context.policy.undecided_fails),
     }
+}
+
+/// The samples with which a figure as far inside of its bound as matters passes with [`PLANNED_POWER`]. `None` for metrics
+/// without a scale, percentiles, sums and intervals by resampling.
+fn required_samples(
+    context: &GateContext<'_>,
+    case: &GateCase<'_>,
+    basis: &Basis,
+    (finding, limit): (&Finding, f64),
+    level: Level,
+) -> Option<Needed> {
+    let Target::Metric(metric) = case.target else { return None };
+    let (spec, measure) = (context.findings.plan.metrics.get(metric)?, context.findings.measures.get(metric)?);
+    let design = match basis {
+        Basis::Change(test) => test.design()?,
+        Basis::Observed(..) if measure.aggregate == Aggregate::Mean => {
+            let (n, units) = (finding.n() as f64, finding.effective_clusters().unwrap_or(finding.n() as f64));
+            PairedDesign { deviation: finding.se()? * n.sqrt(), cluster_size: (n / units).max(1.0) }
+        }
+        _ => return None,
+    };
+    let widest = measure.max_change();
+    let margin = context.findings.plan.scorers.get(spec.scorer).and_then(|it| it.margin);
+    let inside = planned_difference((&spec.name, margin), &context.policy.mde, (Some(finding.value()), widest))?;
+    let rate = limit + if case.bound.is_least() { inside } else { -inside };
+    let is_rate = matches!(basis, Basis::Observed(..)) && measure.binary && finding.effective_clusters().is_none();
+    let items = if is_rate { Some(rate_items(limit, rate, level, PLANNED_POWER)?.ceil()) } else { None };
+    let present = finding.n();
+    let planning = Planning { design, present, applies: 1.0, level, fewest: 2.0, cost_per_sample: None };
+    let needed = match items {
+        Some(items) => planning.plan_clusters(inside, items)?,
+        None => planning.required_samples(inside)?,
+    };
+    (needed.more > 0).then_some(needed)
 }
 
 /// The largest possible change; `None` for figures.

@@ -170,8 +170,8 @@ fn no_baseline_is_undecided() {
     let verdicts = say(&run, rule(), Policy::default(), &References::default());
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
     let binding = Policy { undecided_fails: true, ..Policy::default() };
-    assert_eq!(say(&run, rule(), binding, &References::default()).exit(), Exit::Undecided);
-    let verdicts = say(&run, rule(), binding, &pinned(&Sketch::new(1, 1, 4).fill(8.0).run()));
+    assert_eq!(say(&run, rule(), binding.clone(), &References::default()).exit(), Exit::Undecided);
+    let verdicts = say(&run, rule(), binding.clone(), &pinned(&Sketch::new(1, 1, 4).fill(8.0).run()));
     assert_eq!(words(&verdicts)[1], ("model-b/variant-0".to_owned(), "undecided"));
     assert!(verdicts.notes.iter().any(|note| note.contains("model-b/variant-0")), "{:?}", verdicts.notes);
 }
@@ -192,12 +192,40 @@ fn an_interval_that_contains_the_threshold_is_undecided() {
     };
     let strict = Policy { undecided_fails: true, ..Policy::default() };
     assert_eq!(second(7.4, Policy::default()), (Verdict::Undecided, Exit::Pass));
-    assert_eq!(second(7.4, strict), (Verdict::Undecided, Exit::Undecided));
+    assert_eq!(second(7.4, strict.clone()), (Verdict::Undecided, Exit::Undecided));
     // The first system has four equal scores, which say little of others.
-    assert_eq!(second(4.0, strict), (Verdict::Pass, Exit::Undecided));
-    assert_eq!(second(1.5, strict), (Verdict::Pass, Exit::Pass));
-    let point = say(&run, vec![by(7.6, GateBasis::Point)], strict, &References::default());
+    assert_eq!(second(4.0, strict.clone()), (Verdict::Pass, Exit::Undecided));
+    assert_eq!(second(1.5, strict.clone()), (Verdict::Pass, Exit::Pass));
+    let point = say(&run, vec![by(7.6, GateBasis::Point)], strict.clone(), &References::default());
     assert_eq!(point.exit(), Exit::GateFailed);
+}
+
+/// DC-14: an undecided gate plans for a figure that is inside of its bound by what matters, never for the one it saw; a gate by
+/// the figure says where chance alone could turn it.
+#[test]
+fn an_undecided_gate_says_how_many_samples_decide() {
+    let sketch = Sketch::new(1, 1, 50).metric("binary", serde_json::json!(true));
+    let passed = |sketch: Sketch, sample| sketch.value(sample, 0, f64::from(u8::from(sample < 46)));
+    let run = (0..50).fold(sketch.metric("range", serde_json::json!([0, 1])), passed).run();
+    let first = |decide: GateBasis, mde: &[(&str, f64)]| {
+        let gate = gate(|it| (it.min, it.decide) = (at(0.9), decide));
+        let mde = mde.iter().map(|(name, by)| ((*name).to_owned(), Threshold::absolute(*by))).collect();
+        let policy = Policy { mde, ..Policy::default() };
+        say(&run, vec![gate], policy, &References::default()).decisions.remove(0)
+    };
+    let found = first(GateBasis::Interval, &[]);
+    let needed = found.needed.clone().unwrap();
+    assert_eq!((found.verdict, needed.samples, needed.more), (Verdict::Undecided, 239, 189));
+    let advice = "about 239 samples (189 more) decide a figure 0.050 inside of the bound with 80 % power";
+    assert!(found.reason.ends_with(advice), "{}", found.reason);
+    assert!(first(GateBasis::Interval, &[("*", 0.02)]).needed.unwrap().samples > 1_000);
+    let point = first(GateBasis::Point, &[]);
+    assert_eq!((point.verdict, point.needed), (Verdict::Pass, None));
+    assert!(
+        point.reason.starts_with("0.920 ≥ 0.900; these 50 samples do not decide it (95 % interval 0.8"),
+        "{}",
+        point.reason
+    );
 }
 
 /// BY-02: with too many missing scores a gate never passes, and fails only if no missing score could change that.

@@ -3,6 +3,7 @@
 use super::case::{BoundKind, GateCase};
 use super::evidence::Evidence;
 use crate::figures::finding::Finding;
+use crate::planning::needed::Needed;
 
 /// The number of additional digits tried to distinguish a value from its threshold.
 const MORE_DIGITS: usize = 9;
@@ -53,7 +54,10 @@ impl VerdictText<'_> {
         let value = finding.value();
         if !by_interval {
             let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
-            return (verdict, self.point(value, limit, verdict == Verdict::Pass));
+            return (
+                verdict,
+                format!("{}{}", self.point(value, limit, verdict == Verdict::Pass), self.chance(finding, limit)),
+            );
         }
         let n = finding.n();
         let Some(ends) = finding.ends() else {
@@ -84,6 +88,32 @@ impl VerdictText<'_> {
             Some(why) => (Verdict::Undecided, format!("{shown}; undecided because {why}")),
             None => (verdict, what),
         }
+    }
+
+    /// What an interval that contains the bound says of a verdict by the figure.
+    fn chance(&self, finding: &Finding, limit: f64) -> String {
+        let Some((lo, hi)) = finding.interval().filter(|(lo, hi)| *lo < limit && limit < *hi) else {
+            return String::new();
+        };
+        let [lo, hi] = [lo, hi].map(|end| self.number_text(self.as_written(end), 0));
+        let [lo, hi] = if self.case.bound == BoundKind::MaxDrop { [hi, lo] } else { [lo, hi] };
+        format!(
+            "; these {} samples do not decide it ({} interval {lo} to {hi})",
+            finding.n(),
+            percent(finding.level().unwrap_or_default())
+        )
+    }
+
+    /// `about 239 samples (189 more) decide a figure 0.050 inside of the bound`.
+    pub(super) fn needed_text(&self, needed: &Needed) -> String {
+        let clusters = needed.clusters.map_or_else(String::new, |clusters| format!(" in {clusters} clusters"));
+        format!(
+            "about {} samples{clusters} ({} more) decide a figure {} inside of the bound with {} power",
+            needed.samples,
+            needed.more,
+            self.number_text(needed.difference, 0),
+            percent(needed.power)
+        )
     }
 
     pub(super) fn bound_text(&self, limit: f64) -> String {

@@ -1,11 +1,32 @@
 //! The number of samples needed for a difference, used by planning and by comparisons (BY-16).
 
+use std::collections::BTreeMap;
+
 use karat_stats::interval::Level;
 use karat_stats::power::PairedDesign;
+use karat_types::Threshold;
 use serde::Serialize;
+
+use crate::run::metric_names::matches_pattern;
 
 /// The power that samples are planned for.
 pub const PLANNED_POWER: f64 = 0.8;
+
+/// The share of the scale that samples are planned for where nothing else is said.
+const PLANNED_SHARE: f64 = 0.05;
+
+/// The difference that samples of a metric are planned for: that of the first pattern that names it, else its margin, else a
+/// twentieth of the largest possible change. The observed one plans nothing: samples that are added until it is significant
+/// find it by chance.
+pub(crate) fn planned_difference(
+    (metric, margin): (&str, Option<Threshold>),
+    mde: &BTreeMap<String, Threshold>,
+    (figure, widest): (Option<f64>, Option<f64>),
+) -> Option<f64> {
+    let wanted = mde.iter().find(|(pattern, _)| matches_pattern(pattern, metric)).map(|(_, wanted)| *wanted);
+    let wanted = wanted.or(margin).and_then(|wanted| wanted.from_figure(figure)).filter(|wanted| *wanted > 0.0);
+    wanted.or(widest.map(|widest| PLANNED_SHARE * widest))
+}
 
 /// The samples needed for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,7 +84,8 @@ impl Planning {
         self.plan_clusters(margin, self.design.clusters_for_equivalence(margin, PLANNED_POWER, self.level)?)
     }
 
-    fn plan_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
+    /// The plan of so many clusters (samples, where none are clustered).
+    pub(crate) fn plan_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
         let clusters = clusters.max(self.fewest);
         let pairs = (clusters * self.design.cluster_size).ceil();
         let samples = (pairs / self.applies - 1e-9).ceil() as u64;

@@ -60,6 +60,8 @@ pub struct CompareRequest {
     pub confidence: f64,
     /// The smallest relevant difference by metric; a percentage refers to the baseline's figure.
     pub margins: BTreeMap<String, Threshold>,
+    /// The difference that further samples are planned for, by metric or pattern.
+    pub mde: BTreeMap<String, Threshold>,
     /// True if the comparison is decided even though the judge, or the content of samples, differs between the sides.
     pub allow_changed: bool,
     /// The largest number of movers listed in each direction.
@@ -279,6 +281,7 @@ fn options(comparing: &CompareRequest) -> Result<CompareOptions, AppError> {
         },
         metrics: comparing.metrics.clone(),
         margins: comparing.margins.clone(),
+        mde: comparing.mde.clone(),
         any_instrument: comparing.allow_changed,
         movers: comparing.movers,
         seed: Seed(1),

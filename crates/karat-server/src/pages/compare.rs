@@ -82,6 +82,7 @@ fn request(correction: Correction) -> CompareRequest {
         correction,
         confidence: 0.95,
         margins: std::collections::BTreeMap::new(),
+        mde: std::collections::BTreeMap::new(),
         allow_changed: false,
         movers: MOVERS,
         outputs: true,

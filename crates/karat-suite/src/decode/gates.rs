@@ -1,6 +1,6 @@
 //! Gates and their policy, decoded. A plan does not hold them: they are applied to a stored run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use karat_text::template::Expression;
 use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, Policy, Subject, Threshold};
@@ -11,7 +11,7 @@ use crate::dataset::checks::row_checks;
 use crate::diagnostics::nearest::suggestion;
 use crate::registry::Registry;
 use crate::syntax::names;
-use crate::syntax::node::Node;
+use crate::syntax::node::{Entry, Node};
 use crate::syntax::notation;
 
 /// Units of a gate's `per` other than columns.
@@ -191,6 +191,15 @@ impl Decoder<'_> {
     }
 }
 
+/// Differences by metric.
+fn differences(node: &Node) -> BTreeMap<String, Threshold> {
+    let difference = |entry: &Entry| {
+        let (value, percent) = share(&entry.node)?;
+        Some((entry.key.clone(), Threshold { value, percent }))
+    };
+    node.entries().iter().filter_map(difference).collect()
+}
+
 /// Decodes `policy`.
 pub(crate) fn policy(node: Option<&Node>) -> Policy {
     let standard = Policy::default();
@@ -208,5 +217,6 @@ pub(crate) fn policy(node: Option<&Node>) -> Policy {
             _ => Correction::Holm,
         },
         strict: node.field("strict").and_then(Node::boolean).unwrap_or(standard.strict),
+        mde: node.field("mde").map(differences).unwrap_or_default(),
     }
 }

@@ -150,6 +150,12 @@ static POLICY: Object = Object::new(
             "5%",
         ),
         may("confidence", Shape::Fraction(0.5, 0.9999), "Confidence level of intervals.", "0.95"),
+        may(
+            "mde",
+            Shape::Map(&Shape::Share),
+            "Difference that further samples are planned for, by metric; `5%` is relative to the figure. Without one, the scorer's `margin`, else a twentieth of the scale.",
+            "{ quality.overall: 0.3 }",
+        ),
         may("correction", Shape::Words(&["holm", "bh", "none"]), "Correction for multiple comparisons.", "holm"),
         may("strict", Shape::Boolean, "Whether a gate that needs a review fails the run.", "true"),
     ],

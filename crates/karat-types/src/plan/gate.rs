@@ -1,5 +1,7 @@
 //! Gates of a suite or a policy file. A run keeps the gates that it was started with; others can be applied later.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Gates and how they bind.
@@ -180,7 +182,7 @@ pub enum Correction {
 }
 
 /// Rules that apply to all gates.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
     /// True if gates bind only with `--gate`.
@@ -197,6 +199,9 @@ pub struct Policy {
     pub correction: Correction,
     /// True if a review counts as a failure.
     pub strict: bool,
+    /// The difference that further samples are planned for, by metric or pattern; a percentage is one of the figure.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mde: BTreeMap<String, Threshold>,
 }
 
 impl Default for Policy {
@@ -209,6 +214,7 @@ impl Default for Policy {
             confidence: 0.95,
             correction: Correction::Holm,
             strict: false,
+            mde: BTreeMap::new(),
         }
     }
 }

@@ -81,6 +81,10 @@ pub struct CompareArgs {
     /// baseline
     #[arg(long, value_name = "METRIC=X", value_delimiter = ',')]
     pub margin: Vec<String>,
+    /// Difference that further samples are planned for: `X` or `METRIC=X`, in the metric's unit, or `5%` of the baseline's
+    /// figure [default: the metric's margin, else a twentieth of its scale]
+    #[arg(long, value_name = "[METRIC=]X", value_delimiter = ',')]
+    pub mde: Vec<String>,
     /// Also decide if judges, scorer rules or the content of samples changed between the two
     #[arg(long)]
     pub allow_changed: bool,

@@ -68,6 +68,7 @@ fn comparing() -> CompareRequest {
         correction: Correction::Holm,
         confidence: 0.95,
         margins: Default::default(),
+        mde: Default::default(),
         allow_changed: false,
         movers: 3,
         outputs: false,

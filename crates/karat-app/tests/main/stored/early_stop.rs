@@ -404,6 +404,7 @@ run: { max_concurrency: 4, budget_usd: 1000, stop_early: true }
         correction: Correction::default(),
         confidence: 0.95,
         margins: Default::default(),
+        mde: Default::default(),
         allow_changed: false,
         movers: 0,
         outputs: false,

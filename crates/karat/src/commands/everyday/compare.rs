@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{CompareRequest, ComparedVerdict, Comparison, Correction, Party, Threshold};
+use karat_app::{CompareRequest, ComparedVerdict, Comparison, Correction, Party, PowerRequest, Threshold};
 use karat_types::Exit;
 
 use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormatArg};
+use crate::commands::everyday::power::parse_difference;
 use crate::commands::values::threshold;
 use crate::commands::{CommandContext, text_output};
 use crate::failure::Failure;
@@ -20,6 +21,7 @@ pub fn compare(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit,
         },
         confidence: args.confidence,
         margins: parse_margins(&args.margin)?,
+        mde: parse_differences(&args.mde)?,
         allow_changed: args.allow_changed,
         movers: args.movers,
         outputs: args.outputs,
@@ -69,6 +71,15 @@ fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2],
         side.variant = Some(variant.clone());
     }
     Ok(sides)
+}
+
+/// Without a metric a difference is one of every metric.
+fn parse_differences(texts: &[String]) -> Result<BTreeMap<String, Threshold>, Failure> {
+    let wanted = |text: &String| {
+        let PowerRequest { metric, difference } = parse_difference(text)?;
+        Ok((metric.unwrap_or_else(|| "*".to_owned()), difference))
+    };
+    texts.iter().map(wanted).collect()
 }
 
 fn parse_margins(texts: &[String]) -> Result<BTreeMap<String, Threshold>, Failure> {

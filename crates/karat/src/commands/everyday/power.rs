@@ -16,7 +16,7 @@ pub fn compute(context: &CommandContext<'_>, plan: &Plan, flags: &[String]) -> R
 }
 
 /// Parses `X` or `METRIC=X`; X may be a percentage.
-fn parse_difference(flag: &str) -> Result<PowerRequest, Failure> {
+pub fn parse_difference(flag: &str) -> Result<PowerRequest, Failure> {
     let (metric, text) = match flag.rsplit_once('=') {
         Some((metric, text)) => (Some(metric.trim().to_owned()), text),
         None => (None, flag),
