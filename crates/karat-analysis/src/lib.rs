@@ -25,7 +25,7 @@ pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, AnchoringTask, Balance, BalanceOptions,
     BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
-    CalibrationOptions, Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades, CatalogEntry, Category,
+    CalibrationGap, CalibrationOptions, CalibrationVerdict, Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades, CatalogEntry, Category,
     CategoryExample, ColumnBalance, ComparedPair, Comparison, Confidence, ConfidenceOptions, Confusion,
     ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis, DeltaOptions, Diagnostics,
     DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge,
@@ -33,7 +33,7 @@ pub use analyses::{
     HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MetricRanking, MissingGroup,
     MissingItem, MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome,
     OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RankedSystem, RankingOptions,
-    Rankings, RunCondition, SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells, Slice, Slices,
+    Rankings, RunCondition, SampleMove, SectionRange, Services, SETS_TO_DECIDE, SetDelta, Shortfall, SkippedCells, Slice, Slices,
     SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange,
     TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge, catalog, shortfall_severity,
 };
