@@ -26,7 +26,7 @@ pub const REPLAYS: u32 = 200;
 /// Number of days with a score from which quiet years are simulated.
 const QUIET_FROM: usize = 60;
 
-/// How often a rule alarms in years like a series, in which nothing changes.
+/// The false alarms of a rule in years like a series, in which nothing changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuietYears {
     /// The method.

@@ -69,7 +69,7 @@ impl Usage {
         self.map(Self::default(), |own, _| own / parts.max(1))
     }
 
-    /// What is left without a part.
+    /// The rest without a part.
     #[must_use]
     pub fn subtract(self, part: Self) -> Self {
         self.map(part, u64::saturating_sub)

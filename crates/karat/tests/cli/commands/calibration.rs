@@ -189,24 +189,27 @@ fn label(sample: &str, output: &str, style: u32, truth: u32, depth: u32) -> Stri
 #[test]
 fn every_dimension_must_be_labelled() {
     let place = Place::new();
-    place.write("karat.yaml", JUDGED);
+    let rows: Vec<String> = (0..8).map(|at| format!("{{ id: s{at} }}")).collect();
+    let suite = JUDGED.replace("{ id: a }, { id: b }", &rows.join(", "));
+    place.write("karat.yaml", &suite);
     let labels = |truth: [u32; 4], depth: &str| {
         let rows = truth.iter().cycle().take(24).enumerate().map(|(at, truth)| {
-            let sample = ["a", "b"][at % 2];
-            format!("{{\"sample\": \"{sample}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": {truth}{depth}}}}}\n")
+            format!("{{\"sample\": \"s{}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": {truth}{depth}}}}}\n", at % 8)
         });
         rows.collect::<String>()
     };
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
     let said = place.karat(&["calibrate", "-q"]);
-    let verdict = "flat: fails in truth: agreement beyond chance 0.00, the judge grades all sets alike; undecided in style: \
-                   people give all sets the same grade, which says nothing of the judge; AC2 1.00, in depth: no labels\n";
-    assert!(said.code == 2 && said.stdout.contains(verdict), "{}", said.all());
-    place.write("karat.yaml", &JUDGED.replace("scorer: quality }", "scorer: quality, agreement: within_share }"));
+    let failed = "flat: fails in truth: agreement beyond chance 0.00";
+    let open = ", the judge grades all sets alike; undecided in style: people give all sets the same grade, which says nothing of \
+                the judge; AC2 1.00, in depth: no labels\n";
+    assert!(said.code == 2 && [failed, open].iter().all(|it| said.stdout.contains(it)), "{}", said.all());
+    place.write("karat.yaml", &suite.replace("scorer: quality }", "scorer: quality, agreement: within_share }"));
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
     let said = place.karat(&["calibrate", "-q"]);
     assert!(said.code == 4 && said.stdout.contains("truth: agreement 0.95"), "{}", said.all());
-    assert!(said.stdout.contains("in truth: agreement beyond chance 0.00 reaches 0"), "{}", said.all());
+    let reasons = ["in truth: agreement beyond chance 0.00", " reaches 0"];
+    assert!(reasons.iter().all(|it| said.stdout.contains(it)), "{}", said.all());
     let markdown = place.fine(&["calibrate", "--rounds", "--format", "md"]).stdout;
     assert!(markdown.contains("undecided") && markdown.contains("**fail**"), "{markdown}");
     let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");

@@ -70,8 +70,8 @@ fn planned_calls_of_drawn_pairs_are_made() {
     assert_eq!(planned_calls(&place), (0, 0));
 }
 
-/// DC-08: of a judge that always prefers the first place no screen says a rank; each says why. Its costs are borne by both
-/// systems of a game, and what the cells hold is what the table shows.
+/// DC-08: of a judge that always prefers the first place no screen says a rank; each says why. What the cells
+/// hold is what the table shows.
 #[test]
 fn a_judge_of_places_ranks_nothing() {
     let place = Place::new();
@@ -83,15 +83,12 @@ fn a_judge_of_places_ranks_nothing() {
         assert!(text.contains(warning) && !text.contains("P(better)"), "{text}");
     }
     assert!(files[0].contains("Too many verdicts changed with the order") && files[0].contains("Share of resamples"));
-    assert!(said.contains("ranking duel: 120 games on 12 samples, 120 flips") && !said.contains("best    "), "{said}");
+    assert!(said.contains("ranking duel: 120 games on 12 samples, 120 flips") && !said.contains("\nbest "), "{said}");
     let report = place.report("a");
     let ranking = &report["analyses"]["ranking"][0];
     assert_eq!((&ranking["unreliable"], &ranking["systems"][0]["rank"]), (&json!(true), &Value::Null));
-    let costs = report["systems"].as_array().unwrap().iter().map(|it| it["cost"]["judge_cost_usd"].as_f64().unwrap());
-    let costs: Vec<f64> = costs.collect();
-    assert_eq!(costs.len(), 5);
     let scores = report["cells"].as_array().unwrap().iter().map(|cell| &cell["scores"]["duel"]);
-    assert!(scores.clone().all(|score| *score == json!(0.5)), "{:?}", scores.collect::<Vec<_>>());
+    assert!(scores.clone().all(|score| score["value"] == json!(0.5)), "{:?}", scores.collect::<Vec<_>>());
     let table = place.text("out/cells.csv");
     let halves = table.lines().skip(1).filter(|line| line.contains(",ok,0.5,")).count();
     assert_eq!(halves, 60, "{table}");

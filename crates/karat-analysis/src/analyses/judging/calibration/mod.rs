@@ -328,7 +328,7 @@ impl Analysis for CalibrationFold {
                 CalibratedJudge {
                     judge: judge.id.clone(),
                     graded: self.graded.get(&at).copied().unwrap_or(0),
-                    passed: CalibrationVerdict::passed(verdict),
+                    passed: CalibrationVerdict::pass_or_fail(verdict),
                     verdict,
                     dimensions,
                 }
@@ -344,7 +344,7 @@ impl Analysis for CalibrationFold {
             samples: self.samples.len() as u64,
             unmatched: self.labels.len() as u64 - sets,
             coverage: self.options.coverage,
-            passed: CalibrationVerdict::passed(verdict),
+            passed: CalibrationVerdict::pass_or_fail(verdict),
             verdict,
             judges,
         })

@@ -68,7 +68,7 @@ impl CalibrationVerdict {
     }
 
     /// True or false where it is decided.
-    pub(super) fn passed(verdict: Option<Self>) -> Option<bool> {
+    pub(super) fn pass_or_fail(verdict: Option<Self>) -> Option<bool> {
         verdict.filter(|it| *it != Self::Undecided).map(|it| it == Self::Pass)
     }
 }
@@ -237,11 +237,11 @@ impl CalibratedDimension {
             Some(CalibrationGap::ReachesChance) => figure.and_then(|it| sets_to_decide(it, 0.0)),
             _ => None,
         };
-        (self.verdict, self.passed, self.open) = (Some(verdict), CalibrationVerdict::passed(Some(verdict)), open);
+        (self.verdict, self.passed, self.open) = (Some(verdict), CalibrationVerdict::pass_or_fail(Some(verdict)), open);
         self.poor = self.passed == Some(true) && self.beyond_chance.as_ref().is_some_and(|found| found.value() < POOR);
     }
 
-    /// Whether the judge agrees enough on the sets that it scored: each the cluster, the judge's grade and people's.
+    /// True if the judge agrees enough on the sets that it scored: each the cluster, the judge's grade and people's.
     fn judged_by(&self, form: CalibrationForm, scored: &[(u32, f64, f64)]) -> Result<bool, CalibrationGap> {
         if self.labelled > 0 && !self.covered {
             return Ok(false);
