@@ -137,6 +137,7 @@ pub use jiff::civil::Date;
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
+pub use karat_analysis::golden::GoldenRule;
 pub use karat_analysis::items::{FlagKind, Headroom, ItemAnalysis, ItemFlag, TestItem};
 pub use karat_analysis::planning::MetricPower;
 pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};

@@ -33,8 +33,8 @@ pub use diagnostics::{
 };
 pub use judging::agreement::{Agreement, AgreementOptions};
 pub use judging::calibration::{
-    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
-    ThresholdDecision,
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationGap, CalibrationOptions,
+    CalibrationVerdict, SETS_TO_DECIDE, SetDelta, TOLERATED_BIAS, ThresholdDecision,
 };
 pub use judging::cascade::{Cascade, CascadeMetric, CascadeSpend, CascadeSystem, Cascades};
 pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};

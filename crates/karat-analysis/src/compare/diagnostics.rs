@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::compare::multiplicity::local_levels;
+use karat_stats::describe::mean;
 use karat_stats::interval::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -27,39 +28,19 @@ pub struct Change {
     pub change: Option<f64>,
 }
 
-/// A figure of both sides, and the paired test on the samples that have it on both.
+/// A figure of both sides on the samples that have it on both, and its test there. Without such a sample, each side's own
+/// mean and no change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TestedChange {
-    /// The figures.
+    /// Means over the samples of both sides.
     #[serde(flatten)]
     pub figure: Change,
-    /// Mean difference of the shared samples, with the interval at the level of its decision; null without any.
+    /// The same change, with the interval at the level of its decision; null without any.
     pub paired: Option<Finding>,
     /// Two-sided p-value of no difference.
     pub p: Option<f64>,
     /// The p-value corrected over all categories and sections of the analysis.
     pub p_adjusted: Option<f64>,
-}
-
-/// Findings of one kind in one section, and the section's items assessed for it; null if a side has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct SectionCount {
-    /// Findings.
-    pub findings: Option<u64>,
-    /// Items. Without any there is no rate.
-    pub items: Option<u64>,
-}
-
-/// Findings per item of a section, with the counts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct SectionChange {
-    /// The rates, and the test on the samples with items there.
-    #[serde(flatten)]
-    pub rate: TestedChange,
-    /// The baseline's counts.
-    pub baseline: SectionCount,
-    /// The candidate's counts.
-    pub candidate: SectionCount,
 }
 
 /// A sample whose composite changed notably.
@@ -80,14 +61,16 @@ pub struct DiagnosticsChange {
     pub id: String,
     /// Mean of the composite. The significance of the change is reported by the metric itself.
     pub avg_score: Change,
-    /// By category and score: each side's mean over the cells that it assessed.
+    /// By category and score.
     pub categories: OrderedMap<OrderedMap<TestedChange>>,
     /// Top confusions of the candidate only; null if a side was not assessed for confusions.
     pub new_confusions: Option<Vec<Map<String, Value>>>,
     /// Top confusions of the baseline only; null if a side was not assessed for confusions.
     pub resolved_confusions: Option<Vec<Map<String, Value>>>,
-    /// By section and kind, for all sections of either side.
-    pub section_error_rates: OrderedMap<OrderedMap<SectionChange>>,
+    /// Findings per sample, by section and kind, for all sections of either side.
+    pub section_error_rates: OrderedMap<OrderedMap<TestedChange>>,
+    /// Correct items ÷ (correct items + missing ones) of a sample, by section.
+    pub found_rates: OrderedMap<TestedChange>,
     /// The smallest change of a sample's composite that is listed.
     pub notable: f64,
     /// Samples that lost at least that much, worst first.
@@ -150,19 +133,6 @@ impl<'a> DiagnosticsView<'a> {
         let evaluations = Evaluations::of(listed, side, systems, changed);
         Some(Self { figures, evaluations, clusters, left_out, notable: found.notable })
     }
-
-    fn section(&self, section: &str, kind: &str) -> SectionCount {
-        let findings = self.figures.errors_by_section.get(section).and_then(|kinds| kinds.get(kind));
-        let items = findings.map(|_| self.figures.count_assessed(section, kind));
-        SectionCount { findings: findings.copied(), items }
-    }
-}
-
-impl SectionCount {
-    /// Findings per item; `None` without items.
-    fn rate(self) -> Option<f64> {
-        finite(self.findings? as f64 / self.items? as f64)
-    }
 }
 
 fn change(before: Option<f64>, after: Option<f64>) -> Change {
@@ -186,13 +156,12 @@ struct PendingTest {
 impl AnalysisPair<'_> {
     fn change(&self, id: &str, options: &CompareOptions) -> DiagnosticsChange {
         let (before, after) = (self.before.figures, self.after.figures);
-        let (categories, sections) = (self.categories(), self.sections());
-        let of_categories = categories.len();
-        let mut tested = correct_tests(categories.into_iter().chain(sections).collect(), options);
-        let sections = tested.split_off(of_categories).into_iter().map(|(section, kind, rate)| {
-            let (baseline, candidate) = (self.before.section(&section, &kind), self.after.section(&section, &kind));
-            (section, kind, SectionChange { rate, baseline, candidate })
-        });
+        let (categories, sections, found_rates) = (self.categories(), self.sections(), self.found_rates());
+        let (of_categories, of_sections) = (categories.len(), sections.len());
+        let all = categories.into_iter().chain(sections).chain(found_rates);
+        let mut tested = correct_tests(all.collect(), options);
+        let mut sections = tested.split_off(of_categories);
+        let found_rates = sections.split_off(of_sections);
         let (regressions, improvements) = self.notable_samples();
         DiagnosticsChange {
             id: id.to_owned(),
@@ -200,7 +169,8 @@ impl AnalysisPair<'_> {
             categories: group_changes(tested.into_iter()),
             new_confusions: confusions_only_in(after, before),
             resolved_confusions: confusions_only_in(before, after),
-            section_error_rates: group_changes(sections),
+            section_error_rates: group_changes(sections.into_iter()),
+            found_rates: found_rates.into_iter().map(|(section, _, change)| (section, change)).collect(),
             notable: self.after.notable,
             regressions,
             improvements,
@@ -214,29 +184,40 @@ impl AnalysisPair<'_> {
     fn categories(&self) -> Vec<PendingTest> {
         let names =
             |view: &DiagnosticsView<'_>| name_pairs(&view.figures.avg_category_scores, |category| &category.scores);
-        let mean = |view: &DiagnosticsView<'_>, category: &str, name: &str| {
-            view.figures.avg_category_scores.get(category)?.scores.get(name).copied().flatten()
-        };
         let pending = |(category, name): (String, String)| {
-            let figure = change(mean(&self.before, &category, &name), mean(&self.after, &category, &name));
             let number = |it: &Evaluation| *it.category_scores.get(&category)?.get(&name)?;
-            self.pending_test(&category, &name, figure, number)
+            self.pending_test(&category, &name, number)
         };
         self.names_of_both(names).into_iter().map(pending).collect()
     }
 
-    /// Every kind of finding in every section of either side.
+    /// Every kind of finding in every section of either side, per sample: a count of findings per item would rise where a
+    /// side has fewer items.
     fn sections(&self) -> Vec<PendingTest> {
         let names = |view: &DiagnosticsView<'_>| name_pairs(&view.figures.errors_by_section, |kinds| kinds);
         let pending = |(section, kind): (String, String)| {
-            let rate = |view: &DiagnosticsView<'_>| view.section(&section, &kind).rate();
-            let number = |it: &Evaluation| {
-                let findings = it.errors_by_section.get(&section)?.get(&kind).copied();
-                SectionCount { findings, items: it.spans_by_section.get(&section).copied() }.rate()
-            };
-            self.pending_test(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
+            let number = |it: &Evaluation| Some(*it.errors_by_section.get(&section)?.get(&kind)? as f64);
+            self.pending_test(&section, &kind, number)
         };
         self.names_of_both(names).into_iter().map(pending).collect()
+    }
+
+    /// The share of what should be found that was found, in every section where missing items are listed.
+    fn found_rates(&self) -> Vec<PendingTest> {
+        let evaluations = self.before.evaluations.iter().chain(self.after.evaluations.iter());
+        let mut sections: Vec<&str> = Vec::new();
+        for section in evaluations.flat_map(|it| it.found_by_section.names()) {
+            if !sections.contains(&section) {
+                sections.push(section);
+            }
+        }
+        let pending = |section: &str| {
+            self.pending_test(section, "found", |it: &Evaluation| {
+                let (found, missing) = it.found_by_section.get(section)?;
+                finite(*found as f64 / (found + missing) as f64)
+            })
+        };
+        sections.into_iter().map(pending).collect()
     }
 
     /// The names of the baseline, then those of the candidate only.
@@ -247,19 +228,23 @@ impl AnalysisPair<'_> {
         all
     }
 
-    fn pending_test(
-        &self,
-        group: &str,
-        name: &str,
-        figure: Change,
-        number: impl Fn(&Evaluation) -> Option<f64> + Copy,
-    ) -> PendingTest {
+    fn pending_test(&self, group: &str, name: &str, number: impl Fn(&Evaluation) -> Option<f64> + Copy) -> PendingTest {
         let mut scores = PairedScores::default();
+        let (mut old_means, mut new_means) = (Vec::new(), Vec::new());
         for (sample, (old, new)) in self.before.evaluations.paired_means(&self.after.evaluations, number) {
             if let Some(cluster) = self.before.clusters.get(sample) {
                 scores.push(old, new, *cluster);
+                old_means.push(old);
+                new_means.push(new);
             }
         }
+        let figure = match old_means.is_empty() {
+            true => {
+                let (before, after) = (self.before.evaluations.mean(number), self.after.evaluations.mean(number));
+                Change { before, after, change: None }
+            }
+            false => change(mean(&old_means), mean(&new_means)),
+        };
         PendingTest { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
     }
 

@@ -43,6 +43,16 @@ impl<'a> Evaluations<'a> {
         numbers
     }
 
+    /// The evaluations.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a Evaluation> {
+        self.each.iter().map(|(_, it)| *it)
+    }
+
+    /// The mean of a number over the evaluations that have it.
+    pub(super) fn mean(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> Option<f64> {
+        mean(&self.iter().filter_map(number).collect::<Vec<f64>>())
+    }
+
     /// Samples with a number in any evaluation.
     pub(super) fn samples_with_number(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeSet<&'a str> {
         self.numbers(number).into_keys().map(|(sample, _)| sample).collect()

@@ -32,7 +32,7 @@ use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed_samples;
-pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
+pub use diagnostics::{Change, DiagnosticsChange, MovedSample, TestedChange};
 pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
 pub use reused::{SystemResults, results_of_both};
 pub use sides::{Side, UnknownSystem};

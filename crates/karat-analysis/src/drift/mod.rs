@@ -15,7 +15,6 @@ mod systems;
 mod watch;
 
 use karat_stats::drift::DayScore;
-use karat_types::Better;
 use serde::Serialize;
 
 use crate::reference::history::{Day, judge_mix_warnings};
@@ -24,20 +23,11 @@ use accepted::AcceptedDays;
 pub use accepted::AcceptedLevel;
 pub use calendar::{date_of, day_number};
 pub use incident::{Incident, IncidentClosing, resolve_incident};
-pub use options::{DriftOptions, Method, Worse};
+pub use options::{DriftOptions, Method, WatchedMetric, Worse};
 pub use past::{DriftPast, UsualRange, drift_past};
-pub use replay::{ReplayResult, replay};
+pub use replay::{QuietYears, REPLAYS, ReplayResult, replay, replay_quiet_years};
 pub use systems::SystemDrifts;
 use watch::{CheckedDay, SeriesWatch};
-
-/// The watched metric.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct WatchedMetric {
-    /// Lowest and highest possible value.
-    pub range: Option<(f64, f64)>,
-    /// Direction.
-    pub better: Better,
-}
 
 /// The verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

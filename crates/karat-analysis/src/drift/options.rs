@@ -3,13 +3,25 @@
 use karat_types::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Days between false alarms of `e_detector`.
+const DAYS_BETWEEN: f64 = 365.0;
+
+/// The watched metric.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WatchedMetric {
+    /// Lowest and highest possible value.
+    pub range: Option<(f64, f64)>,
+    /// Direction.
+    pub better: Better,
+}
 
 /// The method of drift detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The short window's median compared with the long window's, in median absolute deviations.
-    #[default]
     MedianMad,
     /// Cumulative sums against a baseline of the first `long` scores: detects small lasting steps.
     Cusum,
@@ -18,6 +30,7 @@ pub enum Method {
     /// The Page-Hinkley test: no baseline, parameters in score units.
     PageHinkley,
     /// A betting e-detector: no false alarm within `limit` days on average, assuming only the metric's range.
+    #[default]
     EDetector,
 }
 
@@ -58,7 +71,7 @@ pub enum Worse {
 pub struct DriftOptions {
     /// The watched metric.
     pub metric: String,
-    /// The method.
+    /// The method; without it `median_mad` where `z`, `min_short` or `min_long` is given, or the metric has no range.
     #[serde(default)]
     pub method: Method,
     /// Length of the short window in calendar days.
@@ -95,8 +108,8 @@ pub struct DriftOptions {
     /// Weight of the newest score; for `ewma`.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub lambda: Option<f64>,
-    /// Limit: for `ewma` in standard deviations of the average (2.7), for `e_detector` the days between false alarms
-    /// (365).
+    /// Limit: for `ewma` in standard deviations of the average (2.7), for `e_detector` the days between false alarms of
+    /// all systems together (365).
     #[schemars(range(min = 0.0))]
     pub limit: Option<f64>,
     /// The direction of a decline; default: the metric's own.
@@ -128,7 +141,7 @@ impl DriftOptions {
     pub fn of(metric: impl Into<String>) -> Self {
         Self {
             metric: metric.into(),
-            method: Method::MedianMad,
+            method: Method::default(),
             short: seven(),
             long: thirty(),
             z: one_and_a_half(),
@@ -142,6 +155,44 @@ impl DriftOptions {
             limit: None,
             worse: None,
         }
+    }
+
+    /// The method where `with` names none: that of the keys of the windows' medians, if one is given there or `by_flags`, and
+    /// of a metric without a range, which the e-detector needs.
+    #[must_use]
+    pub fn imply_method(self, with: &Map<String, Value>, by_flags: bool, watched: WatchedMetric) -> Self {
+        let is_median = by_flags || ["z", "min_short", "min_long"].iter().any(|key| with.contains_key(*key));
+        match !with.contains_key("method") && (is_median || watched.range.is_none()) {
+            true => Self { method: Method::MedianMad, ..self },
+            false => self,
+        }
+    }
+
+    /// The options of each of several systems: so many e-detectors together raise a false alarm as often as one, if each
+    /// waits as many times longer.
+    #[must_use]
+    pub fn of_systems(self, systems: usize) -> Self {
+        match self.method == Method::EDetector && systems > 1 {
+            true => Self { limit: Some(self.days_between() * systems as f64), ..self },
+            false => self,
+        }
+    }
+
+    /// A note on the limit of several systems.
+    pub fn systems_note(&self, systems: usize) -> Option<String> {
+        let days = self.days_between();
+        (self.method == Method::EDetector && systems > 1).then(|| {
+            format!(
+                "e_detector: each of {systems} systems has a limit of {} days, so that all of them together raise a false alarm \
+                 every {days} days at most, on average",
+                days * systems as f64
+            )
+        })
+    }
+
+    /// The days between false alarms of `e_detector`.
+    pub(super) fn days_between(&self) -> f64 {
+        self.limit.unwrap_or(DAYS_BETWEEN)
     }
 
     /// Selects another method; options specific to the old one are reset to their defaults.

@@ -29,6 +29,11 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
         self.0.iter()
     }
 
+    /// The results, by system, to complete them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
+
     /// An alert if any system has one; no data if none has any.
     pub fn status(&self) -> DriftStatus {
         let any = |wanted: DriftStatus| self.drifts().any(|drift| drift.status == wanted);
@@ -156,7 +161,8 @@ mod tests {
 
     fn of(system: &str, level: impl Fn(i32) -> f64) -> Drift {
         let days: Vec<Day> = (0..45).map(|day| Day::new(super::super::date_of(20_000 + day), level(day))).collect();
-        let found = drift(&days, &days[44].date, &DriftOptions::of("q"), WatchedMetric::default(), &[]).unwrap();
+        let options = DriftOptions::of("q").with_method(Method::MedianMad);
+        let found = drift(&days, &days[44].date, &options, WatchedMetric::default(), &[]).unwrap();
         Drift { system: Some(system.to_owned()), ..found }
     }
 
@@ -177,7 +183,14 @@ mod tests {
         let alone = serde_json::to_value(SystemDrifts::of(vec![falls.clone()])).unwrap();
         assert_eq!(alone, serde_json::to_value(&falls).unwrap());
         assert!(SystemDrifts::<Drift>::of(Vec::new()).is_none());
-        let absent = drift(&[], "2026-01-01", &DriftOptions::of("q"), WatchedMetric::default(), &[]).unwrap();
+        let absent = drift(
+            &[],
+            "2026-01-01",
+            &DriftOptions::of("q").with_method(Method::MedianMad),
+            WatchedMetric::default(),
+            &[],
+        )
+        .unwrap();
         let both = SystemDrifts::of(vec![rises, Drift { system: Some("c".to_owned()), ..absent }]).unwrap();
         assert_eq!(both.status(), DriftStatus::Ok);
         assert!(both.warnings()[0].starts_with("c: no day up to 2026-01-01 has a score"), "{:?}", both.warnings());

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use karat_types::Better;
+
 use super::*;
 
 fn watched() -> WatchedMetric {
@@ -23,7 +25,7 @@ fn days_with_one_bad() -> Vec<Day> {
 }
 
 fn median_mad() -> DriftOptions {
-    DriftOptions::of("quality.composite")
+    DriftOptions::of("quality.composite").with_method(Method::MedianMad)
 }
 
 fn status(days: &[Day], as_of: &str, options: &DriftOptions) -> DriftStatus {
@@ -265,6 +267,48 @@ fn invalid_options_are_refused() {
     let unbounded = WatchedMetric { range: None, ..watched() };
     let options = DriftOptions { method: Method::EDetector, ..median_mad() };
     assert!(drift(&declining(), "2026-04-14", &options, unbounded, &[]).unwrap_err().contains("no range"));
+}
+
+/// DC-27: the default is the e-detector; the keys and flags of the medians, and metrics without a range, mean `median_mad`; a
+/// named method stays. Several systems share the promise of one.
+#[test]
+fn the_method_is_the_named_one_or_the_e_detector() {
+    let method = |with: serde_json::Value, by_flags: bool, range: Option<(f64, f64)>| {
+        let serde_json::Value::Object(with) = with else { panic!("a map") };
+        let watched = WatchedMetric { range, ..watched() };
+        DriftOptions::of("q").imply_method(&with, by_flags, watched).method
+    };
+    let range = Some((1.0, 5.0));
+    assert_eq!(method(serde_json::json!({"short": 5, "streak": 3}), false, range), Method::EDetector);
+    for with in [serde_json::json!({"z": 2}), serde_json::json!({"min_long": 9}), serde_json::json!({"min_short": 3})] {
+        assert_eq!(method(with, false, range), Method::MedianMad);
+    }
+    assert_eq!(method(serde_json::json!({}), true, range), Method::MedianMad);
+    assert_eq!(method(serde_json::json!({}), false, None), Method::MedianMad);
+    assert_eq!(method(serde_json::json!({"method": "e_detector"}), true, None), Method::EDetector);
+    let each = |options: DriftOptions| options.of_systems(3).limit;
+    assert_eq!(each(DriftOptions::of("q")), Some(1_095.0));
+    assert_eq!(each(DriftOptions { limit: Some(100.0), ..DriftOptions::of("q") }), Some(300.0));
+    assert_eq!((each(median_mad()), DriftOptions::of("q").of_systems(1).limit), (None, None));
+    let note = DriftOptions::of("q").systems_note(3).unwrap();
+    assert!(note.contains("each of 3 systems has a limit of 1095 days") && note.contains("every 365 days"), "{note}");
+    assert_eq!((median_mad().systems_note(3), DriftOptions::of("q").systems_note(1)), (None, None));
+}
+
+/// DC-27: from 60 days on the false alarms of quiet years like the series are said; the e-detector keeps its promise where
+/// `median_mad` alarms in most years.
+#[test]
+fn quiet_years_are_replayed() {
+    let noisy = |n: i32| days(n, |day| [4.2, 3.6, 4.4, 4.0, 3.2, 4.6, 3.8, 4.1, 3.4][(day * 7 % 9) as usize]);
+    let quiet = |options: &DriftOptions, n: i32| replay_quiet_years(&noisy(n), options, watched());
+    assert_eq!(quiet(&median_mad(), 59), None);
+    let found = quiet(&median_mad(), 60).unwrap();
+    assert_eq!((found.method, found.series, found.drawn_from), (Method::MedianMad, 200, 60));
+    let share = 100.0 * found.false_alarm_share_per_year;
+    let text = format!("median_mad: a false alarm in {share:.0} % of quiet years like this series (200 replays)");
+    assert_eq!(found.to_string(), text);
+    let careful = quiet(&DriftOptions::of("q"), 60).unwrap();
+    assert!(careful.false_alarm_share_per_year < found.false_alarm_share_per_year.max(0.05), "{careful:?} {found:?}");
 }
 
 /// BY-11: planted shifts are detected, larger ones sooner, and a quiet series raises few alarms.

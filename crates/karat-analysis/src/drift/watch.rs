@@ -57,7 +57,7 @@ impl SeriesWatch<'_> {
             Method::Cusum => options.h.unwrap_or(6.0),
             Method::Ewma => options.limit.unwrap_or(2.7),
             Method::PageHinkley => options.h.unwrap_or(self.width() / 2.0),
-            Method::EDetector => options.limit.unwrap_or(365.0).max(1.0 + 1e-9),
+            Method::EDetector => options.days_between().max(1.0 + 1e-9),
         }
     }
 

@@ -80,7 +80,10 @@ impl Spend {
             spend.vectors.add(&CellCost { usage: vectors.usage, cost: vectors.cost, paid: Money::ZERO });
         }
         spend.extraction.add(&own);
-        row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost));
+        match row.judging {
+            Some(costs) => costs.iter().for_each(|cost| spend.judging.add(cost)),
+            None => row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost)),
+        }
         spend
     }
 

@@ -51,6 +51,9 @@ pub struct Leaderboard {
     pub lead: Option<Finding>,
     /// The sample with the worst mean on the shared cells; ties by id.
     pub hardest_sample: Option<RankedPlace>,
+    /// True if nothing is ranked because too many verdicts of the judges changed with the order of the outputs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub order_dependent: bool,
 }
 
 impl Leaderboard {
@@ -203,6 +206,7 @@ impl LeaderboardBuilder {
             scored: self.scored,
             gaps,
             places: order,
+            order_dependent: false,
         }
     }
 

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, Subject};
 
+use crate::reference::canary::{ALPHA, AlarmChance, Canary};
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
@@ -85,7 +86,44 @@ pub fn decide(
     let decisions: Vec<Decision> =
         cases.iter().zip(levels).map(|(case, level)| decision::decide(&context, case, level)).collect();
     let kpis = kpi::all(&context, &decisions);
-    Ok(Verdicts { decisions, kpis, notes: notes(findings, rules, references) })
+    let mut notes = notes(findings, rules, references);
+    notes.extend(rules.gates.iter().flat_map(|gate| alarm_notes(findings, gate, &decisions)));
+    Ok(Verdicts { decisions, kpis, notes })
+}
+
+/// For a gate that compares each sample with the baseline: how many dropped, and the chance that an unchanged judge does
+/// that, as a golden check prints it. One note for each metric and system; cases that decide nothing are left out.
+fn alarm_notes(findings: &Findings, gate: &Gate, decisions: &[Decision]) -> Vec<String> {
+    let is_baseline = matches!(gate.against, None | Some(GateReference::Baseline));
+    if gate.per != "sample" || !is_baseline || gate.max_drop.is_none() {
+        return Vec::new();
+    }
+    let mut of_system: BTreeMap<(&str, Option<&str>), (f64, Vec<(f64, f64)>)> = BTreeMap::new();
+    let decided = decisions.iter().filter(|it| it.id == gate.id && it.verdict != Verdict::Undecided);
+    for decision in decided.filter(|it| it.bound == "max_drop") {
+        let (Some(pinned), Some(now), Some(allowed)) = (decision.reference, decision.observed, decision.threshold)
+        else {
+            continue;
+        };
+        let place = (decision.subject.as_str(), decision.system.as_deref());
+        of_system.entry(place).or_insert((allowed, Vec::new())).1.push((pinned, now));
+    }
+    let several = of_system.len() > 1;
+    let is_frozen = findings.systems.iter().all(|system| system.model.is_none());
+    let note = |((metric, system), (allowed, pairs)): ((&str, Option<&str>), (f64, Vec<(f64, f64)>))| {
+        let changes: Vec<f64> = pairs.iter().map(|(pinned, now)| now - pinned).collect();
+        let alarm = AlarmChance::of(&changes, allowed)?;
+        let canary = Canary::of(&BTreeMap::from([(metric.to_owned(), pairs)]), ALPHA)?;
+        let of = system.filter(|_| several).map(|system| format!(" of {system}")).unwrap_or_default();
+        // Of generated outputs a shift may be the model's; equal grades may all be reused ones.
+        let words = match changes.iter().any(|change| change.abs() > 0.0) {
+            _ if !is_frozen => "none, because a model generates the outputs again",
+            true => canary.instrument.words(),
+            false => "no grade differs",
+        };
+        Some(format!("{}: {metric}{of}: {alarm}; canary: {words}", gate.id))
+    };
+    of_system.into_iter().filter_map(note).collect()
 }
 
 /// Checks that a run of this plan has everything that its gates name, before anything is paid for.

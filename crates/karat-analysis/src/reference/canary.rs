@@ -2,9 +2,11 @@
 //! not change, a shift is the judge's.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use karat_stats::compare::multiplicity::{StepRule, local_levels};
 use karat_stats::compare::{paired_t, sign_flip_exact, sign_flip_interval};
+use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
 use serde::Serialize;
 
@@ -28,6 +30,18 @@ pub enum InstrumentStatus {
     Unknown,
     /// Another judge graded the set than the pinned one, so the shifts do not test the pinned judge.
     OtherJudge,
+}
+
+impl InstrumentStatus {
+    /// The result in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unchanged => "grading unchanged",
+            Self::Moved => "grading shifted",
+            Self::Unknown => "too few items to decide",
+            Self::OtherJudge => "another judge than the pinned one",
+        }
+    }
 }
 
 /// The shift of one metric.
@@ -96,6 +110,71 @@ impl Canary {
     pub(crate) fn by_other_judge(self) -> Self {
         Self { instrument: InstrumentStatus::OtherJudge, ..self }
     }
+}
+
+/// Smaller differences are rounding errors: composites have a few decimals, and 4.2 − 3.7 is slightly more than 0.5.
+const ROUNDING: f64 = 1e-9;
+
+/// With fewer rises their share is bounded, not estimated.
+const RISES_FROM: usize = 3;
+
+/// The chance that a judge that did not change lowers some card of a set by more than `max_drop`. An unchanged judge rises
+/// as often as it drops, so the cards that rose by as much say how often it does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlarmChance {
+    /// Number of cards.
+    pub cards: usize,
+    /// The largest allowed drop.
+    pub max_drop: f64,
+    /// Number of cards that dropped by more.
+    pub drops: usize,
+    /// Number of cards that rose by more.
+    pub rises: usize,
+    /// The chance, 0 to 1, that some card drops by more: 1 − (1 − p)^cards, where p is the share of cards that rose.
+    pub chance: f64,
+    /// True if the chance is an upper bound: p is the upper end of the 95 % Clopper-Pearson interval below 3 rises.
+    pub is_bound: bool,
+}
+
+impl AlarmChance {
+    /// The chance by the changes of all cards, current − pinned. `None` without cards.
+    pub fn of(changes: &[f64], max_drop: f64) -> Option<Self> {
+        let cards = changes.len();
+        let beyond = |sign: f64| changes.iter().filter(|change| is_beyond(sign * **change, max_drop)).count();
+        let (drops, rises) = (beyond(-1.0), beyond(1.0));
+        let is_bound = rises < RISES_FROM;
+        let share = match is_bound {
+            true => Proportion::new(rises as f64, cards as f64)?.clopper_pearson(Level::P95).hi,
+            false => rises as f64 / cards as f64,
+        };
+        let chance = 1.0 - (1.0 - share).powf(cards as f64);
+        Some(Self { cards, max_drop, drops, rises, chance, is_bound })
+    }
+}
+
+/// `1 of 44 cards dropped by more than 0.5; an unchanged judge does that to some card in 64 % of checks (5 rises in 44
+/// cards)`.
+impl fmt::Display for AlarmChance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cards, max_drop, drops, rises, chance, is_bound } = self;
+        let share = 100.0 * chance;
+        let share = match is_bound {
+            true => format!("below {:.0}", share.ceil()),
+            false if share > 99.0 => "over 99".to_owned(),
+            false => format!("{share:.0}"),
+        };
+        let rises = if *rises == 1 { "1 rise".to_owned() } else { format!("{rises} rises") };
+        write!(
+            f,
+            "{drops} of {cards} cards dropped by more than {max_drop}; an unchanged judge does that to some card in \
+             {share} % of checks ({rises} in {cards} cards)"
+        )
+    }
+}
+
+/// Returns true if a change is larger than allowed.
+pub(crate) fn is_beyond(change: f64, allowed: f64) -> bool {
+    change > allowed + ROUNDING
 }
 
 /// The test of one metric: the paired differences, current − pinned.
@@ -179,6 +258,32 @@ mod tests {
         assert_eq!(Canary::of(&all(9, 1.0), ALPHA).unwrap().instrument, InstrumentStatus::Moved);
         assert_eq!(Canary::of(&all(9, 0.0), ALPHA).unwrap().instrument, InstrumentStatus::Unchanged);
         assert!(Canary::of(&BTreeMap::new(), ALPHA).is_none());
+    }
+
+    /// DC-26: the chance that an unchanged judge alarms is read from the cards that rose; below three rises it is a bound.
+    #[test]
+    fn an_unchanged_judge_alarms_as_often_as_cards_rise() {
+        let mut changes = vec![0.0; 220];
+        changes[..5].fill(0.75);
+        let found = AlarmChance::of(&changes, 0.5).unwrap();
+        assert!((found.chance - (1.0 - (1.0_f64 - 5.0 / 220.0).powi(220))).abs() < 1e-12 && !found.is_bound);
+        let mut changes = vec![0.1; 44];
+        (changes[0], changes[1], changes[2]) = (-0.6, 0.5, 0.6);
+        let found = AlarmChance::of(&changes, 0.5).unwrap();
+        assert_eq!((found.drops, found.rises, found.is_bound), (1, 1, true));
+        let p = Proportion::new(1.0, 44.0).unwrap().clopper_pearson(Level::P95).hi;
+        assert!((found.chance - (1.0 - (1.0 - p).powi(44))).abs() < 1e-12);
+        assert_eq!(
+            found.to_string(),
+            "1 of 44 cards dropped by more than 0.5; an unchanged judge does that to some card in below 100 % of checks (1 \
+             rise in 44 cards)"
+        );
+        changes[3..7].fill(0.9);
+        let text = AlarmChance::of(&changes, 0.5).unwrap().to_string();
+        assert!(text.contains("in over 99 % of checks (5 rises in 44 cards)"), "{text}");
+        // A drop of exactly the allowed size is none, also where floats make it slightly larger.
+        assert_eq!(AlarmChance::of(&[3.7 - 4.2, 4.7 - 4.2], 0.5).map(|it| (it.drops, it.rises)), Some((0, 0)));
+        assert_eq!(AlarmChance::of(&[], 0.5), None);
     }
 
     /// BY-08: the interval of each metric excludes 0 exactly if the metric shifted, with few and with many items.

@@ -6,15 +6,12 @@ use karat_types::Key;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::reference::canary::{self, Canary};
+use crate::reference::canary::{self, AlarmChance, Canary, InstrumentStatus, is_beyond};
 use crate::reference::history::{GradeRow, GradedCell, OUTPUT};
 use crate::run::served_models::{NamesByAsked, merge_names, name_changes};
 
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
-
-/// Smaller differences are rounding errors: composites have a few decimals, and 4.2 − 3.7 is slightly more than 0.5.
-const ROUNDING: f64 = 1e-9;
 
 /// The name of those who scored, where they are people.
 const PEOPLE: &str = "people";
@@ -197,7 +194,51 @@ pub struct GoldenVerdict {
     /// The test of the instrument itself, if the documents are frozen (no model generates them).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canary: Option<Canary>,
+    /// The reason why there is no test of the instrument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_canary: Option<&'static str>,
+    /// The chance that an unchanged judge lowers some card by more than `max_drop`: of the cards that a judge pinned and
+    /// judged again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<AlarmChance>,
 }
+
+/// The rule that decides a golden check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoldenRule {
+    /// The test of the instrument: it moved, it did not, or that cannot be told.
+    Test,
+    /// Every card: none may drop by more than `max_drop`.
+    Drop,
+}
+
+impl GoldenVerdict {
+    /// The decision of a rule: true if it passes, `None` if it cannot be told.
+    pub fn decision(&self, rule: GoldenRule) -> Option<bool> {
+        match (rule, self.canary.as_ref().map(|canary| canary.instrument)) {
+            (GoldenRule::Drop, _) => Some(self.regressions == 0),
+            (GoldenRule::Test, Some(InstrumentStatus::Unchanged)) => Some(true),
+            (GoldenRule::Test, Some(InstrumentStatus::Moved)) => Some(false),
+            (GoldenRule::Test, _) => None,
+        }
+    }
+
+    /// Returns true if this set could test the instrument: a judge pinned it, and no model generates the documents.
+    pub fn is_test(&self) -> bool {
+        !matches!(self.no_canary, Some(GENERATED | BY_PEOPLE))
+    }
+
+    /// The result of testing the instrument in words.
+    pub fn canary_words(&self) -> &'static str {
+        self.canary.as_ref().map_or(self.no_canary.unwrap_or(NOTHING_AGAIN), |canary| canary.instrument.words())
+    }
+}
+
+/// Reasons why the instrument was not tested.
+const GENERATED: &str = "none, because a model generates the outputs again";
+const BY_PEOPLE: &str = "none, because people scored the pinned samples";
+const NOTHING_AGAIN: &str = "none, because no unchanged card was judged again";
 
 /// The cells of a pinned sample: those of the pinned system if there are any, else all.
 fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell> {
@@ -287,20 +328,35 @@ pub fn check_golden(
             baseline: pinned.baseline_composite,
             composite,
             delta: delta.map(|delta| (delta * 1e6).round() / 1e6),
-            regression: delta.is_some_and(|delta| -delta > max_drop + ROUNDING),
+            regression: delta.is_some_and(|delta| is_beyond(-delta, max_drop)),
             fresh: counted.iter().all(|row| row.made_at >= started_at),
             changed: changed_parts(pinned, cells, is_frozen),
             problem: composite.is_none().then(|| missing.get(&pinned.sample).cloned().unwrap_or_else(unscored)),
         }
     };
     let cards: Vec<GoldenCard> = golden.iter().map(card).collect();
-    let same = golden.iter().zip(&cards).filter(|(_, card)| card.changed.is_empty()).map(|(pinned, _)| pinned);
+    let unchanged = || golden.iter().zip(&cards).filter(|(_, card)| card.changed.is_empty());
+    let canary = if is_frozen {
+        run_canary(unchanged().map(|(pinned, _)| pinned), cells, started_at, canary::ALPHA)
+    } else {
+        None
+    };
+    let again = unchanged().filter(|(pinned, card)| pinned.baseline_people.is_none() && card.fresh);
+    let changes: Vec<f64> = again.filter_map(|(_, card)| card.delta).collect();
+    let no_canary = match canary {
+        Some(_) => None,
+        None if golden.iter().all(|pinned| pinned.baseline_people.is_some()) => Some(BY_PEOPLE),
+        None if !is_frozen => Some(GENERATED),
+        None => Some(NOTHING_AGAIN),
+    };
     GoldenVerdict {
+        alarm: AlarmChance::of(&changes, max_drop),
+        no_canary,
         regressions: cards.iter().filter(|card| card.regression).count(),
         problems: cards.iter().filter(|card| card.problem.is_some()).count(),
         warnings: setup_warnings(golden, cells).into_iter().chain(changed_documents_warning(&cards)).collect(),
         max_drop,
-        canary: if is_frozen { run_canary(same, cells, started_at, canary::ALPHA) } else { None },
+        canary,
         cards,
     }
 }
@@ -446,6 +502,12 @@ mod tests {
             )
         };
         assert_eq!((check(3.7, 0.5).regressions, check(3.69, 0.5).regressions, check(4.9, 0.5).regressions), (0, 1, 0));
+        let decisions = |now: f64| {
+            let found = check(now, 0.5);
+            (found.decision(GoldenRule::Test), found.decision(GoldenRule::Drop))
+        };
+        // One card cannot test a judge.
+        assert_eq!((decisions(3.7), decisions(3.69)), ((None, Some(true)), (None, Some(false))));
         let found = check(3.7, 0.5);
         assert_eq!((found.cards[0].delta, found.cards[0].fresh), (Some(-0.5), true));
         let missing = BTreeMap::from([("2026-03-18".to_owned(), "no such card".to_owned())]);
@@ -495,11 +557,11 @@ mod tests {
         );
         assert!(all.warnings[0].contains("documents changed since they were pinned: 15 of 15"), "{:?}", all.warnings);
         let moved = check(1..=3, true).canary.unwrap();
-        assert_eq!((moved.instrument, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        assert_eq!((moved.instrument, moved.shifts[0].change.n()), (InstrumentStatus::Moved, 12));
         let other = golden.iter().map(|it| Golden { baseline_judge: Some("stub-v0".to_owned()), ..it.clone() });
         let cells: Vec<GradedCell> = (1..=15).map(|day| GradedCell::of(row(&sample(day), "stub-v1", 2.0))).collect();
         let other = check_golden(&other.collect::<Vec<_>>(), &cells, Moment(10), &BTreeMap::new(), 0.5, true);
-        assert_eq!(other.canary.unwrap().instrument, canary::InstrumentStatus::OtherJudge);
+        assert_eq!(other.canary.unwrap().instrument, InstrumentStatus::OtherJudge);
         let made = check(1..=15, false);
         assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
     }

@@ -10,7 +10,7 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, Policy, RunHe
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, FinishContext, RunningAnalysis, ScoredCell};
+use crate::analyses::{self, AnalysisResult, FinishContext, Outcome, RunningAnalysis, ScoredCell};
 use crate::compare::contrasts::add_contrasts;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
@@ -227,7 +227,7 @@ impl PassState {
         for (metric, measure) in measures.iter_mut().enumerate() {
             measure.binary = table.is_binary(metric);
         }
-        let leaderboards = leaderboards(&plan, &table, &measures);
+        let mut leaderboards = leaderboards(&plan, &table, &measures);
         let context = FinishContext {
             plan: &plan,
             measures: &measures,
@@ -236,7 +236,8 @@ impl PassState {
             is_finished: self.is_finished,
             baseline,
         };
-        let analyses = self.analyses.into_iter().map(|running| running.finish(&context)).collect();
+        let analyses: Vec<AnalysisResult> = self.analyses.into_iter().map(|running| running.finish(&context)).collect();
+        clear_order_dependent(&plan, &analyses, &mut leaderboards);
         // Groups of the same systems have the same figures; in a run with one system that is every group.
         let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
         let mut group = |members: Members| Group {
@@ -289,6 +290,17 @@ fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
 fn leaderboards(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Leaderboard> {
     let boards = plan.metrics.iter().zip(measures).enumerate();
     boards.map(|(at, (metric, measure))| rank(plan, table, at, metric.better, *measure)).collect()
+}
+
+/// Ranks nothing by verdicts that change with the order of the outputs.
+fn clear_order_dependent(plan: &PlanHeader, analyses: &[AnalysisResult], boards: &mut [Leaderboard]) {
+    let rankings =
+        analyses.iter().filter_map(|it| if let Outcome::Ranking(it) = &it.outcome { Some(it) } else { None });
+    for ranking in rankings.flat_map(|it| &it.rankings).filter(|it| it.unreliable) {
+        if let Some(board) = plan.metric(&ranking.metric).and_then(|at| boards.get_mut(at)) {
+            *board = Leaderboard { order_dependent: true, ..Leaderboard::default() };
+        }
+    }
 }
 
 fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {
@@ -399,7 +411,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         }
     }
     warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
-        crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
+        Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
             "The analysis `{}` found no list at `{}` in any of {} outputs, so it has no items. Correct `items`.",
             analysis.id, found.items, found.all.evaluated
         )),

@@ -7,7 +7,7 @@ use super::judge_choice::JudgeChoice;
 use super::parts::Contributions;
 use super::rubric::{AxisSpec, CapRule};
 use crate::Finding;
-use crate::drift::{Drift, DriftPast, DriftStatus};
+use crate::drift::{Drift, DriftPast, DriftStatus, QuietYears};
 
 /// The page of a dated suite.
 #[derive(Debug, Clone)]
@@ -234,6 +234,8 @@ pub struct SeriesDrift {
     pub late: Vec<String>,
     /// Usual ranges and incidents.
     pub past: DriftPast,
+    /// False alarms of the rule in quiet years, where there are enough days.
+    pub replay: Option<QuietYears>,
 }
 
 /// The state of drift in one word.

@@ -4,7 +4,7 @@ use karat_types::{Cap, Gate, GateReference, GateRules, JudgmentRecord, Rubric, S
 use serde_json::{Value, json};
 
 use super::{MemoryCell, MemoryRun, cell, header, judgment, model, run_spec};
-use crate::drift::{DriftOptions, WatchedMetric, date_of, day_number, drift, drift_past};
+use crate::drift::{DriftOptions, Method, WatchedMetric, date_of, day_number, drift, drift_past};
 use crate::golden::Golden;
 use crate::series::{JudgeChoice, SeriesDrift, SeriesInput, SeriesView, series_view};
 use crate::{GradeRow, History, Pinned, PinnedRun, RowFilter, for_each_graded};
@@ -276,7 +276,7 @@ impl DatedSuite {
         let days = history.series().remove(&self.variants[0]).unwrap_or_default();
         let as_of = self.date(self.days);
         let watched = WatchedMetric { range: Some(self.scale), ..WatchedMetric::default() };
-        let options = DriftOptions::of(&metric);
+        let options = DriftOptions::of(&metric).with_method(Method::MedianMad);
         let found = drift(&days, &as_of, &options, watched, &[]).expect("the fixture's rule is sound");
         let past = drift_past(&days, &as_of, &options, watched, &[]).expect("the fixture's rule is sound");
         series_view(SeriesInput {
@@ -293,7 +293,7 @@ impl DatedSuite {
             as_of,
             since: None,
             until: None,
-            drift: Some(SeriesDrift { drift: found, late: Vec::new(), past }),
+            drift: Some(SeriesDrift { drift: found, late: Vec::new(), past, replay: None }),
         })
     }
 }

@@ -66,6 +66,7 @@ impl MemoryRun {
                 cell: &it.cell,
                 judgments: &it.judgments,
                 shares: &[],
+                judging: None,
             });
         }
     }
@@ -80,7 +81,9 @@ impl MemoryRun {
         for it in self.cells.iter().filter(|it| ordinals.contains(&it.cell.ordinal)) {
             let sample = self.samples.get(it.sample).ok_or_else(|| RowError(format!("no sample {}", it.sample)))?;
             let MemoryCell { system, trial, cell, judgments, .. } = it;
-            if row(CellRow { sample, system: *system, trial: *trial, cell, judgments, shares: &[] }).is_break() {
+            if row(CellRow { sample, system: *system, trial: *trial, cell, judgments, shares: &[], judging: None })
+                .is_break()
+            {
                 break;
             }
         }

@@ -7,14 +7,14 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Drift, DriftDay, DriftOptions, DriftStatus, Incident, IncidentClosing, Method, ReplayResult, SystemDrifts,
-    WatchedMetric, Worse, date_of, day_number, drift, replay, resolve_incident,
+    Drift, DriftDay, DriftOptions, DriftStatus, Incident, IncidentClosing, Method, QuietYears, REPLAYS, ReplayResult,
+    SystemDrifts, WatchedMetric, Worse, date_of, day_number, drift, replay, replay_quiet_years, resolve_incident,
 };
 use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
 use karat_types::{Moment, PlanHeader};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::analyse::suite_rows::{check_date, collect_named, newest_plan};
 use crate::error::{AnalyseError, Bug, Names};
@@ -25,8 +25,6 @@ use crate::{App, AppError, Invocation};
 /// Kinds of journal entries.
 const RAISED: &str = "drift_alert";
 const CLOSED: &str = "incident_closed";
-/// Simulated series of a replay.
-const SERIES: u32 = 200;
 
 /// The request for a drift analysis.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,6 +47,8 @@ pub struct DriftRequest {
     pub streak: Option<u32>,
     /// The filter of rows.
     pub choice: RowFilter,
+    /// True if the false alarms of quiet years like each series are simulated.
+    pub quiet_years: bool,
 }
 
 impl DriftRequest {
@@ -75,6 +75,9 @@ pub struct DriftResult {
     /// Days of the alert that would change with them, and the day to which an incident would move.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
+    /// False alarms of the rule in quiet years, where there are at least 60 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<QuietYears>,
 }
 
 impl Borrow<Drift> for DriftResult {
@@ -133,8 +136,14 @@ pub(super) fn read_drift(store: &Store, rule: &Rule, until: Option<Moment>) -> R
         .map_err(|what| refusal(&rule.id, &what))?;
     let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
     let found = Drift { system: rule.system.clone(), warnings, ..found };
-    let mut drifted =
-        DriftResult { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
+    let mut drifted = DriftResult {
+        drift: found,
+        analysis: rule.id.clone(),
+        raised_at: None,
+        late: Vec::new(),
+        moved: Vec::new(),
+        replay: None,
+    };
     if rule.is_stretch {
         return Ok(KnownDrift { drifted, closings, is_new_alert: false });
     }
@@ -188,6 +197,12 @@ impl Rule {
     fn is_called(&self, name: &Value) -> bool {
         self.name == *name || self.older_names.contains(name)
     }
+
+    /// The false alarms of the rule in years like its series, up to the day.
+    pub(super) fn quiet_years(&self) -> Option<QuietYears> {
+        let seen: Vec<Day> = self.days.iter().filter(|day| day.date <= self.as_of).cloned().collect();
+        replay_quiet_years(&seen, &self.options, self.watched)
+    }
 }
 
 impl App {
@@ -198,7 +213,11 @@ impl App {
     pub fn drift(&self, invocation: &Invocation, asked: &DriftRequest) -> Result<SystemDrifts<DriftResult>, AppError> {
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
-        self.drift_of_all(&store, &rules)
+        let mut found = self.drift_of_all(&store, &rules)?;
+        if asked.quiet_years {
+            found.iter_mut().zip(&rules).for_each(|(it, rule)| it.replay = rule.quiet_years());
+        }
+        Ok(found)
     }
 
     fn drift_of_all(&self, store: &Store, rules: &[Rule]) -> Result<SystemDrifts<DriftResult>, AppError> {
@@ -266,13 +285,15 @@ impl App {
         let store = self.existing_store()?;
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
         let mut replayed = Vec::new();
-        for rule in self.rules(&store, invocation, asked)? {
+        let rules = self.rules(&store, invocation, asked)?;
+        let systems = rules.len();
+        for rule in rules {
             check_watched(&rule, shift)?;
             let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
             let found = methods.iter().filter_map(|method| {
                 let asked = DriftRequest { method: Some(*method), ..asked.clone() };
                 let (_, options) = declared_analysis(&rule.plan, &asked).ok()?;
-                let replayed = replay(&seen, &options, rule.watched, shift, SERIES, 1)?;
+                let replayed = replay(&seen, &options.of_systems(systems), rule.watched, shift, REPLAYS, 1)?;
                 Some(SystemReplayed { system: rule.system.clone(), replayed })
             });
             replayed.extend(found);
@@ -315,6 +336,8 @@ impl App {
         if series.is_empty() {
             series.push((None, Vec::new()));
         }
+        let systems = series.len();
+        let note = options.systems_note(systems);
         let RowFilter { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
         let is_stretch = asked.is_stretch();
@@ -328,7 +351,7 @@ impl App {
             suite: suite.clone(),
             id: id.clone(),
             as_of: as_of.clone(),
-            options: options.clone(),
+            options: options.clone().of_systems(systems),
             watched,
             days,
             plan: plan.clone(),
@@ -338,7 +361,11 @@ impl App {
             older_names: older(&system),
             system,
         };
-        Ok(series.into_iter().map(of_system).collect())
+        let mut rules: Vec<Rule> = series.into_iter().map(of_system).collect();
+        if let Some(first) = rules.first_mut() {
+            first.warnings.extend(note);
+        }
+        Ok(rules)
     }
 
     fn raise(&self, store: &Store, rule: &Rule, drifted: &mut DriftResult) -> Result<(), AppError> {
@@ -358,7 +385,7 @@ impl App {
 }
 
 /// The series with a score in the windows of the day; all series if none has any.
-fn watched_systems(
+pub(super) fn watched_systems(
     all: Vec<(String, Vec<Day>)>,
     as_of: &str,
     options: &DriftOptions,
@@ -434,11 +461,14 @@ pub(super) fn refusal(id: &str, what: &str) -> AppError {
 /// Id and options of the suite's analysis, or the defaults for its primary metric, with the request applied. A method
 /// selects the first analysis with it, else the windows of the first analysis.
 pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
+    // The flags of the medians mean them.
+    let by_flags = asked.short.is_some() || asked.long.is_some() || asked.z.is_some();
     let mut all = Vec::new();
     for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
         let options = serde_json::from_value(Value::Object(spec.with.clone()));
         let options: DriftOptions = options.map_err(|error| refusal(&spec.id, &error.to_string()))?;
-        all.push((spec.id.clone(), options));
+        let watched = watched_metric(plan, &options.metric);
+        all.push((spec.id.clone(), options.imply_method(&spec.with, by_flags, watched)));
     }
     let found = match &asked.id {
         Some(id) => Some(all.iter().find(|(known, _)| known == id).ok_or_else(|| unknown_analysis(plan, id, &all))?),
@@ -448,8 +478,10 @@ pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Resu
         }
     };
     let (id, options) = found.cloned().unwrap_or_else(|| {
-        let metric = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
-        ("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default()))
+        let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        let (id, options) = declared_default(plan, asked.metric.as_deref().or(primary).unwrap_or_default());
+        let watched = watched_metric(plan, &options.metric);
+        (id, options.imply_method(&Map::new(), by_flags, watched))
     });
     let method = asked.method.unwrap_or(options.method);
     let options = options.with_method(method);
@@ -462,6 +494,17 @@ pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Resu
         ..options
     };
     Ok((id, options))
+}
+
+/// Id and options where the suite has no analysis of a metric.
+pub(super) fn declared_default(plan: &PlanHeader, metric: &str) -> (String, DriftOptions) {
+    let options = DriftOptions::of(metric).imply_method(&Map::new(), false, watched_metric(plan, metric));
+    ("drift".to_owned(), options)
+}
+
+pub(super) fn watched_metric(plan: &PlanHeader, metric: &str) -> WatchedMetric {
+    let spec = plan.metric(metric).and_then(|at| plan.metrics.get(at));
+    spec.map_or_else(WatchedMetric::default, |it| WatchedMetric { range: it.range, better: it.better })
 }
 
 fn unknown_analysis(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)]) -> AppError {

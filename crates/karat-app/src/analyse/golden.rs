@@ -5,13 +5,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, check_golden};
+use karat_analysis::golden::{Golden, GoldenRule, GoldenVerdict, check_golden};
 use karat_analysis::{
     FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id,
 };
 use karat_store::StoredRun;
 use karat_suite::{Files, Overrides, Plan};
-use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
+use karat_types::{CellStatus, Exit, Gate, GateReference, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
 use crate::analyse::baseline;
@@ -19,6 +19,9 @@ use crate::analyse::suite_rows::collect_named;
 use crate::error::{FileError, GoldenError, Names};
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Execution, Invocation, RunEnd, atomic_file};
+
+/// The largest tolerated drop of a card, where none is named.
+const MAX_DROP: f64 = 0.5;
 
 /// The request to pin a golden set.
 #[derive(Debug, Clone, Default)]
@@ -69,8 +72,11 @@ pub struct GoldenPin {
 pub struct GoldenRequest {
     /// The judge, instead of the suite's.
     pub judge: Option<String>,
-    /// The largest tolerated drop.
-    pub max_drop: f64,
+    /// The largest tolerated drop, instead of 0.5. The rule is then `drop`, if none is named.
+    pub max_drop: Option<f64>,
+    /// The rule that decides. Default: `drop` where a gate of the suite compares each sample with the baseline, or where the
+    /// set cannot test the judge; else `test`.
+    pub decide: Option<GoldenRule>,
     /// True if judgments of earlier runs may be reused.
     pub cached: bool,
 }
@@ -87,6 +93,10 @@ pub struct GoldenCheck {
     /// The verdict.
     #[serde(flatten)]
     pub verdict: GoldenVerdict,
+    /// The rule that decides.
+    pub decide: GoldenRule,
+    /// The decision of each rule: true if it passes, `None` if it cannot be told.
+    pub decisions: BTreeMap<&'static str, Option<bool>>,
     /// The exit code.
     #[serde(skip)]
     pub exit: Exit,
@@ -95,7 +105,7 @@ pub struct GoldenCheck {
 impl GoldenCheck {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::terminal::golden(&self.run, &self.verdict)
+        karat_report::terminal::golden(&self.run, &self.verdict, self.decide)
     }
 }
 
@@ -187,7 +197,10 @@ impl App {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = check_golden(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let max_drop = asked.max_drop.unwrap_or(MAX_DROP);
+        let mut verdict = check_golden(&golden, &cells, started_at, &missing, max_drop, is_frozen);
+        let by_drop = asked.max_drop.is_some() || whole.rules.gates.iter().any(is_gate_of_cards) || !verdict.is_test();
+        let decide = asked.decide.unwrap_or(if by_drop { GoldenRule::Drop } else { GoldenRule::Test });
         let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
         verdict.warnings.extend(failing.iter().map(|it| {
@@ -210,9 +223,21 @@ impl App {
             verdict.warnings.push(what);
         }
         let problems = if verdict.problems > 0 || is_judge_silent { Exit::HarnessError } else { Exit::Pass };
-        let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
-        let exit = end.exit().worst(problems).worst(regressions);
-        let check = GoldenCheck { schema: "karat.golden-check/1", run: end.run.clone(), folder, verdict, exit };
+        let decided = match verdict.decision(decide) {
+            Some(true) => Exit::Pass,
+            Some(false) => Exit::GateFailed,
+            None => Exit::Undecided,
+        };
+        let decisions = [("test", GoldenRule::Test), ("drop", GoldenRule::Drop)];
+        let check = GoldenCheck {
+            schema: "karat.golden-check/1",
+            run: end.run.clone(),
+            folder,
+            decide,
+            decisions: decisions.into_iter().map(|(name, rule)| (name, verdict.decision(rule))).collect(),
+            verdict,
+            exit: end.exit().worst(problems).worst(decided),
+        };
         Ok((check, end))
     }
 
@@ -351,6 +376,11 @@ fn failing_judges(stored: &StoredRun) -> Result<Vec<FailingJudge>, AppError> {
     }
     let found = baseline::findings(stored)?;
     Ok(found.grading().map(|grading| grading.failing_judges.clone()).unwrap_or_default())
+}
+
+/// Returns true if a gate compares each sample with the baseline: then every card counts.
+fn is_gate_of_cards(gate: &Gate) -> bool {
+    gate.per == "sample" && gate.max_drop.is_some() && matches!(gate.against, None | Some(GateReference::Baseline))
 }
 
 /// The reasons for missing judgments, by sample.

@@ -1,15 +1,18 @@
 //! The drift of a system's series and its past, for pages: reads the journal of alerts and closings, and adds nothing to it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_analysis::Day;
-use karat_analysis::drift::{DriftOptions, WatchedMetric, drift_past};
+use karat_analysis::drift::drift_past;
 use karat_analysis::series::SeriesDrift;
 use karat_store::Store;
 use karat_types::{AnalysisSpec, Moment, PlanHeader};
 use serde_json::{Value, json};
 
-use crate::analyse::drift::{DriftRequest, Rule, declared_analysis, read_drift, refusal};
+use crate::analyse::drift::{
+    DriftRequest, Rule, declared_analysis, declared_default, read_drift, refusal, watched_metric, watched_systems,
+};
 use crate::{App, AppError};
 
 /// A question about the drift of one system's series, asked by a page.
@@ -18,9 +21,8 @@ pub(crate) struct PastDrift<'a> {
     /// The metric; the suite's first `drift` analysis of it says how, else the defaults.
     pub metric: &'a str,
     pub system: &'a str,
-    /// True if the suite has no other system.
-    pub is_only: bool,
-    pub days: Vec<Day>,
+    /// The series of every system.
+    pub series: BTreeMap<String, Vec<Day>>,
     pub as_of: &'a str,
     /// The judge whose grades the days have, if one was chosen.
     pub judge: Option<&'a str>,
@@ -35,11 +37,12 @@ impl PastDrift<'_> {
         let own = self.plan.analyses.iter().filter(|spec| spec.analysis == "drift").find(is_own);
         let (id, options) = match own {
             Some(spec) => declared_analysis(&self.plan, &DriftRequest { id: Some(spec.id.clone()), ..asked })?,
-            None => ("drift".to_owned(), DriftOptions::of(self.metric)),
+            None => declared_default(&self.plan, self.metric),
         };
-        let spec = self.plan.metric(self.metric).and_then(|at| self.plan.metrics.get(at));
-        let watched =
-            spec.map_or_else(WatchedMetric::default, |it| WatchedMetric { range: it.range, better: it.better });
+        let is_only = self.series.len() < 2;
+        let systems = watched_systems(self.series.clone().into_iter().collect(), self.as_of, &options).len();
+        let days = self.series.get(self.system).cloned().unwrap_or_default();
+        let watched = watched_metric(&self.plan, self.metric);
         let judge = self.judge;
         // The names that `karat drift` gives to this rule, now and in earlier versions.
         let alone = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": null });
@@ -57,14 +60,14 @@ impl PastDrift<'_> {
             as_of: self.as_of.to_owned(),
             system: Some(self.system.to_owned()),
             watched,
-            days: self.days,
+            days,
             warnings: Vec::new(),
             is_stretch: false,
-            older_names: [named].into_iter().chain(self.is_only.then_some(alone)).collect(),
+            older_names: [named].into_iter().chain(is_only.then_some(alone)).collect(),
             name,
             plan: self.plan,
             id,
-            options,
+            options: options.of_systems(systems),
         })
     }
 }
@@ -80,6 +83,7 @@ impl App {
         let known = read_drift(store, &rule, until)?;
         let past = drift_past(&rule.days, &rule.as_of, &rule.options, rule.watched, &known.closings);
         let past = past.map_err(|what| refusal(&rule.id, &what))?;
-        Ok(SeriesDrift { drift: known.drifted.drift, late: known.drifted.late, past })
+        let replay = rule.quiet_years();
+        Ok(SeriesDrift { drift: known.drifted.drift, late: known.drifted.late, past, replay })
     }
 }

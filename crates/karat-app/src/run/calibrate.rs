@@ -12,7 +12,7 @@ use std::sync::Arc;
 use karat_analysis::{Calibration, Findings};
 use karat_report::CalibrationRound;
 use karat_suite::{Files, LABELLED, LoadPurpose};
-use karat_types::{Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
+use karat_types::{Exit, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
 use serde_json::{Map, Value, json};
 
 use crate::analyse::baseline::findings;
@@ -63,9 +63,9 @@ impl Rounds {
         Ok(crate::pretty(&document))
     }
 
-    /// Returns whether every judge of the last round agrees enough with people.
-    pub fn has_passed(&self) -> bool {
-        self.rounds.last().is_some_and(|round| round.calibration.passed == Some(true))
+    /// The exit code of the last round: whether every judge agrees enough with people.
+    pub fn exit(&self) -> Exit {
+        self.rounds.last().map_or(Exit::GateFailed, |round| round.calibration.exit())
     }
 }
 

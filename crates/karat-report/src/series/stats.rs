@@ -101,5 +101,12 @@ fn note(view: &SeriesView, drift: &SeriesDrift) -> String {
     let z = found.z.map(|z| format!("; z {} on the last day", karat_page::number::to_digits(z, 2)));
     let silent = drift.state() != DriftState::Skipped && !found.skipped.is_empty();
     let skipped = silent.then(|| format!("; {}", skipped_words(&found.skipped)));
-    format!("as of {}: {windows}{}{}", view.as_of, z.unwrap_or_default(), skipped.unwrap_or_default())
+    let replay = drift.replay.as_ref().map(|quiet| format!("; {quiet}"));
+    format!(
+        "as of {}: {windows}{}{}{}",
+        view.as_of,
+        z.unwrap_or_default(),
+        skipped.unwrap_or_default(),
+        replay.unwrap_or_default()
+    )
 }

@@ -1,12 +1,27 @@
 //! The words of rankings.
 
-use karat_analysis::{Leaderboard, MetricRanking, RankedPlace, RankedSystem};
+use karat_analysis::{Finding, Leaderboard, MetricRanking, RankedPlace, RankedSystem};
 
-use crate::shared::figures::{count, percent};
+use crate::shared::figures::{NONE, count, percent};
 
-/// A rank as its range, such as `1` or `2–4`.
+/// A rank as its range, such as `1` or `2–4`; empty if the ranking is unreliable.
 pub(crate) fn rank_text(system: &RankedSystem) -> String {
-    range(system.ranks)
+    system.ranks.map(range).unwrap_or_default()
+}
+
+/// The reason why a leaderboard has no places.
+pub(crate) fn reason_for_none(board: &Leaderboard) -> &'static str {
+    match board.order_dependent {
+        true => "Too many verdicts changed with the order of the outputs, so none is ranked.",
+        false => "No sample × variant pair is scored for all, so none is ranked.",
+    }
+}
+
+/// A strength with its interval.
+pub(crate) fn strength_text(finding: Option<&Finding>) -> String {
+    let Some(finding) = finding else { return NONE.to_owned() };
+    let interval = finding.interval().map(|(lo, hi)| format!(" [{lo:+.2}, {hi:+.2}]"));
+    format!("{:+.2}{}", finding.value(), interval.unwrap_or_default())
 }
 
 /// The ranks that tests leave a place of a leaderboard; its position where nothing was tested.

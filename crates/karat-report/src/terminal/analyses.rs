@@ -1,18 +1,21 @@
 //! Diagnostics, failures and corpora of sessions in a few lines each.
 
 use karat_analysis::{
-    Cascade, CascadeMetric, CascadeSystem, Cascades, Diagnostics, FailureCategory, Failures, Outcome, SpanFigures,
-    SummaryCorpus,
+    Cascade, CascadeMetric, CascadeSystem, Cascades, Diagnostics, FailureCategory, Failures, MetricRanking, Outcome,
+    SpanFigures, SummaryCorpus,
 };
 use serde_json::Value;
 
 use crate::shared::cascade::cascade_line;
 use crate::shared::figures::{self, NONE, Unscaled, count, percent};
+use crate::shared::ranking::{rank_text, strength_text};
 use crate::shared::report::Report;
 use crate::shared::visible::excerpt;
 
 /// Number of cascades shown.
 const CASCADES: usize = 4;
+/// Number of systems shown of a tournament.
+const SYSTEMS: usize = 10;
 /// Number of things named on one line.
 const NAMED: usize = 3;
 /// Length of an id or a text, in characters.
@@ -30,6 +33,10 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
                 lines.extend(cascades(report, found));
                 continue;
             }
+            Outcome::Ranking(found) => {
+                lines.extend(found.rankings.iter().flat_map(tournament));
+                continue;
+            }
             Outcome::SummaryCorpus(corpus) => (sessions(corpus), of_sessions(report, corpus)),
             Outcome::Failures(found) if found.worst.iter().any(|it| !it.shown.is_empty()) => {
                 (failure_overview(found), failure_categories(found))
@@ -41,6 +48,29 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
         lines.extend(parts.into_iter().map(|(name, text)| format!("  {name:width$}  {}", excerpt(&text, LINE))));
     }
     lines
+}
+
+/// Returns a line on the games of a tournament, the warning if its judges prefer a place, and a line for each system.
+fn tournament(ranking: &MetricRanking) -> Vec<String> {
+    let warning = ranking.notes.first().filter(|_| ranking.unreliable);
+    let ranks: Vec<String> = ranking.systems.iter().map(rank_text).collect();
+    let width = ranks.iter().map(|rank| rank.chars().count()).max().unwrap_or(0);
+    let systems = ranking.systems.iter().zip(&ranks).take(SYSTEMS).map(|(system, rank)| {
+        let won = system.won.as_ref().map_or_else(|| NONE.to_owned(), |won| percent(won.value()));
+        let strength = strength_text(system.strength.as_ref());
+        format!("  {rank:width$}  {}: strength {strength}, won {won}", excerpt(&system.system, TEXT))
+    });
+    let head = format!(
+        "ranking {}: {} games on {} samples, {} flips (verdicts that changed with the order)",
+        excerpt(&ranking.metric, TEXT),
+        count(ranking.games),
+        count(ranking.samples),
+        count(ranking.order_dependent)
+    );
+    let warning = warning.map(|note| format!("  warning: {note}"));
+    let more = ranking.systems.len().saturating_sub(SYSTEMS);
+    let more = (more > 0).then(|| format!("  … and {more} more in the report"));
+    std::iter::once(head).chain(warning).chain(systems).chain(more).collect()
 }
 
 /// Returns the line of each system in the first metric of each cascade.

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::{CalibratedDimension, Calibration};
+use karat_analysis::{CalibratedDimension, Calibration, CalibrationVerdict};
 
 use crate::shared::calibration_round::CalibrationRound;
-use crate::shared::figures::NONE;
 use crate::shared::visible::excerpt;
 use crate::wording::calibration::{
-    agreement_value, bias_value, cautions, coefficient_or_none, judge_verdict, round_line, unscored_note,
+    bias_value, cautions, coefficient_or_none, figure, judge_verdict, open_note, round_line, unscored_note,
 };
 
 /// Length of an id on one line, in characters.
@@ -23,7 +22,7 @@ pub fn calibration(rounds: &[CalibrationRound]) -> String {
         let _ = writeln!(text, "round {}: {}", round.number, excerpt(&round_line(round), 4 * WIDTH));
     }
     for judge in &last.calibration.judges {
-        let _ = writeln!(text, "\n{}: {}", excerpt(&judge.judge, WIDTH), judge_verdict(judge));
+        let _ = writeln!(text, "\n{}: {}", excerpt(&judge.judge, WIDTH), judge_verdict(&last.calibration, judge));
         for dimension in &judge.dimensions {
             let _ = writeln!(text, "  {}", excerpt(&sentence(&last.calibration, dimension), 4 * WIDTH));
         }
@@ -32,12 +31,11 @@ pub fn calibration(rounds: &[CalibrationRound]) -> String {
 }
 
 fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
-    let decisive = dimension.decisive(of.agreement).map(|found| agreement_value(found, dimension.threshold));
-    let decisive = decisive.unwrap_or_else(|| NONE.to_owned());
-    let mark = match dimension.passed {
+    let mark = match dimension.verdict {
         None => "open",
-        Some(true) => "ok  ",
-        Some(false) => "FAIL",
+        Some(CalibrationVerdict::Pass) => "ok  ",
+        Some(CalibrationVerdict::Undecided) => "?   ",
+        Some(CalibrationVerdict::Fail) => "FAIL",
     };
     let reason = dimension.reason.as_ref().map(|why| format!(" (decided: {why})")).unwrap_or_default();
     let unscored = match unscored_note(of, dimension).as_str() {
@@ -46,11 +44,12 @@ fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
     };
     let cautions = cautions(dimension).map(|caution| format!("; caution: {caution}")).collect::<String>();
     if dimension.labelled == 0 {
-        return format!("{mark} {}: no set is labelled, so there is no verdict", dimension.dimension);
+        return format!("{mark} {}: {}", dimension.dimension, open_note(dimension));
     }
     format!(
-        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}{cautions}",
+        "{mark} {}: {}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}{cautions}",
         dimension.dimension,
+        figure(of, dimension),
         dimension.threshold,
         bias_value(dimension.bias.as_ref()),
         coefficient_or_none(dimension.icc.as_ref()),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use karat_analysis::canary::{Canary, InstrumentStatus, MetricShift};
-use karat_analysis::golden::{GoldenCard, GoldenVerdict};
+use karat_analysis::golden::{GoldenCard, GoldenRule, GoldenVerdict};
 
 use crate::shared::figures::percent;
 use crate::shared::visible::{MESSAGE, excerpt};
@@ -12,8 +12,9 @@ use crate::wording::comparison::p_value;
 /// Length of an id on one line, in characters.
 const WIDTH: usize = 200;
 
-/// Returns the verdict: every regression and every problem, then the totals. Without control sequences.
-pub fn golden(run: &str, verdict: &GoldenVerdict) -> String {
+/// Returns the verdict: every regression and every problem, then the totals, the decision of the rule that decides and
+/// of the other. Without control sequences.
+pub fn golden(run: &str, verdict: &GoldenVerdict, rule: GoldenRule) -> String {
     let mut text = String::new();
     for card in &verdict.cards {
         if let Some(line) = line(card) {
@@ -38,6 +39,23 @@ pub fn golden(run: &str, verdict: &GoldenVerdict) -> String {
             let _ = writeln!(text, "{line}");
         });
     }
+    if let Some(alarm) = &verdict.alarm {
+        let _ = writeln!(text, "{alarm}; canary: {}", verdict.canary_words());
+    }
+    let decision = |rule: GoldenRule| match verdict.decision(rule) {
+        Some(true) => "passes",
+        Some(false) => "fails",
+        None => "undecided",
+    };
+    let (test, drop) = (decision(GoldenRule::Test), decision(GoldenRule::Drop));
+    let _ = match rule {
+        GoldenRule::Test => {
+            writeln!(text, "decided by test: {test} (canary: {}); by drop: {drop}", verdict.canary_words())
+        }
+        GoldenRule::Drop => {
+            writeln!(text, "decided by drop: {drop}; by test: {test} (canary: {})", verdict.canary_words())
+        }
+    };
     let _ =
         writeln!(text, "judged in this run: {fresh}; reused from earlier runs: {reused}; run {}", excerpt(run, WIDTH));
     text
@@ -54,9 +72,7 @@ fn canary_lines(canary: &Canary) -> Vec<String> {
         InstrumentStatus::Moved => {
             format!("grading shifted (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
         }
-        InstrumentStatus::Unchanged => "grading unchanged".to_owned(),
-        InstrumentStatus::Unknown => "too few items to decide".to_owned(),
-        InstrumentStatus::OtherJudge => "another judge than the pinned one".to_owned(),
+        status => status.words().to_owned(),
     };
     let interval = |shift: &MetricShift| {
         let ends = shift.change.interval().zip(shift.change.level());

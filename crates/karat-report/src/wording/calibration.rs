@@ -1,6 +1,9 @@
 //! Sentences and figures about the calibration of judges, the same in every format.
 
-use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, Finding, TOLERATED_BIAS};
+use karat_analysis::{
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationGap, CalibrationVerdict, Finding,
+    SETS_TO_DECIDE, TOLERATED_BIAS,
+};
 use karat_types::RunStatus;
 
 use crate::shared::calibration_round::CalibrationRound;
@@ -27,7 +30,7 @@ const MOST_DIGITS: usize = 6;
 pub(crate) fn round_line(round: &CalibrationRound) -> String {
     let found = &round.calibration;
     let judges: Vec<String> =
-        found.judges.iter().map(|judge| format!("{} {}", judge.judge, judge_verdict(judge))).collect();
+        found.judges.iter().map(|judge| format!("{} {}", judge.judge, judge_verdict(found, judge))).collect();
     let go_on = if round.status == RunStatus::Finished {
         String::new()
     } else {
@@ -45,34 +48,87 @@ pub(crate) fn round_line(round: &CalibrationRound) -> String {
     )
 }
 
-/// Returns the verdict on a judge, and the dimensions in which it fails.
-pub(crate) fn judge_verdict(judge: &CalibratedJudge) -> String {
-    let names = |wanted: &dyn Fn(&CalibratedDimension) -> bool| -> String {
-        let found = judge.dimensions.iter().filter(|it| wanted(it)).map(|dimension| dimension.dimension.as_str());
-        found.collect::<Vec<_>>().join(", ")
+/// Returns the verdict on a judge, and the dimensions in which it does not pass, each with the reason.
+pub(crate) fn judge_verdict(of: &Calibration, judge: &CalibratedJudge) -> String {
+    let Some(verdict) = judge.verdict else {
+        return format!("no verdict: stopped after {} sets", count(judge.graded));
     };
-    let unlabelled = names(&|it| it.labelled == 0);
-    let uncovered = names(&|it| !it.covered && it.labelled > 0);
-    let failed = names(&|it| it.passed == Some(false) && it.covered);
-    match judge.passed {
-        None => return format!("no verdict: stopped after {} sets", count(judge.graded)),
-        Some(true) => {
-            let cautions = names(&CalibratedDimension::needs_caution);
-            return if cautions.is_empty() {
-                "passes".to_owned()
-            } else {
-                format!("passes, with caution in {cautions}")
-            };
-        }
-        Some(false) => {}
+    if verdict == CalibrationVerdict::Pass {
+        let cautions: Vec<&str> =
+            judge.dimensions.iter().filter(|it| it.needs_caution()).map(|it| it.dimension.as_str()).collect();
+        return if cautions.is_empty() {
+            "passes".to_owned()
+        } else {
+            format!("passes, with caution in {}", cautions.join(", "))
+        };
     }
-    let reasons = [("it left too many sets unscored in ", uncovered), ("no labels for ", unlabelled)];
-    let reasons = reasons.iter().filter(|(_, names)| !names.is_empty()).map(|(words, names)| format!("{words}{names}"));
-    let reasons = reasons.collect::<Vec<_>>().join("; ");
-    match (failed.as_str(), reasons.as_str()) {
-        ("", reasons) => format!("fails: {reasons}"),
-        (failed, "") => format!("fails in {failed}"),
-        (failed, reasons) => format!("fails in {failed}; {reasons}"),
+    let on = |verdict: CalibrationVerdict| {
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for dimension in judge.dimensions.iter().filter(|it| it.verdict == Some(verdict)) {
+            let why = match verdict {
+                CalibrationVerdict::Fail if !dimension.covered => unscored_note(of, dimension),
+                CalibrationVerdict::Fail => figure(of, dimension),
+                _ => open_note(dimension),
+            };
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(&dimension.dimension),
+                None => reasons.push((why, vec![&dimension.dimension])),
+            }
+        }
+        let one = |(why, names): &(String, Vec<&str>)| match judge.dimensions.len() {
+            1 => format!(": {why}"),
+            _ => format!(" in {}: {why}", names.join(", ")),
+        };
+        reasons.iter().map(one).collect::<Vec<_>>().join(",")
+    };
+    let (failed, open) = (on(CalibrationVerdict::Fail), on(CalibrationVerdict::Undecided));
+    let parts = [("fails", failed), ("undecided", open)];
+    parts
+        .iter()
+        .filter(|(_, why)| !why.is_empty())
+        .map(|(what, why)| format!("{what}{why}"))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Returns the figure that is compared with the threshold: `agreement beyond chance −0.20 (−0.31 to 0.02)`.
+pub(crate) fn figure(of: &Calibration, dimension: &CalibratedDimension) -> String {
+    let name = if of.agreement == CalibrationForm::WithinShare { "agreement" } else { "agreement beyond chance" };
+    let found = dimension.decisive(of.agreement).map(|found| agreement_value(found, dimension.threshold));
+    let mut grades = dimension.deltas.iter().filter_map(|set| set.judge);
+    let first = grades.next().filter(|_| of.agreement != CalibrationForm::WithinShare);
+    let is_alike = first.is_some_and(|first| grades.all(|grade| (grade - first).abs() <= 0.0));
+    let alike = if is_alike { ", the judge grades all sets alike" } else { "" };
+    format!("{name} {}{alike}", found.unwrap_or_else(|| NONE.to_owned()))
+}
+
+/// Returns the reason why a verdict is undecided, and what would decide it; empty if it is decided.
+pub(crate) fn open_note(dimension: &CalibratedDimension) -> String {
+    let beyond = format!("agreement beyond chance {}", coefficient_or_none(dimension.beyond_chance.as_ref()));
+    let sets = match dimension.needed {
+        Some(needed) => format!("; about {} labelled sets would decide it", count(needed)),
+        None => String::new(),
+    };
+    match dimension.open {
+        None => String::new(),
+        Some(CalibrationGap::FewSets) if dimension.labelled == 0 => "no labels".to_owned(),
+        Some(CalibrationGap::FewSets) => {
+            let scored = dimension.labelled - dimension.unscored;
+            format!("{} sets, and nothing is decided below {SETS_TO_DECIDE}", count(scored))
+        }
+        Some(CalibrationGap::PeopleNeverDiffer) => {
+            let ac = dimension.ac.as_ref();
+            let ac = ac.map(|ac| {
+                let name = if ac.method().contains("AC1") { "AC1" } else { "AC2" };
+                format!("; {name} {}", coefficient(ac))
+            });
+            format!("people give all sets the same grade, which says nothing of the judge{}", ac.unwrap_or_default())
+        }
+        Some(CalibrationGap::NoInterval) => {
+            format!("{beyond} has no interval: label outputs of at least three samples")
+        }
+        Some(CalibrationGap::ReachesThreshold) => format!("{beyond} reaches {}{sets}", dimension.threshold),
+        Some(CalibrationGap::ReachesChance) => format!("{beyond} reaches 0{sets}"),
     }
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn paired_difference(change: &TestedChange) -> String {
 pub(crate) fn terminal_lines(found: &DiagnosticsChange, level: f64) -> Vec<String> {
     let decided = |it: &TestedChange| it.p_adjusted.is_some_and(|p| p <= 1.0 - level);
     let categories = grouped_entries(&found.categories);
-    let sections = grouped_entries(&found.section_error_rates).map(|(section, kind, it)| (section, kind, &it.rate));
+    let sections = grouped_entries(&found.section_error_rates)
+        .chain(found.found_rates.iter().map(|(section, it)| (section, "found", it)));
     let moved: Vec<String> = categories
         .chain(sections)
         .filter(|(.., it)| decided(it))

@@ -316,7 +316,7 @@ impl StoredRun {
             found.cells += 1;
             found.judgments += judgments.len() as u64;
             *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
-            if row(CellRow { sample, system, trial, cell: &cell, judgments, shares: &[] }).is_break() {
+            if row(CellRow { sample, system, trial, cell: &cell, judgments, shares: &[], judging: None }).is_break() {
                 *lock(&self.shown) = None;
                 return Ok(ControlFlow::Break(()));
             }

@@ -62,16 +62,34 @@ impl Usage {
         let cache_write_1h_tokens = self.cache_write_1h_tokens.min(cache_write_tokens);
         Self { output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, ..self }
     }
+
+    /// One of several equal parts, rounded down.
+    #[must_use]
+    pub fn divide(self, parts: u64) -> Self {
+        self.map(Self::default(), |own, _| own / parts.max(1))
+    }
+
+    /// The rest without a part.
+    #[must_use]
+    pub fn subtract(self, part: Self) -> Self {
+        self.map(part, u64::saturating_sub)
+    }
+
+    fn map(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            input_tokens: of(self.input_tokens, other.input_tokens),
+            cached_input_tokens: of(self.cached_input_tokens, other.cached_input_tokens),
+            cache_write_tokens: of(self.cache_write_tokens, other.cache_write_tokens),
+            cache_write_1h_tokens: of(self.cache_write_1h_tokens, other.cache_write_1h_tokens),
+            output_tokens: of(self.output_tokens, other.output_tokens),
+            reasoning_tokens: of(self.reasoning_tokens, other.reasoning_tokens),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.cached_input_tokens += other.cached_input_tokens;
-        self.cache_write_tokens += other.cache_write_tokens;
-        self.cache_write_1h_tokens += other.cache_write_1h_tokens;
-        self.output_tokens += other.output_tokens;
-        self.reasoning_tokens += other.reasoning_tokens;
+        *self = self.map(other, |own, more| own + more);
     }
 }
 

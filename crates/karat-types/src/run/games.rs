@@ -3,11 +3,12 @@
 //! A judgment stands with the cell of one of the two systems. What a system won is therefore read from the judgments of
 //! all cells of the sample: [`Tournaments::with_shares`] gives each row the shares of all its games.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 
 use crate::{
-    CellRecord, CellRow, CellStatus, GameShare, JudgeRound, JudgmentRecord, JudgmentRow, PairDesign, PlanHeader,
+    CellCost, CellRecord, CellRow, CellStatus, GameShare, JudgeRound, JudgmentRecord, JudgmentRow, PairDesign,
+    PlanHeader,
 };
 use crate::{RowError, SampleRecord, ScorerKind};
 
@@ -168,11 +169,12 @@ impl Tournaments {
         ordinals: &Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let shares = self.shares(plan, rows);
+        let (shares, costs) = (self.shares(plan, rows), self.judging(plan, rows));
         for it in rows.iter().filter(|it| ordinals.contains(&it.cell.ordinal)) {
             let shares = shares.get(&(it.system, it.trial)).map(Vec::as_slice).unwrap_or_default();
             let SampleRow { system, trial, cell, judgments } = it;
-            row(CellRow { sample, system: *system, trial: *trial, cell, judgments, shares })?;
+            let judging = costs.get(&(*system, *trial)).map(Vec::as_slice);
+            row(CellRow { sample, system: *system, trial: *trial, cell, judgments, shares, judging })?;
         }
         ControlFlow::Continue(())
     }
@@ -206,6 +208,38 @@ impl Tournaments {
         shares.values_mut().for_each(|own| own.sort_by_key(|share| (share.metric, share.judge)));
         shares
     }
+
+    /// The costs of judgments that each cell of a sample bears, by system and trial. The cost of a judgment is spread evenly
+    /// over its games, and that of a game over its two systems; what does not divide stays with the cell of the judgment.
+    fn judging(&self, plan: &PlanHeader, rows: &[SampleRow]) -> BTreeMap<(usize, u32), Vec<CellCost>> {
+        let places = rows.iter().map(|it| ((it.system, it.trial), Vec::new()));
+        let mut costs: BTreeMap<(usize, u32), Vec<CellCost>> = places.collect();
+        for it in rows {
+            let (at, ..) = plan.place(it.cell.ordinal);
+            for judgment in &it.judgments {
+                let design = self.scorers.iter().find(|(scorer, ..)| *scorer == judgment.scorer);
+                let others = design.map(|(_, design, _)| opponents_of(judgment, design.opponents(at, it.system)));
+                let others = others.unwrap_or_default();
+                let mut own = judgment.cost;
+                for other in &others {
+                    if let Some(of_other) = costs.get_mut(&(*other, plan.paired_trial(*other, it.trial))) {
+                        of_other.push(own.take_part(2 * others.len() as u64, judgment.cost));
+                    }
+                }
+                if let Some(of_own) = costs.get_mut(&(it.system, it.trial)) {
+                    of_own.push(own);
+                }
+            }
+        }
+        costs
+    }
+}
+
+/// The systems that a judgment compared its cell with; all that it should have, where no round has a verdict.
+fn opponents_of(judgment: &JudgmentRow, opponents: Vec<usize>) -> Vec<usize> {
+    let met: BTreeSet<u16> = judgment.rounds.iter().map(|round| round.opponent).collect();
+    let compared: Vec<usize> = met.iter().filter_map(|at| opponents.get(usize::from(*at)).copied()).collect();
+    if compared.is_empty() { opponents } else { compared }
 }
 
 /// The games of a cell in a metric before all judges: won, a tie counting half, and all of them.

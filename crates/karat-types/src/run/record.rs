@@ -428,6 +428,19 @@ pub struct CellCost {
     pub paid: Money,
 }
 
+impl CellCost {
+    /// Takes an equal part of `parts` away, rounded down, and returns it.
+    #[must_use]
+    pub fn take_part(&mut self, parts: u64, of: Self) -> Self {
+        let part = |amount: Money| Money(amount.0 / i128::from(parts.max(1)));
+        let taken = Self { usage: of.usage.divide(parts), cost: of.cost.map(part), paid: part(of.paid) };
+        self.usage = self.usage.subtract(taken.usage);
+        self.cost = self.cost.zip(taken.cost).map(|(own, taken)| own - taken);
+        self.paid = self.paid - taken.paid;
+        taken
+    }
+}
+
 /// A cell of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellRecord {

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
+use crate::{CellCost, CellRecord, JudgmentRecord, RunHeader, SampleRecord, StoredStop};
 
 /// The games that a cell won of its games before one judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +39,9 @@ pub struct CellRow<'a> {
     pub judgments: &'a [JudgmentRow],
     /// In a tournament, what it won of all its games, also of those that stand with other cells; by metric, then judge.
     pub shares: &'a [GameShare],
+    /// In a tournament, what its judges cost: half of each of its games, whichever cell holds the judgment, and its other
+    /// judgments. `None` where every judgment is of one output.
+    pub judging: Option<&'a [CellCost]>,
 }
 
 /// A judgment as read back.

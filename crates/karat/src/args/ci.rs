@@ -97,6 +97,15 @@ pub struct GoldenListArgs {
     pub json: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum GoldenRuleArg {
+    /// Test of all cards: did the judge move? 2 if it did, 4 if that cannot be told
+    Test,
+    /// Every card: 2 if one dropped by more than allowed
+    Drop,
+}
+
 #[derive(Debug, Args)]
 pub struct GoldenCheckArgs {
     #[command(flatten)]
@@ -106,9 +115,12 @@ pub struct GoldenCheckArgs {
     pub judge: Option<String>,
     #[command(flatten)]
     pub execution: ExecutionArgs,
-    /// Largest drop of the composite score that is not a regression
-    #[arg(long, value_name = "X", default_value_t = 0.5, help_heading = heading::GATES, value_parser = parse::number)]
-    pub max_drop: f64,
+    /// Rule that decides [default: drop where a gate compares each sample with the baseline, else test]
+    #[arg(long, value_enum, value_name = "RULE", help_heading = heading::GATES)]
+    pub decide: Option<GoldenRuleArg>,
+    /// Largest drop of the composite score that is not a regression [default: 0.5]; means `--decide drop`
+    #[arg(long, value_name = "X", help_heading = heading::GATES, value_parser = parse::number)]
+    pub max_drop: Option<f64>,
     /// Reuse judgments of earlier runs that are still valid
     #[arg(long, help_heading = heading::CACHE)]
     pub cached: bool,

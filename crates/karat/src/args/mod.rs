@@ -24,7 +24,7 @@ use clap::{Arg, ArgAction, Args, Parser, Subcommand};
 
 pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
-    GoldenPinArgs, MethodArg,
+    GoldenPinArgs, GoldenRuleArg, MethodArg,
 };
 pub use data::{
     ColumnArgs, DatasetCheckArgs, DatasetCommand, DatasetDedupArgs, DatasetDescribeArgs, DatasetDiffArgs,

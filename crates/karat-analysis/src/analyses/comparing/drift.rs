@@ -31,14 +31,15 @@ pub(in crate::analyses) fn build(
     plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: DriftOptions = options(spec)?;
-    if let Some(problem) = options.problem() {
-        return Err(options_error(spec, problem));
-    }
     let known = plan.metrics.iter().position(|metric| metric.name == options.metric);
     let Some((at, metric)) = known.and_then(|at| Some((at, plan.metrics.get(at)?))) else {
         return Err(options_error(spec, format!("metric: {:?} is not a metric of this run", options.metric)));
     };
     let watched = WatchedMetric { range: metric.range, better: metric.better };
+    let options = options.imply_method(&spec.with, false, watched).of_systems(plan.systems.len());
+    if let Some(problem) = options.problem() {
+        return Err(options_error(spec, problem));
+    }
     let series = vec![BTreeMap::new(); plan.systems.len()];
     Ok(Some(Box::new(DriftFold { plan: plan.clone(), options, metric: at, watched, series, last: None })))
 }
@@ -96,7 +97,8 @@ mod tests {
                 false => sketch.unscored(sample, 0),
             };
         }
-        let mut run = sketch.analysis("drift", "drift", json!({"metric": "quality.overall"})).run();
+        let mut run =
+            sketch.analysis("drift", "drift", json!({"metric": "quality.overall", "method": "median_mad"})).run();
         for (at, sample) in run.samples.iter_mut().enumerate().filter(|_| dates) {
             sample.date = Some(crate::drift::date_of(20_000 + at as i32));
         }

@@ -152,6 +152,9 @@ pub struct Evaluation {
     /// Findings by section, for lists that the verdict has. The figures contain their sums.
     #[serde(skip)]
     pub errors_by_section: OrderedMap<OrderedMap<u64>>,
+    /// Correct and missing items by section, where findings say what is wrong and what is missing.
+    #[serde(skip)]
+    pub found_by_section: OrderedMap<(u64, u64)>,
     /// The reason why only a part of the judge's reply counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,

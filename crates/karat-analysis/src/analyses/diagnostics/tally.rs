@@ -247,6 +247,7 @@ impl<'a> CellDiagnostics<'a> {
             findings: lists.map(|it| (it.name.clone(), self.findings(&it.name).len() as u64)).collect(),
             category_scores: self.category_scores(),
             errors_by_section: self.findings_by_section(),
+            found_by_section: self.found_by_section(),
             degraded: self.diagnostics.get("degraded").and_then(Value::as_str).map(str::to_owned),
         }
     }
@@ -267,6 +268,29 @@ impl<'a> CellDiagnostics<'a> {
         for (label, list) in labels.clone() {
             for finding in self.findings(list) {
                 *counts.entry(&self.section_of_finding(list, finding)).entry(label) += 1;
+            }
+        }
+        counts
+    }
+
+    /// Correct and missing items of every section. A list counted by section whose findings name no item holds what is
+    /// missing; the others hold wrong items. Empty where a list was not assessed, or none holds what is missing.
+    fn found_by_section(&self) -> OrderedMap<(u64, u64)> {
+        let lists: Vec<&String> = self.options.requested.by_section.values().collect();
+        let names_items = |list: &str| self.options.rubric.list(list).is_some_and(|list| list.index.is_some());
+        let (of_items, of_missing): (Vec<&String>, Vec<&String>) = lists.iter().partition(|list| names_items(list));
+        if of_missing.is_empty() || !lists.iter().all(|list| self.assesses(list)) {
+            return OrderedMap::default();
+        }
+        let wrong: BTreeSet<usize> = of_items.iter().flat_map(|list| self.positions(list)).collect();
+        let mut counts: OrderedMap<(u64, u64)> =
+            self.options.headers.names().map(|section| (section.to_owned(), (0, 0))).collect();
+        for (_, item) in self.items().iter().enumerate().filter(|(at, _)| !wrong.contains(at)) {
+            counts.entry(self.section_of(item)).0 += 1;
+        }
+        for list in of_missing {
+            for finding in self.findings(list) {
+                counts.entry(&self.section_of_finding(list, finding)).1 += 1;
             }
         }
         counts

@@ -139,7 +139,7 @@ fn settled_labels_become_a_golden_set() {
 
     // The judge says one more than people: no drop. A stricter judge is below them.
     let check = |name: &str| {
-        let asked = GoldenRequest { max_drop: 0.5, ..GoldenRequest::default() };
+        let asked = GoldenRequest::default();
         app.golden_check(&invocation(folder), &asked, execution(name)).unwrap().0
     };
     let kind = check("kind");

@@ -23,7 +23,8 @@ pub(in crate::blocks) fn blocks(rankings: &Rankings) -> Vec<Block> {
 fn strengths(ranking: &MetricRanking) -> Block {
     let rows = ranking.systems.iter().map(|system| {
         let effect = system.strength.as_ref().map_or_else(Estimate::default, scales::difference);
-        let name = format!("{}. {}", rank_text(system), system.system);
+        let rank = rank_text(system);
+        let name = if rank.is_empty() { system.system.clone() } else { format!("{rank}. {}", system.system) };
         ForestRow { name, effect, ..ForestRow::default() }
     });
     let mut head = Head::new(format!("Ranking: {}", ranking.metric), "Which system is the best?")
@@ -78,7 +79,7 @@ fn pairs(ranking: &MetricRanking) -> Block {
     });
     let mut columns = numbers("System", []);
     columns.extend(texts(["Against"]));
-    columns.extend(["Share won", "Difference", "P(better)", "p (Holm)"].map(Column::number));
+    columns.extend(["Share won", "Difference", "Share of resamples", "p (Holm)"].map(Column::number));
     columns.extend(texts(["Verdict"]));
     let head = Head::new(format!("Pairs: {}", ranking.metric), "Which differences are decided?");
     let head =

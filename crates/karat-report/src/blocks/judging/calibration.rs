@@ -1,13 +1,13 @@
 //! Calibration of judges against people: agreement by dimension with its threshold, bias, and the sets that differ most.
 
-use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, Finding};
+use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationVerdict, Finding};
 use karat_page::block::{Bar, Bars, Block, Cell, Column, Head};
 use karat_page::component::verdict::Verdict;
 use karat_page::number::{Scale, Unit};
 
 use crate::blocks::build::{count, difference, table, table_if_any, texts, value};
 use crate::shared::scales::{self, bare_scale};
-use crate::wording::calibration::{cautions, judge_verdict, unscored_note};
+use crate::wording::calibration::{cautions, judge_verdict, open_note, unscored_note};
 
 /// Number of sets listed, the largest differences first.
 const SETS: usize = 15;
@@ -21,17 +21,12 @@ fn each(found: &Calibration) -> impl Iterator<Item = (&CalibratedJudge, &Calibra
     found.judges.iter().flat_map(|judge| judge.dimensions.iter().map(move |dimension| (judge, dimension)))
 }
 
-fn of_form(found: &Calibration, dimension: &CalibratedDimension) -> Option<Finding> {
-    match found.agreement {
-        CalibrationForm::WithinShare => dimension.within_share.clone(),
-        CalibrationForm::Icc => dimension.icc.clone(),
-        CalibrationForm::Alpha => dimension.alpha.clone(),
-    }
-}
-
 fn agreement(found: &Calibration) -> Block {
     let (name, scale) = match found.agreement {
-        CalibrationForm::WithinShare => ("share of sets within the tolerance", scales::shares()),
+        CalibrationForm::BeyondChance => {
+            ("ICC(2,1) from 20 sets on scales, else Krippendorff's α", Scale::score(-1.0, 1.0))
+        }
+        CalibrationForm::WithinShare => ("1 − mean absolute difference / range", scales::shares()),
         CalibrationForm::Icc => ("ICC(2,1)", Scale::score(-1.0, 1.0)),
         CalibrationForm::Alpha => ("Krippendorff's α", Scale::score(-1.0, 1.0)),
     };
@@ -39,7 +34,7 @@ fn agreement(found: &Calibration) -> Block {
     let bar = |(judge, dimension): (&CalibratedJudge, &CalibratedDimension)| {
         let name =
             if several { format!("{} {}", judge.judge, dimension.dimension) } else { dimension.dimension.clone() };
-        Bar { name, estimate: scales::estimate_or_none(&scale, of_form(found, dimension).as_ref()), ..Bar::default() }
+        Bar { name, estimate: scales::estimate_or_none(&scale, dimension.decisive(found.agreement)), ..Bar::default() }
     };
     let bars: Vec<Bar> = each(found).map(bar).collect();
     let thresholds: Vec<f64> = each(found).map(|(_, dimension)| dimension.threshold).collect();
@@ -49,20 +44,20 @@ fn agreement(found: &Calibration) -> Block {
         .with_n(found.sets)
         .with_note(format!("Agreement: {name}{version}; {} labelled samples.", found.samples))
         .when_empty("No human label matches an output of this run.", "karat calibrate SUITE");
-    head.notes.extend(found.judges.iter().map(|judge| format!("{}: {}.", judge.judge, judge_verdict(judge))));
+    head.notes.extend(found.judges.iter().map(|judge| format!("{}: {}.", judge.judge, judge_verdict(found, judge))));
     let threshold = threshold.map(|it| (*it, "threshold".to_owned()));
     Block::Bars(Bars { head, scale, bars, threshold })
 }
 
 fn dimensions(found: &Calibration) -> Block {
     let rows = each(found).map(|(judge, dimension)| {
-        let verdict = match dimension.passed {
-            Some(true) => Cell::Verdict(Verdict::Pass),
-            Some(false) => Cell::Verdict(Verdict::Fail),
-            None => Cell::Verdict(Verdict::Undecided),
+        let verdict = match dimension.verdict {
+            Some(CalibrationVerdict::Pass) => Cell::Verdict(Verdict::Pass),
+            Some(CalibrationVerdict::Fail) => Cell::Verdict(Verdict::Fail),
+            Some(CalibrationVerdict::Undecided) | None => Cell::Verdict(Verdict::Undecided),
         };
-        let note = Some(unscored_note(found, dimension)).filter(|it| !it.is_empty());
-        let notes: Vec<String> = note.into_iter().chain(cautions(dimension)).collect();
+        let note = [unscored_note(found, dimension), open_note(dimension)].into_iter().filter(|it| !it.is_empty());
+        let notes: Vec<String> = note.chain(cautions(dimension)).collect();
         vec![
             Cell::text(&judge.judge),
             Cell::text(&dimension.dimension),

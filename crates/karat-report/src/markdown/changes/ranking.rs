@@ -4,7 +4,7 @@ use karat_analysis::{ComparedPair, Finding, MetricRanking, Outcome, RankedSystem
 
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures;
-use crate::shared::ranking::{pair_share, rank_text, record_text, summary};
+use crate::shared::ranking::{pair_share, rank_text, record_text, strength_text, summary};
 use crate::shared::report::Report;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
@@ -40,7 +40,7 @@ fn write_ranking(page: &mut Page, ranking: &MetricRanking) {
     let heads = [
         Column::left(Inline::plain("Pair")),
         Column::right(Inline::plain("Difference of strengths")),
-        Column::right(Inline::plain("P(better)")),
+        Column::right(Inline::plain("Share of resamples")),
         Column::right(Inline::plain("p (Holm)")),
         Column::left(Inline::plain("Verdict")),
     ];
@@ -56,7 +56,7 @@ fn system_row(system: &RankedSystem) -> Vec<Inline> {
     vec![
         Inline::text(rank_text(system)),
         Inline::code(&system.system),
-        Inline::text(strength(system.strength.as_ref())),
+        Inline::text(strength_text(system.strength.as_ref())),
         Inline::text(won),
         Inline::text(record_text(system.record)),
     ]
@@ -68,16 +68,9 @@ fn pair_row(pair: &ComparedPair) -> Vec<Inline> {
     };
     vec![
         Inline::code(&pair.a).and(" against ").and_code(&pair.b),
-        Inline::text(strength(pair.difference.as_ref())),
+        Inline::text(strength_text(pair.difference.as_ref())),
         Inline::text(number(&pair.better, 3)),
         Inline::text(number(&pair.p, 4)),
         Inline::plain(if pair.decided { "better" } else { "undecided" }),
     ]
-}
-
-/// A strength with its interval.
-fn strength(finding: Option<&Finding>) -> String {
-    let Some(finding) = finding else { return figures::NONE.to_owned() };
-    let interval = finding.interval().map(|(lo, hi)| format!(" [{lo:+.2}, {hi:+.2}]"));
-    format!("{:+.2}{}", finding.value(), interval.unwrap_or_default())
 }

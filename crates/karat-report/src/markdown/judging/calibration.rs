@@ -1,13 +1,13 @@
 //! Section and document on the agreement of judges with people (CL-13).
 
-use karat_analysis::{CalibratedDimension, Calibration, CalibrationForm};
+use karat_analysis::{CalibratedDimension, Calibration, CalibrationForm, CalibrationVerdict};
 
 use crate::markdown::page::{Column, Inline, Page, columns};
 use crate::shared::calibration_round::CalibrationRound;
 use crate::shared::figures::count;
 use crate::shared::report::Report;
 use crate::wording::calibration::{
-    agreement_value, bias_value, cautions, coefficient_or_none, judge_verdict, round_line, unscored_note,
+    agreement_value, bias_value, cautions, coefficient_or_none, judge_verdict, open_note, round_line, unscored_note,
 };
 
 /// Returns rounds of calibration as Markdown, the newest last.
@@ -25,7 +25,8 @@ pub fn calibration(rounds: &[CalibrationRound]) -> String {
          only; agreement is 1 − mean |judge − people| / range of the scale, with a t interval over clusters of samples; \
          differences are judge minus people; where samples hold several \
          outputs, or fall into clusters, ICC and α use the jackknife of whole ones (Fisher z, t) from 3 to 49 of them, and a \
-         percentile bootstrap (1,000, seed 1) beyond; for independent outputs, ICC has its F interval and α the bootstrap from 10 on.",
+         percentile bootstrap (1,000, seed 1) beyond; for independent outputs, ICC has its F interval and α the bootstrap from 10 on. Beyond chance, \
+         a judge passes with its whole interval above the threshold, and fails with all of it below; below 20 sets nothing is decided.",
     ));
     page.finish()
 }
@@ -61,7 +62,7 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
         Column::left(Inline::plain("Verdict")),
     ];
     for judge in &found.judges {
-        page.heading(level, Inline::code(&judge.judge).and(": ").and_text(judge_verdict(judge)));
+        page.heading(level, Inline::code(&judge.judge).and(": ").and_text(judge_verdict(found, judge)));
         let rows = judge.dimensions.iter().map(|it| {
             vec![
                 Inline::code(&it.dimension),
@@ -71,17 +72,20 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
                 Inline::text(bias_value(it.bias.as_ref())),
                 Inline::text(count(it.unscored)),
                 Inline::text(it.threshold.to_string()),
-                Inline::plain(match it.passed {
+                Inline::plain(match it.verdict {
                     None => "none: stopped",
-                    Some(true) if it.needs_caution() => "pass, with caution",
-                    Some(true) => "pass",
-                    Some(false) => "**fail**",
+                    Some(CalibrationVerdict::Pass) if it.needs_caution() => "pass, with caution",
+                    Some(CalibrationVerdict::Pass) => "pass",
+                    Some(CalibrationVerdict::Undecided) => "undecided",
+                    Some(CalibrationVerdict::Fail) => "**fail**",
                 }),
             ]
         });
         page.table(&heads, rows);
         let uncovered = judge.dimensions.iter().filter(|it| !it.covered && it.labelled > 0);
         page.list(uncovered.map(|it| Inline::code(&it.dimension).and(": ").and_text(unscored_note(found, it))));
+        let open = judge.dimensions.iter().filter(|it| it.open.is_some());
+        page.list(open.map(|it| Inline::code(&it.dimension).and(": ").and_text(open_note(it))));
         let cautions = judge.dimensions.iter().flat_map(|it| cautions(it).map(move |caution| (it, caution)));
         page.list(cautions.map(|(it, caution)| Inline::code(&it.dimension).and(": caution: ").and_text(caution)));
         let decided = judge.dimensions.iter().filter_map(|it| Some((it, it.reason.as_ref()?)));

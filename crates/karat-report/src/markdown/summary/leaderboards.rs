@@ -34,7 +34,10 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
 /// Writes one ranking. `ranked` names the kind of its entries.
 fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard, ranked: &'static str) {
     if board.places.is_empty() {
-        page.paragraph(Inline::plain("No sample × variant pair is scored for all models, so none is ranked."));
+        page.paragraph(Inline::plain(ranking::reason_for_none(board)));
+        if board.order_dependent {
+            return;
+        }
     } else {
         let heads = [
             Column::right(Inline::plain("Rank")),

@@ -60,9 +60,9 @@ fn board(report: Report<'_>, at: usize) -> Option<Markup> {
         div.panel {
             @if places.is_empty() {
                 h3 { (line(&metric.name)) }
-                p.soft { "No sample × variant pair is scored for all, so none is ranked." }
+                p.soft { (ranking::reason_for_none(board)) }
             } @else { (metrics::leaderboard(&metric.name, &scale, &places)) }
-            (remarks(&notes))
+            @if !board.order_dependent { (remarks(&notes)) }
         }
     })
 }

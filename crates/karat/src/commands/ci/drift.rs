@@ -21,6 +21,7 @@ pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Fai
         z: args.z_thresh,
         streak: args.streak,
         choice: invocation::rows_in_range(&args.range),
+        quiet_years: true,
     };
     if let Some(shift) = args.replay {
         let replayed = context.app.replay_drift(&invocation, &drifting, shift)?;
@@ -35,6 +36,12 @@ pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Fai
     };
     context.print_json(&drifts)?;
     print_warnings(context, &drifts);
+    let several = drifts.iter().count() > 1;
+    for found in drifts.iter() {
+        let system = found.drift.system.as_deref().filter(|_| several).map(|system| format!("{system}: "));
+        let quiet = found.replay.iter().map(|quiet| format!("{}{quiet}", system.as_deref().unwrap_or_default()));
+        quiet.for_each(|line| context.printer.say(&line));
+    }
     Ok(if args.exit_nonzero_on_alert && drifts.is_alarming() { Exit::Drift } else { Exit::Pass })
 }
 

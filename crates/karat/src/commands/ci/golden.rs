@@ -1,9 +1,9 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{Execution, GoldenPin, GoldenRequest, PinRequest, Pinning, count_noun};
+use karat_app::{Execution, GoldenPin, GoldenRequest, GoldenRule, PinRequest, Pinning, count_noun};
 use karat_types::Exit;
 
-use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
+use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs, GoldenRuleArg};
 use crate::commands::table::table;
 use crate::commands::{CommandContext, invocation, run_output};
 use crate::failure::Failure;
@@ -78,11 +78,15 @@ fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Fai
 }
 
 fn check(context: &CommandContext<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
-    if !(args.max_drop.is_finite() && args.max_drop >= 0.0) {
-        return Err(Failure::Message(format!("`--max-drop {}` must be a number of 0 or more", args.max_drop)));
+    if let Some(wrong) = args.max_drop.filter(|drop| !(drop.is_finite() && *drop >= 0.0)) {
+        return Err(Failure::Message(format!("`--max-drop {wrong}` must be a number of 0 or more")));
     }
     let invocation = invocation::from_selection(&args.selection, &args.execution)?;
-    let asked = GoldenRequest { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
+    let decide = args.decide.map(|rule| match rule {
+        GoldenRuleArg::Test => GoldenRule::Test,
+        GoldenRuleArg::Drop => GoldenRule::Drop,
+    });
+    let asked = GoldenRequest { judge: args.judge.clone(), max_drop: args.max_drop, decide, cached: args.cached };
     let execution = Execution { run_id: args.run_id.clone(), ..run_output::execution(context, false, args.progress) };
     let (check, _) = context.app.golden_check(&invocation, &asked, execution)?;
     if args.json {

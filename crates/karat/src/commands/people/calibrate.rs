@@ -9,7 +9,8 @@ use crate::commands::values::number;
 use crate::commands::{CommandContext, invocation, text_output};
 use crate::failure::Failure;
 
-/// Runs a round of calibration. A judge that does not agree enough is a failed check: exit code 2.
+/// Runs a round of calibration. A judge that does not agree enough is a failed check: exit code 2, and 4 where the labels
+/// do not decide it.
 pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
     let mut invocation = invocation::from_suite(&args.suite, &args.execution)?;
     let output_dir = args.output_dir.as_deref();
@@ -48,8 +49,7 @@ pub fn finish(
 
 /// Returns the exit code of a round's verdict; a stopped round has none.
 pub fn round_exit(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failure> {
-    let passes = end.status != RunStatus::Finished || context.app.round(&end.run)?.has_passed();
-    Ok(if passes { Exit::Pass } else { Exit::GateFailed })
+    if end.status == RunStatus::Finished { Ok(context.app.round(&end.run)?.exit()) } else { Ok(Exit::Pass) }
 }
 
 fn write(

@@ -16,7 +16,7 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     assert!(good.contains("sim-judge-strict: passes") && good.contains("bias"), "{good}");
     let biased = place.karat(&["calibrate", "claims", "--judges", "sim-judge-biased", "-q"]);
     assert_eq!(biased.code, 2, "{}", biased.all());
-    assert!(biased.stdout.contains("sim-judge-biased: fails in accuracy\n"), "{}", biased.stdout);
+    assert!(biased.stdout.contains("sim-judge-biased: fails in accuracy: agreement 0.40 ("), "{}", biased.stdout);
     assert!(good.starts_with("round 1: ") && biased.stdout.starts_with("round 2: "), "{}", biased.stdout);
     let rounds = rounds(&place);
     assert_eq!(rounds["rounds"][1]["number"], 2);
@@ -58,7 +58,7 @@ fn a_round_has_no_models_and_variants() {
 #[test]
 fn a_threshold_is_decided_with_a_reason() {
     let place = Place::new();
-    let biased = ["calibrate", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--judges", "sim-judge-biased", "-q"];
+    let biased = ["calibrate", "claims", "--judges", "sim-judge-biased", "-q"];
     let silent = place.karat(&[&biased[..], &["--threshold", "accuracy=0.1"]].concat());
     assert!(silent.code == 1 && silent.stderr.contains("--reason"), "{}", silent.all());
     let why = ["--threshold", "accuracy=0.1", "--reason", "accuracy is read by people here"];
@@ -67,7 +67,7 @@ fn a_threshold_is_decided_with_a_reason() {
     let accuracy = &round["judges"][0]["dimensions"][1];
     assert_eq!(accuracy["reason"], "accuracy is read by people here");
     assert!(round["passed"] == true && accuracy["threshold"].as_f64() == Some(0.1), "{accuracy}");
-    place.write("karat.yaml", &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.6 }"));
+    place.write("karat.yaml", &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.3 }"));
     let rows = ["a", "b"].map(|sample| label(sample, "o", 3, 9, 5));
     place.write("labels.jsonl", &rows.concat());
     for command in ["validate", "calibrate"] {
@@ -76,10 +76,10 @@ fn a_threshold_is_decided_with_a_reason() {
     }
     place.write(
         "karat.yaml",
-        &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.6, reason: two people }"),
+        &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.3, reason: two people }"),
     );
-    let said = place.fine(&["calibrate", "-q"]).stdout;
-    assert!(said.contains("must exceed 0.6 (decided: two people)"), "{said}");
+    let said = place.karat(&["calibrate", "-q"]);
+    assert!(said.code == 4 && said.stdout.contains("must exceed 0.3 (decided: two people)"), "{}", said.all());
     for (wrong, said) in
         [("speed=0.5", "speed"), ("2", "must be an agreement"), ("accuracy=high", "must be an agreement")]
     {
@@ -92,7 +92,7 @@ fn a_threshold_is_decided_with_a_reason() {
 #[test]
 fn a_stopped_round_is_resumed() {
     let place = Place::new();
-    let round = ["calibrate", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--judges", "sim-judge-biased"];
+    let round = ["calibrate", "claims", "--judges", "sim-judge-biased"];
     let limits = ["--threshold", "0.8", "--reason", "strict", "--run-id", "r", "--max-calls", "5", "-o", "out"];
     let stopped = place.karat(&[&round[..], &limits].concat());
     assert!(stopped.code == 5 && stopped.stderr.contains("`karat resume r --max-calls"), "{}", stopped.all());
@@ -109,7 +109,7 @@ fn a_stopped_round_is_resumed() {
     assert!(again.code == 1 && again.stderr.contains("`karat resume r`"), "{}", again.all());
     let finished = place.karat(&["resume", "r", "--max-calls", "100"]);
     assert_eq!(finished.code, 2, "{}", finished.all());
-    assert!(finished.stderr.contains(": 9 simulated calls; nothing was billed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains(": 23 simulated calls; nothing was billed"), "{}", finished.stderr);
     assert!(finished.stdout.contains("sim-judge-biased: fails in accuracy"), "{}", finished.stdout);
     let accuracy = &rounds(&place)["rounds"][0]["calibration"]["judges"][0]["dimensions"][1];
     assert_eq!((&accuracy["reason"], &accuracy["passed"]), (&Value::from("strict"), &Value::from(false)));
@@ -132,9 +132,10 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
         "sim-judge-strict,sim-judge-lenient",
         "--run-id",
     ];
-    let first = place.fine(&[&both[..], &["one"]].concat());
-    let again = place.fine(&[&both[..], &["two"]].concat());
+    let first = place.karat(&[&both[..], &["one"]].concat());
+    let again = place.karat(&[&both[..], &["two"]].concat());
     for said in [&first, &again] {
+        assert_eq!(said.code, 4, "14 sets decide nothing: {}", said.all());
         assert!(said.stderr.contains(": 28 simulated calls"), "{}", said.stderr);
     }
     let json: Value =
@@ -183,41 +184,34 @@ fn label(sample: &str, output: &str, style: u32, truth: u32, depth: u32) -> Stri
     )
 }
 
-/// CL-13, CL-08: a dimension without labels does not pass; a judge that always gives the same grade, or grades higher
-/// than people, gets a caution; labels off the scale are refused with their line.
+/// CL-13, CL-08, DC-25: a dimension without labels does not pass; a judge that always gives the same grade fails, or is
+/// undecided by `within_share`; labels off the scale are refused with their line.
 #[test]
 fn every_dimension_must_be_labelled() {
     let place = Place::new();
-    place.write("karat.yaml", JUDGED);
+    let rows: Vec<String> = (0..8).map(|at| format!("{{ id: s{at} }}")).collect();
+    let suite = JUDGED.replace("{ id: a }, { id: b }", &rows.join(", "));
+    place.write("karat.yaml", &suite);
     let labels = |truth: [u32; 4], depth: &str| {
-        let rows = truth.iter().enumerate().map(|(at, truth)| {
-            let sample = ["a", "b"][at % 2];
-            format!("{{\"sample\": \"{sample}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": {truth}{depth}}}}}\n")
+        let rows = truth.iter().cycle().take(24).enumerate().map(|(at, truth)| {
+            format!("{{\"sample\": \"s{}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": {truth}{depth}}}}}\n", at % 8)
         });
         rows.collect::<String>()
     };
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
     let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 2 && said.stdout.contains("flat: fails: no labels for depth"), "{}", said.all());
+    let failed = "flat: fails in truth: agreement beyond chance 0.00";
+    let open = ", the judge grades all sets alike; undecided in style: people give all sets the same grade, which says nothing of \
+                the judge; AC2 1.00, in depth: no labels\n";
+    assert!(said.code == 2 && [failed, open].iter().all(|it| said.stdout.contains(it)), "{}", said.all());
+    place.write("karat.yaml", &suite.replace("scorer: quality }", "scorer: quality, agreement: within_share }"));
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
-    let said = place.fine(&["calibrate", "-q"]).stdout;
-    assert!(
-        said.contains("flat: passes") && said.contains("truth: agreement 0.95") && said.contains("caution"),
-        "{said}"
-    );
-    place.write("labels.jsonl", &labels([9, 9, 9, 8], ", \"depth\": 3"));
-    let said = place.fine(&["calibrate", "-q"]).stdout;
-    // Four equal differences of two samples prove no bias.
-    let poor = "caution: agreement beyond chance is poor";
-    let depth = said.lines().find(|line| line.contains("depth: agreement 0.80")).unwrap_or_default();
-    assert!(depth.contains("bias +2.00 (−5.84 to +7.23)") && depth.contains(poor), "{said}");
-    assert!(said.contains("flat: passes, with caution in truth, depth"), "{said}");
-    let json = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
-    let json: Value = serde_json::from_str(&json).unwrap();
-    let of = |at: usize| &json["rounds"][2]["calibration"]["judges"][0]["dimensions"][at]["biased"];
-    assert_eq!((of(0), of(2)), (&Value::Bool(false), &Value::Bool(false)), "{json}");
+    let said = place.karat(&["calibrate", "-q"]);
+    assert!(said.code == 4 && said.stdout.contains("truth: agreement 0.95"), "{}", said.all());
+    let reasons = ["in truth: agreement beyond chance 0.00", " reaches 0"];
+    assert!(reasons.iter().all(|it| said.stdout.contains(it)), "{}", said.all());
     let markdown = place.fine(&["calibrate", "--rounds", "--format", "md"]).stdout;
-    assert!(markdown.contains("beyond chance is poor") && markdown.contains("pass, with caution"), "{markdown}");
+    assert!(markdown.contains("undecided") && markdown.contains("**fail**"), "{markdown}");
     let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");
     place.write("labels.jsonl", &near);
     let said = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);
@@ -265,8 +259,8 @@ fn no_label_vanishes() {
     assert!(refused.code == 1 && refused.stderr.contains("labels.jsonl:2:"), "{}", refused.all());
     assert!(refused.stderr.contains("the sample \"nobody\""), "{}", refused.all());
     place.write("labels.jsonl", &(good + &label("b", "\"output\": \"o\", ").replace("\"right\"", "true")));
-    let said = place.fine(&["calibrate", "-q"]).stdout;
-    assert!(said.contains("flat: passes") && said.contains("truth: agreement 1"), "{said}");
+    let said = place.karat(&["calibrate", "-q"]);
+    assert!(said.code == 4 && said.stdout.contains("2 sets, and nothing is decided below 20"), "{}", said.all());
 }
 
 /// CL-13: a judge that scored only a few sets does not pass, even if it agrees on them.
@@ -283,14 +277,13 @@ fn a_judge_that_leaves_sets_unscored_fails() {
     place.write("labels.jsonl", &rows.collect::<String>());
     let said = place.karat(&["calibrate", "-q"]);
     assert_eq!(said.code, 2, "{}", said.all());
-    for wanted in ["too many sets unscored in style, truth, depth", "2 of 4 sets unscored, and 90 % must be scored"] {
-        assert!(said.stdout.contains(wanted), "{wanted}: {}", said.all());
-    }
+    let wanted = "fails in style, truth, depth: 2 of 4 sets unscored, and 90 % must be scored";
+    assert!(said.stdout.contains(wanted), "{}", said.all());
     place.write(
         "karat.yaml",
         &JUDGED.replace(always, judge).replace("scorer: quality }", "scorer: quality, coverage: 0.5 }"),
     );
-    assert!(place.fine(&["calibrate", "-q"]).stdout.contains("flat: passes"));
+    assert_eq!(place.karat(&["calibrate", "-q"]).code, 4);
 }
 
 /// CL-08: the first labels are made with a suite that names their file before it is there, or while it is empty.

@@ -432,12 +432,12 @@ fn evaluations_are_compared() {
     assert_eq!(found["sectionErrorRates"]["main"]["falsePositives"]["before"], 0.0);
     assert!(found["sectionErrorRates"]["main"]["falsePositives"]["change"].as_f64().unwrap() > 0.0);
     let missed = &found["sectionErrorRates"]["alternatives"]["missed"];
-    assert_eq!(missed["candidate"], json!({"findings": 1, "items": 0}));
-    assert_eq!((&missed["before"], &missed["after"]), (&Value::Null, &Value::Null));
+    // No prompt has it on both sides: each side's own, and no change.
+    assert_eq!((&missed["before"], &missed["after"], &missed["change"]), (&json!(0.0), &json!(1.0), &Value::Null));
     let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
-    assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
-    assert!(markdown.contains("| `alternatives` missed | n/a (0 of 0) | n/a (1 of 0) |"), "{markdown}");
+    assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
+    assert!(markdown.contains("| `alternatives` missed | 0.00 | 1.00 | n/a | 0 | n/a |"), "{markdown}");
     assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
     let terminal = place.fine(&["compare", "before", "after"]).stdout;
     assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");
@@ -477,10 +477,27 @@ fn lost_verdicts_are_not_compared() {
     snapshot(&place, "full", &vec![wrong.clone(); 14]);
     snapshot(&place, "lost", &[vec![wrong; 2], vec![None; 12]].concat());
     let rate = compared(&place, "full", "lost")["sectionErrorRates"]["main"]["falsePositives"].clone();
-    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&json!(0.5), &json!(0.5), &json!(0.0)));
+    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&json!(1.0), &json!(1.0), &json!(0.0)));
     assert_eq!((&rate["paired"]["n"], &rate["paired"]["value"]), (&json!(2), &json!(0.0)));
-    assert_eq!(rate["candidate"], json!({"findings": 2, "items": 4}));
     assert_eq!(place.report("lost")["analyses"]["spans"]["spansBySection"]["main"], 4);
+}
+
+/// DC-08: of the same findings without the false positives nothing is worse: misses are counted per prompt, and the share
+/// found is of found and missing.
+#[test]
+fn a_labeller_without_its_false_positives_is_not_worse() {
+    let place = Place::new();
+    let missed = json!([{"text": "gamma", "expectedRole": "a.b", "category": "subject", "severity": "minor"}]);
+    let verdicts = |wrong: Value| vec![Some(json!({"missedElements": missed, "falsePositives": wrong})); 12];
+    snapshot(&place, "v1", &verdicts(false_one(0)));
+    snapshot(&place, "v2", &verdicts(json!([])));
+    let found = compared(&place, "v1", "v2");
+    let main = &found["sectionErrorRates"]["main"];
+    assert_eq!((&main["missed"]["change"], &main["missed"]["paired"]["value"]), (&json!(0.0), &json!(0.0)), "{found}");
+    assert_eq!((&main["falsePositives"]["change"], &main["falsePositives"]["before"]), (&json!(-1.0), &json!(1.0)));
+    let rate = &found["foundRates"]["main"];
+    assert_eq!((&rate["before"], &rate["paired"]["n"]), (&json!(0.5), &json!(12)), "{found}");
+    assert!(rate["change"].as_f64() > Some(0.0), "an item more is right: {found}");
 }
 
 /// SP-07, SP-08: lists that an old snapshot lacks were not assessed: the report shows neither them nor confidence.
@@ -493,7 +510,7 @@ fn lists_that_are_lacking_are_not_zero() {
     snapshot(&place, "new", &vec![Some(json!({"falsePositives": false_one(0), "taxonomyErrors": confusion})); 8]);
     let found = compared(&place, "old", "new");
     let rate = &found["sectionErrorRates"]["main"]["falsePositives"];
-    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&Value::Null, &json!(0.5), &Value::Null));
+    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&Value::Null, &json!(1.0), &Value::Null));
     assert_eq!((&rate["paired"], &found["newConfusions"]), (&Value::Null, &Value::Null));
     let report = place.report("old");
     assert_eq!(report["analyses"]["spans"]["errorsBySection"]["main"], json!({"missed": 0}));

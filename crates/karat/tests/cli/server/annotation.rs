@@ -107,7 +107,8 @@ fn labels_of_a_task_calibrate_judges() {
     let same = find(&agree, "alpha").and_then(|it| it["value"].as_f64()).unwrap();
     assert!((alpha["value"].as_f64().unwrap() - same).abs() < 1e-12, "{alpha} {same}");
 
-    let by_task = place.fine(&["calibrate", "--task", "numbers", "-q"]);
+    let by_task = place.karat(&["calibrate", "--task", "numbers", "-q"]);
+    assert!(by_task.code == 2 && by_task.stdout.contains("flat fails: "), "{}", by_task.all());
     assert!(by_task.stdout.contains("people among themselves 0.9"), "{}", by_task.stdout);
     let agreement = |judge: &str| -> f64 {
         let rounds = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
@@ -122,7 +123,7 @@ fn labels_of_a_task_calibrate_judges() {
     place.write("labels.jsonl", &place.fine(&["annotate", "export", "numbers", "--settled"]).stdout);
     place.write("karat.yaml", &SUITE.replace("  quality:\n", "  quality:\n    labels: labels.jsonl\n"));
     place.fine(&["validate"]);
-    place.fine(&["calibrate", "-q"]);
+    assert_eq!(place.karat(&["calibrate", "-q"]).code, 2);
     assert!((agreement("good") - good).abs() < 1e-12 && (agreement("flat") - flat).abs() < 1e-12);
 }
 

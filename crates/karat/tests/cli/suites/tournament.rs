@@ -70,6 +70,30 @@ fn planned_calls_of_drawn_pairs_are_made() {
     assert_eq!(planned_calls(&place), (0, 0));
 }
 
+/// DC-08: of a judge that always prefers the first place no screen says a rank; each says why. What the cells
+/// hold is what the table shows.
+#[test]
+fn a_judge_of_places_ranks_nothing() {
+    let place = Place::new();
+    tournament(&place, "biased", "", 12);
+    let said = place.fine(&["run", "--run-id", "a", "-o", "out", "--format", "json,html,md,csv"]).stdout;
+    let warning = "120 of 120 verdicts (100 %) changed with the order of the outputs: the judge prefers a place, so no ranks are given";
+    let files = ["report.md", "report.html"].map(|file| place.text(&format!("out/{file}")));
+    for text in [&said, &files[0], &files[1]] {
+        assert!(text.contains(warning) && !text.contains("P(better)"), "{text}");
+    }
+    assert!(files[0].contains("Too many verdicts changed with the order") && files[0].contains("Share of resamples"));
+    assert!(said.contains("ranking duel: 120 games on 12 samples, 120 flips") && !said.contains("\nbest "), "{said}");
+    let report = place.report("a");
+    let ranking = &report["analyses"]["ranking"][0];
+    assert_eq!((&ranking["unreliable"], &ranking["systems"][0]["rank"]), (&json!(true), &Value::Null));
+    let scores = report["cells"].as_array().unwrap().iter().map(|cell| &cell["scores"]["duel"]);
+    assert!(scores.clone().all(|score| score["value"] == json!(0.5)), "{:?}", scores.collect::<Vec<_>>());
+    let table = place.text("out/cells.csv");
+    let halves = table.lines().skip(1).filter(|line| line.contains(",ok,0.5,")).count();
+    assert_eq!(halves, 60, "{table}");
+}
+
 /// PW-01, PW-02: five scripted systems are ranked in the known order with intervals; every pair is judged in both orders,
 /// the plan states these calls, and another run makes none.
 #[test]

@@ -36,6 +36,9 @@ const RESAMPLES: usize = 1_000;
 /// Number of resamples of a ranking without one judge, of which only the strengths are used.
 const FEW_RESAMPLES: usize = 1;
 
+/// With a larger share of verdicts that change with the order of the outputs, no ranks are given.
+const MOST_FLIPS: f64 = 0.2;
+
 /// The name of people among judges.
 const PEOPLE: &str = "people";
 
@@ -75,6 +78,8 @@ pub struct MetricRanking {
     pub ties: Option<Finding>,
     /// Number of games whose verdict changed with the order of the outputs; they are ties.
     pub order_dependent: u64,
+    /// True if these are more than a fifth of the judges' games: then the judges prefer a place, and no system has a rank.
+    pub unreliable: bool,
     /// Number of wins that were added to each side of every pair, where the games alone leave a strength without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior: Option<f64>,
@@ -95,10 +100,11 @@ pub struct MetricRanking {
 pub struct RankedSystem {
     /// The system.
     pub system: String,
-    /// Its rank: 1 + the number of systems that are certainly better. Systems whose order is not decided share one.
-    pub rank: u64,
-    /// The best and the worst rank that the games allow.
-    pub ranks: (u64, u64),
+    /// Its rank: 1 + the number of systems that are certainly better. Systems whose order is not decided share one. `None`
+    /// if the ranking is unreliable.
+    pub rank: Option<u64>,
+    /// The best and the worst rank that the games allow; `None` if the ranking is unreliable.
+    pub ranks: Option<(u64, u64)>,
     /// Strength on the log-odds scale; the strengths of all systems sum to 0.
     pub strength: Option<Finding>,
     /// Games won, tied and lost.
@@ -120,7 +126,7 @@ pub struct ComparedPair {
     pub won: Option<Finding>,
     /// Strength of `a` minus that of `b`.
     pub difference: Option<Finding>,
-    /// Probability that `a` is the better one: share of the resamples in which it is stronger.
+    /// Share of the resamples in which `a` is stronger.
     pub better: Option<Finding>,
     /// p-value of equal strengths, Holm-adjusted over all pairs.
     pub p: Option<Finding>,
@@ -212,12 +218,27 @@ fn metric_ranking(context: &FinishContext<'_>, metric: usize, games: &[Game]) ->
     let plan = context.plan;
     let (spec, level) = (plan.metrics.get(metric)?, context.measures.get(metric)?.level);
     let found = rank(context, games.iter(), level, RESAMPLES)?;
-    let tally = Tally { context, games, level, names: (0..plan.systems.len()).map(|at| system_id(plan, at)).collect() };
+    let tally = Tally {
+        context,
+        games,
+        level,
+        unreliable: false,
+        names: (0..plan.systems.len()).map(|at| system_id(plan, at)).collect(),
+    };
     let mut order: Vec<usize> = (0..found.models.len()).collect();
     order.sort_by(|a, b| found.models[*b].log_strength.total_cmp(&found.models[*a].log_strength));
     let mut samples: Vec<usize> = games.iter().map(|game| game.sample).collect();
     samples.sort_unstable();
     samples.dedup();
+    let by_people = games.iter().filter(|game| game.judge == GameJudge::People).count() as u64;
+    let order_dependent = games.iter().filter(|game| game.depends_on_order).count() as u64;
+    let judged = found.games.saturating_sub(by_people);
+    let unreliable = order_dependent as f64 > MOST_FLIPS * judged as f64;
+    let mut notes = notes(&found, &tally.names);
+    if unreliable {
+        notes.insert(0, flip_warning(order_dependent, judged));
+    }
+    let tally = Tally { unreliable, ..tally };
     let systems = order.iter().map(|at| tally.system(*at, &found.models[*at], samples.len()));
     let pairs = found.pairs.iter().map(|pair| tally.pair(pair, samples.len())).collect();
     let first = order.first().copied()?;
@@ -228,12 +249,13 @@ fn metric_ranking(context: &FinishContext<'_>, metric: usize, games: &[Game]) ->
             PreferenceModel::Davidson => "davidson",
         },
         games: found.games,
-        by_people: games.iter().filter(|game| game.judge == GameJudge::People).count() as u64,
+        by_people,
         samples: samples.len() as u64,
         ties: Finding::point(found.ties, games.len(), "share of games"),
-        order_dependent: games.iter().filter(|game| game.depends_on_order).count() as u64,
+        order_dependent,
+        unreliable,
         prior: found.prior,
-        notes: notes(&found, &tally.names),
+        notes,
         systems: systems.collect(),
         pairs: tally.sort_pairs(&order, pairs),
         without: tally.without_each_judge(first),
@@ -256,6 +278,7 @@ struct Tally<'a> {
     context: &'a FinishContext<'a>,
     games: &'a [Game],
     level: Level,
+    unreliable: bool,
     names: Vec<String>,
 }
 
@@ -269,8 +292,8 @@ impl Tally<'_> {
         let strength = Finding::point(model.log_strength, samples, "maximum likelihood");
         RankedSystem {
             system: self.name(at),
-            rank: model.best_rank as u64,
-            ranks: (model.best_rank as u64, model.worst_rank as u64),
+            rank: (!self.unreliable).then_some(model.best_rank as u64),
+            ranks: (!self.unreliable).then_some((model.best_rank as u64, model.worst_rank as u64)),
             strength: strength.map(|it| it.with_interval(model.interval, model.standard_error).with_seed(SEED)),
             record,
             won,
@@ -300,7 +323,7 @@ impl Tally<'_> {
             difference: difference.map(|it| it.with_interval(interval, None).with_seed(SEED)),
             better: probability(better, "share of resamples").map(|it| it.with_seed(SEED)),
             p: probability(pair.p_adjusted, "cluster bootstrap t, Holm"),
-            decided: pair.is_decided,
+            decided: pair.is_decided && !self.unreliable,
         }
     }
 
@@ -348,6 +371,15 @@ impl Tally<'_> {
         });
         without.collect()
     }
+}
+
+/// The warning about judges whose verdicts change with the order of the outputs.
+fn flip_warning(flips: u64, games: u64) -> String {
+    let share = 100.0 * flips as f64 / games.max(1) as f64;
+    format!(
+        "{flips} of {games} verdicts ({share:.0} %) changed with the order of the outputs: the judge prefers a place, so no \
+         ranks are given. Use another judge, or a clearer question."
+    )
 }
 
 fn notes(found: &preference::Ranking, names: &[String]) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Rankings of runs with planted verdicts.
 
-use karat_types::{JudgeRound, RunRows, Score, output_key};
+use karat_types::{JudgeRound, Money, RunRows, Score, output_key};
 use serde_json::json;
 
 use super::*;
@@ -62,8 +62,9 @@ fn systems_are_ranked_in_their_order() {
     assert_eq!(names, ["model-a", "model-b", "model-c"], "{found:?}");
     assert_eq!((found.games, found.samples, found.order_dependent, found.model), (400, 40, 0, "bradley_terry"));
     assert!(found.systems.iter().all(|it| it.strength.as_ref().is_some_and(|it| it.interval().is_some())));
-    assert_eq!((found.systems[0].ranks.0, found.systems[3].ranks, found.systems[4].ranks), (1, (4, 5), (4, 5)));
-    assert_eq!((found.systems[3].rank, found.systems[4].rank), (4, 4));
+    let ranks: Vec<(u64, u64)> = found.systems.iter().filter_map(|it| it.ranks).collect();
+    assert_eq!((ranks[0].0, ranks[3], ranks[4], found.unreliable), (1, (4, 5), (4, 5), false));
+    assert_eq!((found.systems[3].rank, found.systems[4].rank), (Some(4), Some(4)));
     let first = &found.pairs[0];
     assert_eq!(
         (first.a.as_str(), first.b.as_str(), first.record.0 + first.record.2),
@@ -73,7 +74,8 @@ fn systems_are_ranked_in_their_order() {
     assert_eq!((found.pairs.len(), found.systems.iter().map(|it| it.record.0).sum::<u64>()), (10, lost));
 }
 
-/// PW-03: of a judge that always prefers the first position every game is a tie and counted, and no system is better.
+/// PW-03, DC-08: of a judge that always prefers the first position every game is a tie and counted, and no system has a rank,
+/// nor a place on the leaderboard.
 #[test]
 fn a_judge_of_positions_ranks_nothing() {
     let mut run = tournament(3, &["first"], |_, _, _, _, swapped| f64::from(u8::from(!swapped)));
@@ -87,8 +89,11 @@ fn a_judge_of_positions_ranks_nothing() {
     }
     let found = ranking(&run);
     assert_eq!((found.games, found.order_dependent, found.ties.as_ref().unwrap().value()), (120, 120, 1.0));
-    assert!(found.systems.iter().all(|it| it.ranks == (1, 3) && it.strength.as_ref().unwrap().value().abs() < 1e-9));
+    assert!(found.systems.iter().all(|it| it.ranks.is_none() && it.strength.as_ref().unwrap().value().abs() < 1e-9));
+    assert!(found.unreliable && found.notes[0].starts_with("120 of 120 verdicts (100 %) changed"), "{:?}", found.notes);
     let findings = analyse(&run, &Options::default()).unwrap();
+    assert!(findings.leaderboards[0].order_dependent && findings.leaderboards[0].places.is_empty());
+    assert_eq!(findings.summary.best_model, None);
     let bias = findings.analyses.iter().find_map(|it| match &it.outcome {
         Outcome::JudgeBias(found) => Some(found.clone()),
         _ => None,
@@ -98,6 +103,43 @@ fn a_judge_of_positions_ranks_nothing() {
         (position.first.as_ref().unwrap().value(), position.consistency.value(), position.flips),
         (1.0, 0.0, (120, 0))
     );
+}
+
+/// DC-08: up to a fifth of the verdicts may change with the order of the outputs.
+#[test]
+fn ranks_need_four_steady_verdicts_of_five() {
+    let flips = |share: usize| {
+        let run = tournament(2, &["judge"], |_, sample, _, _, swapped| {
+            let flips = sample % 40 < share;
+            if flips && swapped { 0.0 } else { 1.0 }
+        });
+        let found = ranking(&run);
+        (found.order_dependent, found.unreliable, found.systems[0].rank, found.pairs[0].decided)
+    };
+    assert_eq!((flips(8), flips(9)), ((8, false, Some(1), true), (9, true, None, false)));
+}
+
+/// DC-08: a judgment stands with the later system, and its cost is borne by both of a game; in all nothing is lost.
+#[test]
+fn the_cost_of_a_game_is_halved_between_its_systems() {
+    let mut run = tournament(5, &["judge"], |_, _, _, _, _| 1.0);
+    let mut paid = 0;
+    for cell in &mut run.cells {
+        let games = cell.system as i128;
+        for judgment in &mut cell.judgments {
+            let cost = Money(games * 1_001);
+            paid += cost.0;
+            let usage = karat_types::Usage { input_tokens: 100 * games as u64, ..Default::default() };
+            judgment.cost = karat_types::CellCost { usage, cost: Some(cost), paid: cost };
+        }
+    }
+    let findings = analyse(&run, &Options::default()).unwrap();
+    let costs: Vec<i128> = findings.systems.iter().map(|it| it.spend.judging.cost().unwrap().0).collect();
+    assert_eq!(costs.iter().sum::<i128>(), paid);
+    // Each system has four games a sample; what does not divide stays with the later one.
+    assert!(costs.iter().all(|cost| (cost - 40 * 4 * 500).abs() <= 40 * 4), "{costs:?}");
+    assert!(findings.systems.iter().all(|it| it.spend.judging.usage.input_tokens == 40 * 4 * 50));
+    assert_eq!(findings.run.spend.judging.paid.0, paid);
 }
 
 /// PW-06: the judge without whom another system would be first is named.

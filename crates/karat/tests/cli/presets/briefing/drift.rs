@@ -64,7 +64,7 @@ fn an_open_incident_is_reported_without_an_alert() {
         format!("{{\"id\": \"{at}\", \"day\": \"{}\", \"said\": \"{said}\"}}\n", day(at))
     };
     place.write("data.jsonl", &(1..62).map(row).collect::<String>());
-    let suite = "name: one\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { v: [ { recorded: { column: said } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said } } ]\n";
+    let suite = "name: one\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { v: [ { recorded: { column: said } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said, method: median_mad } } ]\n";
     place.write("karat.yaml", suite);
     place.fine(&["run", "-q"]);
     let drift = |day: &str| place.karat(&["drift", "--exit-nonzero-on-alert", "--as-of", day]);
@@ -233,6 +233,39 @@ fn drift_tells_two_folders_apart() {
     assert!(none.code == 1 && none.stderr.contains("there are runs of: A, B"), "{}", none.all());
 }
 
+/// DC-27: without a method the e-detector watches, and several systems share its promise; from 60 days on the false alarms of
+/// quiet years are said. The flags of the medians mean them.
+#[test]
+fn quiet_years_and_shared_limits_are_said() {
+    let place = Place::new();
+    let rows = (0..70).map(|at| {
+        let date = jiff::civil::date(2026, 3, 1).checked_add(jiff::Span::new().days(at)).unwrap();
+        let said = |odd: i64| if (at * odd) % 7 < 5 { "yes" } else { "no" };
+        format!("{{\"id\": \"{at}\", \"day\": \"{date}\", \"a\": \"{}\", \"b\": \"{}\"}}\n", said(3), said(5))
+    });
+    place.write("data.jsonl", &rows.collect::<String>());
+    let suite = "name: two\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { a: [ { recorded: { column: a } } ], b: [ { recorded: { column: b } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said } } ]\n";
+    place.write("karat.yaml", suite);
+    place.fine(&["run", "-q"]);
+    let said = place.fine(&["drift", "--as-of", "2026-05-09"]);
+    let found = json(&said);
+    assert_eq!((&found["method"], &found["z_thresh"]), (&json!("e_detector"), &json!(730.0)), "{found}");
+    assert!(said.stderr.contains("each of 2 systems has a limit of 730 days"), "{}", said.stderr);
+    let replay = &found["systems"][0]["replay"];
+    assert_eq!((&replay["series"], &replay["drawn_from"]), (&json!(200), &json!(70)), "{found}");
+    let share = 100.0 * replay["false_alarm_share_per_year"].as_f64().unwrap();
+    let line = format!("a: e_detector: a false alarm in {share:.0} % of quiet years like this series (200 replays)");
+    assert!(said.stderr.contains(&line), "{line}: {}", said.stderr);
+    let few = place.fine(&["drift", "--as-of", "2026-04-28"]);
+    assert!(!few.stderr.contains("quiet years") && few.stderr.contains("730 days"), "59 days: {}", few.stderr);
+    for flag in [["--short-window", "5"], ["--long-window", "20"], ["--z-thresh", "2"]] {
+        let meant = json(&place.fine(&[&["drift", "--as-of", "2026-04-28"], &flag[..]].concat()));
+        assert_eq!(meant["method"], "median_mad", "{meant}");
+    }
+    let named = place.karat(&["drift", "--as-of", "2026-04-28", "--method", "e_detector", "--z-thresh", "2"]);
+    assert!(named.code == 1 && named.stderr.contains("e_detector"), "{}", named.all());
+}
+
 /// BY-11: a planted drop's delay and the false alarms are printed.
 #[test]
 fn planted_shifts_are_replayed() {
@@ -285,7 +318,7 @@ fn systems_drift_by_themselves() {
         })
         .collect();
     place.write("data.jsonl", &rows);
-    let suite = "name: two\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { falls: [ { recorded: { column: falls } } ], rises: [ { recorded: { column: rises } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said } } ]\nbaseline: golden\n";
+    let suite = "name: two\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { falls: [ { recorded: { column: falls } } ], rises: [ { recorded: { column: rises } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said, method: median_mad } } ]\nbaseline: golden\n";
     place.write("karat.yaml", suite);
     place.fine(&["run", "--run-id", "r", "-q"]);
     let own = &place.report("r")["analyses"]["drift"];

@@ -57,6 +57,31 @@ fn a_golden_set_of_another_judge_decides_nothing() {
     );
 }
 
+/// DC-26: the rule is `drop` where a gate compares each sample with the baseline, or `--max-drop` is given, else `test`, which
+/// three cards leave undecided; the gate says what the check says.
+#[test]
+fn a_check_is_decided_by_test_or_by_drop() {
+    let place = pinned();
+    edit(&place, "mine/golden/2026-03-02.json", "\"baseline_composite\": 4.35", "\"baseline_composite\": 4.95");
+    let code =
+        |place: &Place, more: &[&str]| place.karat(&[&["golden", "check", "mine", "-q"][..], more].concat()).code;
+    let codes = |place: &Place| {
+        [&[][..], &["--decide", "test"], &["--decide", "drop"], &["--max-drop", "4"], &["--max-drop", "0.1"]]
+            .map(|more| code(place, more))
+    };
+    assert_eq!(codes(&place), [2, 4, 2, 0, 2]);
+    let said = place.karat(&["golden", "check", "mine"]).stdout;
+    let alarm = "1 of 3 cards dropped by more than 0.5; an unchanged judge does that to some card in below 98 % of checks (0 \
+                 rises in 3 cards); canary: ";
+    assert!(said.contains(&format!("{alarm}too few items to decide\n")), "{said}");
+    assert!(said.contains("decided by drop: fails; by test: undecided (canary: too few items to decide)"), "{said}");
+    place.karat(&[&["run", "mine", "--gate", "--run-id", "gated", "-q"], &DAYS[..]].concat());
+    let notes = place.report("gated")["gate_notes"].to_string();
+    assert!(notes.contains(&format!("regression: quality.composite: {alarm}too few")), "{notes}");
+    edit(&place, "mine/karat.yaml", "against: baseline, max_drop: 0.5", "min: 1");
+    assert_eq!(codes(&place), [4, 4, 2, 0, 2]);
+}
+
 /// BR-12: a golden set is of the system that it names: others have no baseline, and a check makes none of them.
 #[test]
 fn a_golden_set_of_one_system_binds_no_other() {

@@ -210,6 +210,14 @@ fn a_changed_judge_is_told_from_changed_cards() {
     let said = place.fine(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
     assert!(said.stdout.contains("grading shifted"), "{}", said.all());
+    let line = "0 of 44 cards dropped by more than 0.5; an unchanged judge does that to some card in below 98 % of checks (0 \
+                rises in 44 cards); canary: grading shifted\n";
+    assert!(
+        said.stdout.contains(line) && said.stdout.contains("decided by drop: passes; by test: fails"),
+        "{}",
+        said.all()
+    );
+    assert_eq!(place.karat(&["golden", "check", "briefing", "--decide", "test"]).code, 2);
     let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
     assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
 }

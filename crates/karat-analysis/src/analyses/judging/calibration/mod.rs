@@ -1,16 +1,23 @@
 //! `calibration`: agreement of each judge with people's labels, by dimension, and whether it is sufficient (CL-13).
 //!
 //! A label applies to the cells of its sample whose output is the labelled one. Scores of several people for one output
-//! are averaged.
+//! are averaged. `outcome` holds the figures and decides the verdicts.
+
+mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{AnalysisSpec, Key, Label, PlanHeader, RubricScorer, ScorerKind, output_key};
+use karat_types::{AnalysisSpec, Key, Label, PlanHeader, RubricScorer, Scale, ScorerKind, output_key};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::outcome::is_constant;
+pub use self::outcome::{
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationGap, CalibrationVerdict,
+    SETS_TO_DECIDE, SetDelta, TOLERATED_BIAS,
+};
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, Panel, agreement};
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
@@ -18,35 +25,13 @@ use crate::figures::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::labels::grades;
 use crate::score::observations::Observations;
-use crate::score::scales::steps;
+use crate::score::scales::{dimension_scale, steps};
 
-/// With fewer sets, α replaces ICC.
-const ICC_FROM: u64 = 20;
-
-/// The default threshold of agreement; a lower one needs a reason.
-const THRESHOLD: f64 = 0.7;
-
-/// Agreement beyond chance below this is poor (Cicchetti 1994).
-const POOR: f64 = 0.4;
-
-/// Bias up to this share of the scale raises no caution: half a point of 0 to 10.
-pub const TOLERATED_BIAS: f64 = 0.05;
+/// A scale with more whole numbers than this has no AC2.
+const MOST_STEPS: f64 = 100.0;
 
 /// Rater name of the people.
 const PEOPLE: &str = "people";
-
-/// The figure that is compared with the threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CalibrationForm {
-    /// 1 − mean |judge − people| / range of the scale.
-    #[default]
-    WithinShare,
-    /// ICC(2,1); Krippendorff's α below 20 sets.
-    Icc,
-    /// Krippendorff's α.
-    Alpha,
-}
 
 /// A threshold for one dimension, with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,8 +51,9 @@ pub struct CalibrationOptions {
     pub scorer: Option<String>,
     /// The figure that is compared with the threshold.
     pub agreement: CalibrationForm,
-    /// Agreement must exceed it in every dimension of the rubric; below 0.7 it needs a `reason`.
-    pub threshold: f64,
+    /// Agreement must exceed it in every dimension of the rubric; default: 0.7 for `within_share`, else 0.4. A lower one
+    /// needs a `reason`.
+    pub threshold: Option<f64>,
     /// The reason for a threshold other than the default; recorded with every dimension.
     pub reason: Option<String>,
     /// Thresholds by dimension, each with its reason.
@@ -82,7 +68,7 @@ impl Default for CalibrationOptions {
         Self {
             scorer: None,
             agreement: CalibrationForm::default(),
-            threshold: THRESHOLD,
+            threshold: None,
             reason: None,
             decisions: BTreeMap::new(),
             coverage: 0.9,
@@ -90,115 +76,12 @@ impl Default for CalibrationOptions {
     }
 }
 
-/// The calibration of the judges of one scorer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Calibration {
-    /// The scorer.
-    pub scorer: String,
-    /// Declared version of its rubric.
-    pub prompt_version: Option<String>,
-    /// The figure that is compared with the threshold.
-    pub agreement: CalibrationForm,
-    /// Number of labelled outputs that are cells of this run.
-    pub sets: u64,
-    /// Number of their samples.
-    pub samples: u64,
-    /// Number of labelled outputs that are no cell of this run.
-    pub unmatched: u64,
-    /// Share of the labelled sets that a judge must have scored in every dimension.
-    pub coverage: f64,
-    /// True if every judge passes; `None` while the run is unfinished.
-    pub passed: Option<bool>,
-    /// By judge, in the plan's order.
-    pub judges: Vec<CalibratedJudge>,
-}
-
-/// One judge compared with people.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CalibratedJudge {
-    /// Its id.
-    pub judge: String,
-    /// Number of labelled sets that it was asked to grade.
-    pub graded: u64,
-    /// True if it agrees enough in every dimension; `None` while the run is unfinished.
-    pub passed: Option<bool>,
-    /// By dimension, in the rubric's order.
-    pub dimensions: Vec<CalibratedDimension>,
-}
-
-/// One labelled set in one dimension.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SetDelta {
-    /// The sample.
-    pub sample: String,
-    /// Hash of the labelled output.
-    pub output: Key,
-    /// Mean grade of people.
-    pub people: f64,
-    /// Grade of the judge; `None` if it left the set unscored.
-    pub judge: Option<f64>,
-    /// judge − people.
-    pub delta: Option<f64>,
-}
-
-/// One dimension of one judge. Differences are judge − people.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CalibratedDimension {
-    /// Its name.
-    pub dimension: String,
-    /// Number of sets that people scored in this dimension (in an unfinished run, of those the judge was asked to
-    /// grade). Without any the judge does not pass.
-    pub labelled: u64,
-    /// Number of them that the judge left unscored.
-    pub unscored: u64,
-    /// True if the judge scored the required share of them; otherwise it does not pass.
-    pub covered: bool,
-    /// 1 − mean |judge − people| / range.
-    pub within_share: Option<Finding>,
-    /// ICC(2,1) of judge and people.
-    pub icc: Option<Finding>,
-    /// Krippendorff's α of judge and people.
-    pub alpha: Option<Finding>,
-    /// Mean of judge − people.
-    pub bias: Option<Finding>,
-    /// Mean of |judge − people|.
-    pub mean_abs_difference: Option<Finding>,
-    /// The differences of all sets, in plan order.
-    pub deltas: Vec<SetDelta>,
-    /// The threshold that agreement had to exceed.
-    pub threshold: f64,
-    /// The reason for a threshold other than the default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// True if it did; `None` while the run is unfinished.
-    pub passed: Option<bool>,
-    /// True if it passed although ICC (or α) is poor: the judge hardly distinguishes the sets, and agrees because
-    /// people's scores hardly differ.
-    pub poor: bool,
-    /// True if it grades higher or lower than people: the whole interval of `bias` is beyond [`TOLERATED_BIAS`]. It may
-    /// pass all the same.
-    pub biased: bool,
-}
-
-impl CalibratedDimension {
-    /// ICC(2,1), or Krippendorff's α below 20 sets.
-    fn beyond_chance(&self) -> Option<&Finding> {
-        self.icc.as_ref().filter(|icc| icc.n() >= ICC_FROM).or(self.alpha.as_ref())
-    }
-
-    /// Returns true if the judge needs caution although it may pass.
-    pub fn needs_caution(&self) -> bool {
-        self.poor || self.biased
-    }
-
-    /// The figure that is compared with the threshold.
-    pub fn decisive(&self, form: CalibrationForm) -> Option<&Finding> {
-        match form {
-            CalibrationForm::WithinShare => self.within_share.as_ref(),
-            CalibrationForm::Icc => self.beyond_chance(),
-            CalibrationForm::Alpha => self.alpha.as_ref(),
-        }
-    }
+/// The whole numbers of a range, where all grades are such.
+fn whole_steps(range: Option<(f64, f64)>, scored: &[(u32, f64, f64)]) -> Option<Vec<f64>> {
+    let (lo, hi) = range?;
+    let is_step = |value: f64| (value - lo).fract().abs() <= 0.0;
+    let fits = hi - lo <= MOST_STEPS && scored.iter().all(|(_, judge, people)| is_step(*judge) && is_step(*people));
+    fits.then(|| (0..=(hi - lo) as u32).map(|at| lo + f64::from(at)).collect())
 }
 
 /// Sum and number of people's scores of one output, by metric.
@@ -252,14 +135,13 @@ pub(in crate::analyses) fn build(
             _ => Ok(None),
         };
     };
-    if !(0.0..1.0).contains(&options.threshold) {
-        return Err(options_error(
-            spec,
-            format!("threshold is {}, but must be at least 0 and below 1", options.threshold),
-        ));
+    let usual = options.agreement.threshold();
+    let threshold = options.threshold.unwrap_or(usual);
+    if !(0.0..1.0).contains(&threshold) {
+        return Err(options_error(spec, format!("threshold is {threshold}, but must be at least 0 and below 1")));
     }
-    if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-        let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
+    if threshold < usual && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+        let what = format!("threshold is {threshold}, below the usual {usual}, and no reason is given");
         return Err(options_error(spec, format!("{what}: add `reason: …`, which is recorded with each round")));
     }
     if !(0.0..=1.0).contains(&options.coverage) {
@@ -323,6 +205,7 @@ impl CalibrationFold {
         let scored: Vec<(u32, f64, f64)> =
             grades.iter().filter_map(|(at, it)| Some((context.table.cluster(*at), it.judge?, it.people))).collect();
         let decision = self.options.decisions.get(name);
+        let usual = self.options.threshold.unwrap_or(self.options.agreement.threshold());
         let level = context.measures.get(*at).map_or(Level::P95, |measure| measure.level);
         let items: Vec<GradedItem> = scored
             .iter()
@@ -335,7 +218,16 @@ impl CalibrationFold {
         let raters = [self.judge_id(judge), PEOPLE.to_owned()];
         let steps = metric.and_then(|metric| steps(context.plan, metric));
         let range = metric.and_then(|metric| metric.range);
+        let is_scale = metric.is_some_and(|metric| {
+            !metric.binary && !matches!(dimension_scale(context.plan, metric), Some(Scale::Choices(_)))
+        });
+        let never_differ = is_constant(scored.iter().map(|(.., people)| *people));
+        let ac_scale = steps.clone().or_else(|| whole_steps(range, &scored)).filter(|_| never_differ);
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, range, level });
+        let ac = ac_scale.and_then(|scale| {
+            let found = agreement(&items, &Panel { raters: &raters, scale: Some(scale), range, level });
+            found.pairs.into_iter().next()?.ac
+        });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();
         let labelled = match context.is_finished {
@@ -347,34 +239,35 @@ impl CalibrationFold {
             unscored: labelled.saturating_sub(scored.len()) as u64,
             covered: labelled > 0 && scored.len() as f64 / labelled as f64 >= self.options.coverage,
             within_share: within_share(&scored, range, level),
+            beyond_chance: match found.icc.as_ref().filter(|icc| is_scale && icc.n() >= SETS_TO_DECIDE) {
+                Some(icc) => Some(icc.clone()),
+                None => found.alpha.clone(),
+            },
+            ac,
             icc: found.icc,
             alpha: found.alpha,
             bias: pair.as_ref().map(|pair| pair.bias.clone()),
             mean_abs_difference: pair.as_ref().map(|pair| pair.mean_abs_difference.clone()),
             deltas: grades.iter().map(|(_, delta)| delta.clone()).collect(),
             labelled: labelled as u64,
-            threshold: decision.map_or(self.options.threshold, |it| it.threshold),
+            threshold: decision.map_or(usual, |it| it.threshold),
             reason: decision.map(|it| it.reason.clone()).or_else(|| self.options.reason.clone()),
             passed: None,
+            verdict: None,
+            open: None,
+            needed: None,
             poor: false,
             biased: pair.as_ref().is_some_and(|pair| is_beyond(&pair.bias, TOLERATED_BIAS * range)),
         };
-        let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
-        let passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
-        dimension.passed = context.is_finished.then_some(passed);
-        dimension.poor = passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
+        if context.is_finished {
+            dimension.decide(self.options.agreement, &scored);
+        }
         dimension
     }
 
     fn judge_id(&self, judge: usize) -> String {
         self.plan.judges.get(judge).map(|judge| judge.id.clone()).unwrap_or_default()
     }
-}
-
-/// `Some(true)` if all pass and there is at least one; `None` if one is unknown.
-fn all_pass(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
-    let some = passed.len() > 0;
-    passed.collect::<Option<Vec<bool>>>().map(|passed| some && passed.into_iter().all(|it| it))
 }
 
 /// The last part of a metric's name.
@@ -429,14 +322,19 @@ impl Analysis for CalibrationFold {
             .map(|(at, judge)| {
                 let dimensions: Vec<CalibratedDimension> =
                     dimensions.iter().map(|dimension| self.dimension(context, at, dimension)).collect();
+                let open = (!context.is_finished).then_some(None);
+                let verdict =
+                    CalibrationVerdict::on_all(dimensions.iter().map(|dimension| dimension.verdict).chain(open));
                 CalibratedJudge {
                     judge: judge.id.clone(),
                     graded: self.graded.get(&at).copied().unwrap_or(0),
-                    passed: all_pass(dimensions.iter().map(|dimension| dimension.passed)),
+                    passed: CalibrationVerdict::pass_or_fail(verdict),
+                    verdict,
                     dimensions,
                 }
             })
             .collect();
+        let verdict = CalibrationVerdict::on_all(judges.iter().map(|judge| judge.verdict));
         let sets = self.labels.values().filter(|label| label.seen).count() as u64;
         Outcome::Calibration(Calibration {
             scorer: self.id.clone(),
@@ -446,7 +344,8 @@ impl Analysis for CalibrationFold {
             samples: self.samples.len() as u64,
             unmatched: self.labels.len() as u64 - sets,
             coverage: self.options.coverage,
-            passed: all_pass(judges.iter().map(|judge| judge.passed)),
+            passed: CalibrationVerdict::pass_or_fail(verdict),
+            verdict,
             judges,
         })
     }
@@ -454,7 +353,105 @@ impl Analysis for CalibrationFold {
 
 #[cfg(test)]
 mod tests {
+    use karat_types::{Exit, Score};
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::testing::judged_run;
+    use crate::{Options, analyse};
+
+    /// The findings of `people` and one judge's grades of an output a sample, 0 to 10.
+    fn calibrated(people: &[f64], judged: &[Option<f64>], with: Value) -> Calibration {
+        let output = json!("text");
+        let label = |(at, grade): (usize, &f64)| json!({ "sample": format!("sample-{at}"), "output": output, "scores": { "overall": grade } });
+        let labels: Vec<Value> = people.iter().enumerate().map(label).collect();
+        let mut run = judged_run(1, people.len(), &["j0"], json!(labels));
+        let mut plan = serde_json::to_value(run.header.plan.as_ref()).unwrap();
+        plan["analyses"] = json!([{ "analysis": "calibration", "id": "calibration", "with": with }]);
+        run.header.plan = Arc::new(serde_json::from_value(plan).unwrap());
+        for (cell, grade) in run.cells.iter_mut().zip(judged) {
+            cell.cell.output_hash = output_key(&output);
+            cell.judgments[0].scores = grade.iter().map(|grade| (0, Score::value(*grade))).collect();
+        }
+        analyse(&run, &Options::default()).unwrap().calibration().unwrap().clone()
+    }
+
+    fn verdict(people: &[f64], judged: &[f64], form: &str) -> (Exit, CalibratedDimension) {
+        let judged: Vec<Option<f64>> = judged.iter().copied().map(Some).collect();
+        let found = calibrated(people, &judged, json!({ "scorer": "quality", "agreement": form }));
+        assert_eq!(found.verdict, found.judges[0].verdict);
+        (found.exit(), found.judges[0].dimensions[0].clone())
+    }
+
+    /// DC-25: a constant judge fails, permuted grades never pass, six labels decide nothing; by `within_share` none of
+    /// these passes, although people's grades are so close together that each share is above 0.7.
+    #[test]
+    fn a_judge_that_agrees_by_chance_never_passes() {
+        let people: Vec<f64> = (0..40).map(|at| f64::from(at * 7 % 5 + 4)).collect();
+        let permuted: Vec<f64> = (0..40).map(|at| people[(at * 11 + 3) % 40]).collect();
+        let constant = vec![6.0; 40];
+        let close: Vec<f64> = people.iter().enumerate().map(|(at, it)| it + f64::from(u8::from(at % 9 == 0))).collect();
+        for form in ["beyond_chance", "icc", "alpha"] {
+            assert_eq!(verdict(&people, &constant, form).0, Exit::GateFailed, "{form}");
+            let (exit, found) = verdict(&people, &permuted, form);
+            assert!(matches!(exit, Exit::GateFailed | Exit::Undecided), "{form}: {found:?}");
+            assert_eq!(verdict(&people, &close, form).0, Exit::Pass, "{form}");
+            assert_eq!(verdict(&people, &people, form).0, Exit::Pass, "{form}: as people grade");
+            let (exit, few) = verdict(&people[..6], &people[..6], form);
+            assert_eq!((exit, few.open, few.needed), (Exit::Undecided, Some(CalibrationGap::FewSets), Some(20)));
+        }
+        for judged in [&constant, &permuted] {
+            let (exit, found) = verdict(&people, judged, "within_share");
+            assert_eq!((exit, found.open), (Exit::Undecided, Some(CalibrationGap::ReachesChance)));
+            assert!(found.within_share.unwrap().value() > found.threshold && found.threshold > 0.69);
+        }
+        assert_eq!(verdict(&people[..6], &people[..6], "within_share").0, Exit::Undecided);
+        assert_eq!(verdict(&people[..19], &constant[..19], "within_share").0, Exit::Undecided);
+        assert_eq!(verdict(&people, &close, "within_share").0, Exit::Pass);
+        let far: Vec<f64> = people.iter().map(|it| it - 4.0).collect();
+        assert_eq!(verdict(&people, &far, "within_share").0, Exit::GateFailed);
+    }
+
+    /// DC-25: where the interval holds the threshold, the sets that would decide are named; a lower threshold needs a reason.
+    #[test]
+    fn an_open_verdict_names_the_sets_that_would_decide_it() {
+        let people: Vec<f64> = (0..30).map(|at| f64::from(at * 7 % 10)).collect();
+        let judged: Vec<f64> = people
+            .iter()
+            .enumerate()
+            .map(|(at, it)| if at % 3 == 0 { f64::from(at as u32 * 3 % 10) } else { *it })
+            .collect();
+        let (exit, found) = verdict(&people, &judged, "beyond_chance");
+        let (lo, hi) = found.beyond_chance.as_ref().unwrap().interval().unwrap();
+        assert!(exit == Exit::Undecided && lo <= 0.4 && hi > 0.4, "{lo} {hi}");
+        assert!(found.open == Some(CalibrationGap::ReachesThreshold) && found.needed.unwrap() > 30, "{found:?}");
+        let refused = |with: Value| {
+            let plan = judged_run(1, 1, &["j0"], json!([])).header.plan;
+            let spec: AnalysisSpec =
+                serde_json::from_value(json!({ "analysis": "calibration", "id": "c", "with": with })).unwrap();
+            build(&spec, &plan).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(refused(json!({ "scorer": "quality", "threshold": 0.3 })).contains("below the usual 0.4"));
+        assert!(refused(json!({ "scorer": "quality", "threshold": 0.6, "agreement": "within_share" })).contains("0.7"));
+        assert_eq!(refused(json!({ "scorer": "quality", "threshold": 0.6 })), "");
+    }
+
+    /// DC-25: people who never differ say nothing of a judge, whatever it grades, and AC2 is shown; a judge that left sets
+    /// unscored fails all the same.
+    #[test]
+    fn people_who_never_differ_decide_nothing() {
+        let people = vec![8.0; 30];
+        let judged: Vec<f64> = (0..30).map(|at| if at % 6 == 0 { 7.0 } else { 8.0 }).collect();
+        for form in ["beyond_chance", "within_share"] {
+            for judged in [&judged, &people] {
+                let (exit, found) = verdict(&people, judged, form);
+                assert_eq!((exit, found.open), (Exit::Undecided, Some(CalibrationGap::PeopleNeverDiffer)), "{form}");
+                assert!(found.ac.unwrap().value() > 0.9, "{form}");
+            }
+        }
+        let some: Vec<Option<f64>> = (0..30).map(|at| (at % 2 == 0).then_some(8.0)).collect();
+        assert_eq!(calibrated(&people, &some, json!({ "scorer": "quality" })).exit(), Exit::GateFailed);
+    }
 
     /// CL-13: 1 − mean |Δ| / range; a constant shift of 3 on 0 to 10 is 0.7, which is not above 0.7.
     #[test]
