@@ -218,27 +218,29 @@ fn required_samples(
 ) -> Option<Needed> {
     let Target::Metric(metric) = case.target else { return None };
     let (spec, measure) = (context.findings.plan.metrics.get(metric)?, context.findings.measures.get(metric)?);
-    let design = match basis {
-        Basis::Change(test) => test.design()?,
-        Basis::Observed(..) if measure.aggregate == Aggregate::Mean => {
-            let (n, units) = (finding.n() as f64, finding.effective_clusters().unwrap_or(finding.n() as f64));
-            PairedDesign { deviation: finding.se()? * n.sqrt(), cluster_size: (n / units).max(1.0) }
+    let margin = context.findings.plan.scorers.get(spec.scorer).and_then(|it| it.margin);
+    let inside =
+        planned_difference((&spec.name, margin), &context.policy.mde, (Some(finding.value()), measure.max_change()))?;
+    let (n, units) = (finding.n() as f64, finding.effective_clusters());
+    let needed = match basis {
+        Basis::Observed(..) if measure.binary && units.is_none() && measure.aggregate == Aggregate::Mean => {
+            let rate = limit + if case.bound.is_least() { inside } else { -inside };
+            let alone = PairedDesign { deviation: 1.0, cluster_size: 1.0 };
+            planning(alone, finding.n(), level).plan_clusters(inside, rate_items(limit, rate, level, PLANNED_POWER)?.ceil())?
         }
+        Basis::Observed(..) if measure.aggregate == Aggregate::Mean => {
+            let deviation = finding.se()? * n.sqrt();
+            let design = PairedDesign { deviation, cluster_size: (n / units.unwrap_or(n)).max(1.0) };
+            planning(design, finding.n(), level).required_samples(inside)?
+        }
+        Basis::Change(test) => planning(test.design()?, finding.n(), level).required_samples(inside)?,
         _ => return None,
     };
-    let widest = measure.max_change();
-    let margin = context.findings.plan.scorers.get(spec.scorer).and_then(|it| it.margin);
-    let inside = planned_difference((&spec.name, margin), &context.policy.mde, (Some(finding.value()), widest))?;
-    let rate = limit + if case.bound.is_least() { inside } else { -inside };
-    let is_rate = matches!(basis, Basis::Observed(..)) && measure.binary && finding.effective_clusters().is_none();
-    let items = if is_rate { Some(rate_items(limit, rate, level, PLANNED_POWER)?.ceil()) } else { None };
-    let present = finding.n();
-    let planning = Planning { design, present, applies: 1.0, level, fewest: 2.0, cost_per_sample: None };
-    let needed = match items {
-        Some(items) => planning.plan_clusters(inside, items)?,
-        None => planning.required_samples(inside)?,
-    };
     (needed.more > 0).then_some(needed)
+}
+
+fn planning(design: PairedDesign, present: u64, level: Level) -> Planning {
+    Planning { design, present, applies: 1.0, level, fewest: 2.0, cost_per_sample: None }
 }
 
 /// The largest possible change; `None` for figures.
