@@ -57,4 +57,6 @@ pub use run::served_models::{ServedJudge, ServedModel};
 pub use run::unmatched_outputs::UnmatchedOutput;
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};
-pub use score::people::{PeopleGame, PeopleTask, UnusedTask};
+pub use score::people::{
+    LabelDesign, LabelDesignKind, LabelStratum, PeopleGame, PeopleLabel, PeopleTask, UnusedTask, is_pass,
+};

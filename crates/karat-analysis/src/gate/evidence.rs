@@ -447,6 +447,8 @@ impl GateContext<'_> {
         let system = case.unit.system.as_deref();
         match path::anchored_finding(self.findings, name, system) {
             Some(found) => {
+                // A gate by interval asks of outputs like these, a point is of these.
+                let found = if case.gate.decide == GateBasis::Interval { found.for_population() } else { found };
                 Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
             }
             None => missing(
