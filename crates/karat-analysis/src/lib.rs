@@ -39,7 +39,7 @@ pub use analyses::{
 };
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::cost::{Bill, Spend};
-pub use figures::finding::Finding;
+pub use figures::finding::{FigureDesign, Finding};
 pub use figures::groups::{CellCounts, Group, is_called, system_id};
 pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
 pub use figures::spread::{Spread, Weighting};

@@ -28,6 +28,23 @@ pub struct Finding {
     effective_clusters: Option<f64>,
     few_vary: bool,
     open: Option<Cow<'static, str>>,
+    design: Option<Box<FigureDesign>>,
+}
+
+/// The draw behind a figure.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FigureDesign {
+    /// Its kind.
+    pub kind: &'static str,
+    /// The column of the strata.
+    pub by: String,
+    /// Rows that were drawn from.
+    pub rows: u64,
+    /// Rows that were drawn and have a score.
+    pub drawn: u64,
+    /// Share of the rows whose strata have a score, if not all have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covers: Option<f64>,
 }
 
 impl Finding {
@@ -48,6 +65,7 @@ impl Finding {
             effective_clusters: None,
             few_vary: false,
             open: None,
+            design: None,
         })
     }
 
@@ -200,6 +218,18 @@ impl Finding {
         self
     }
 
+    /// Adds the draw of the samples.
+    #[must_use]
+    pub(crate) fn with_design(mut self, design: FigureDesign) -> Self {
+        self.design = Some(Box::new(design));
+        self
+    }
+
+    /// The draw of the samples, where the figure is weighted by it.
+    pub fn design(&self) -> Option<&FigureDesign> {
+        self.design.as_deref()
+    }
+
     /// Reads the JSON form. `None` if it is no finding.
     pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
         let number = |key: &str| written.get(key)?.as_f64();
@@ -291,7 +321,8 @@ impl Finding {
         self.degenerate
     }
 
-    /// Writes what limits the interval: `df?`, `effective_clusters?`, `few_vary?`, `open?`, `degenerate?`.
+    /// Writes what limits the interval: `df?`, `effective_clusters?`, `few_vary?`, `design?`, `open?`,
+    /// `degenerate?`.
     pub(crate) fn serialize_limits<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         if let Some(df) = self.df {
             map.serialize_entry("df", &df)?;
@@ -301,6 +332,9 @@ impl Finding {
         }
         if self.few_vary {
             map.serialize_entry("few_vary", &true)?;
+        }
+        if let Some(design) = &self.design {
+            map.serialize_entry("design", design)?;
         }
         if let Some(why) = &self.open {
             map.serialize_entry("open", why)?;
@@ -320,7 +354,7 @@ impl Finding {
 }
 
 /// `{value, n, se, ci: [lo, hi] (an open end is null), population?: [lo, hi], level, method, df?, effective_clusters?, few_vary?,
-/// open?, degenerate?, seed?}`; undefined values are null.
+/// design?, open?, degenerate?, seed?}`; undefined values are null.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -2,6 +2,7 @@
 //!
 //! | values | interval |
 //! |---|---|
+//! | drawn from strata of a larger set | by the rows of each stratum (`design`) |
 //! | of which a cascade's judges graded part | regression estimate with t |
 //! | labels, as F1 or balanced accuracy | percentile bootstrap of samples (or clusters); none above 10,000 |
 //! | the median or a percentile of one system | order statistics, or the bootstrap that the suite asks for |
@@ -27,6 +28,7 @@ use karat_stats::interval::Level;
 use crate::figures::cascaded::cascade_figure;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::bootstrap_figure;
+use crate::infer::design::drawn_figure;
 use crate::infer::measure::{Measure, SHARES, clip_to_range};
 use crate::score::observations::{Aggregate, Observations};
 
@@ -34,12 +36,21 @@ impl Measure {
     /// The figure of the observations, its interval within the metric's range. `None` without observations; without an
     /// interval if the data define none.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
+        let drawn = observed.design.as_ref().and_then(|design| drawn_figure(observed, design, self));
         let found = match (self.aggregate, &observed.cascade) {
+            _ if drawn.is_some() => drawn?,
             (Aggregate::Mean, Some(cascade)) => {
                 cascade_figure(observed, cascade, CascadeBasis::Population, self.level)?
             }
             (Aggregate::Mean, None) => mean_figure(observed, self)?,
             _ => self.other_figure(observed)?,
+        };
+        let found = match &observed.design {
+            Some(design) if design.is_weighted && found.design().is_none() => {
+                let why = format!("{} of a weighted sample is not offered: draw proportionally", self.aggregate.name());
+                found.without_interval(&why).leave_open(why)
+            }
+            _ => found,
         };
         Some(clip_to_range(found, self.range, self.aggregate))
     }

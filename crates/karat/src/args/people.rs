@@ -93,7 +93,7 @@ pub enum AnnotateCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print the page that settles the open items of a task, in its next version if it is closed
+    /// Print the page that settles the open items of a task
     Adjudicate {
         /// Name of the task, or NAME@VERSION
         task: String,

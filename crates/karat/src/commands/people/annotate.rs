@@ -47,7 +47,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
                 context.printer.say(&format!(
                     "warning: {} open: figures hold whatever their labels will be, so intervals are wide; settle them with `karat \
                      annotate adjudicate {task}`",
-                    count_are(open)
+                    count_text(open)
                 ));
             }
         }
@@ -56,9 +56,9 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             let (name, version) = (&found.task, found.version);
             let state = match (found.open, found.is_new) {
                 (0, _) => "no item is open".to_owned(),
-                (open, false) => format!("{} open", count_are(open as u64)),
+                (open, false) => format!("{} open", count_text(open as u64)),
                 (open, true) => {
-                    format!("{} open; the new version has the labels of the closed one", count_are(open as u64))
+                    format!("{} open; the new version has the labels of the closed one", count_text(open as u64))
                 }
             };
             context.printer.say(&format!(
@@ -244,7 +244,7 @@ fn show(context: &CommandContext<'_>, task: &str, json: bool) -> Result<(), Fail
 }
 
 /// `1 item is`, `2 items are`.
-fn count_are(items: u64) -> String {
+fn count_text(items: u64) -> String {
     format!("{} {}", count_noun(items, "item"), if items == 1 { "is" } else { "are" })
 }
 
