@@ -43,7 +43,7 @@ pub struct Manifest {
     /// Numbers that the command reports, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, Value>,
-    /// How the rows were drawn from a larger set.
+    /// The draw of the rows from a larger set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<DatasetDesign>,
     /// The parts that it was split into.

@@ -11,7 +11,7 @@ use karat_stats::describe::mean;
 use karat_stats::inference::{Clusters, LabelledStratum, Outcome, people_mean, robust_mean};
 use karat_stats::interval::{Interval, Level, Method};
 
-use super::figure::{ALIKE, few_clusters_reason};
+use super::measure::{ALIKE, few_clusters_reason};
 use crate::figures::finding::Finding;
 
 /// An output with a judge's score, and maybe a label.

@@ -25,7 +25,8 @@ use karat_stats::power::PairedDesign;
 
 use crate::figures::finding::Finding;
 use crate::figures::resampled::Resampled;
-use crate::infer::figure::{ALIKE, few_clusters_reason, no_range_reason};
+use crate::infer::figure::no_range_reason;
+use crate::infer::measure::{ALIKE, few_clusters_reason};
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO, SampleDesign};
 
 /// Number of sampled sign patterns of a further test.

@@ -10,8 +10,7 @@ use karat_stats::describe::mean;
 use karat_stats::inference::{Clusters, DrawnStratum, Outcome, Reach, stratified_figure, weighted_robust_mean};
 use karat_stats::interval::{Interval, Method};
 
-use super::figure::{ALIKE, few_clusters_reason};
-use super::measure::Measure;
+use super::measure::{ALIKE, Measure, few_clusters_reason};
 use crate::figures::finding::{FigureDesign, Finding};
 use crate::score::observations::{Aggregate, Observations, SampleDesign};
 

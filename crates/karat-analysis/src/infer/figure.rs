@@ -20,8 +20,8 @@
 use karat_stats::correction::CascadeBasis;
 use karat_stats::describe::{Proportion, mean, mean_with_t_interval};
 use karat_stats::inference::{
-    Bounded, ClusterRate, Clusters, Commonest, DECIDABLE_DF, RobustMean, ShareMethod, cluster_rate, commonest,
-    quantile_interval, quantile_interval_by_rate, robust_mean, share_mean, tied_design_effect,
+    Bounded, ClusterRate, Clusters, Commonest, RobustMean, ShareMethod, cluster_rate, commonest, quantile_interval,
+    quantile_interval_by_rate, robust_mean, share_mean, tied_design_effect,
 };
 use karat_stats::interval::Level;
 
@@ -29,7 +29,7 @@ use crate::figures::cascaded::cascade_figure;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::bootstrap_figure;
 use crate::infer::design::drawn_figure;
-use crate::infer::measure::{Measure, SHARES, clip_to_range};
+use crate::infer::measure::{ALIKE, Measure, SHARES, clip_to_range, few_clusters_reason};
 use crate::score::observations::{Aggregate, Observations};
 
 impl Measure {
@@ -222,9 +222,6 @@ pub(super) fn no_range_reason(found: Commonest, what: &str) -> String {
     }
 }
 
-/// The reason where clusters differ within and not between.
-pub(super) const ALIKE: &str = "all clusters have one mean";
-
 fn share(plain: Finding, sample: &Sample<'_>) -> Option<Finding> {
     let found = share_mean(&sample.values, sample.shown, &sample.clusters, sample.level).ok()?;
     let (Some(interval), Some(worth), ShareMethod::Share) = (found.interval, found.effective_n, found.method) else {
@@ -260,13 +257,6 @@ fn with_freedom(found: Finding, df: Option<f64>, sample: &Sample<'_>) -> Finding
         Some(why) => found.leave_open(why),
         None => found,
     }
-}
-
-/// The reason why clusters with so few degrees of freedom decide nothing.
-pub(super) fn few_clusters_reason(clusters: usize, df: f64) -> Option<String> {
-    let worth = df + 1.0;
-    (df < DECIDABLE_DF - 1e-9)
-        .then(|| format!("{clusters} clusters, worth {worth:.1} of equal size: too few to decide"))
 }
 
 /// The values, or the pseudo-values of several systems, and the number of systems.

@@ -1,7 +1,7 @@
 //! The rule that turns a metric into figures: aggregate, range, level and bootstrap.
 
 use karat_stats::bootstrap::Resampling;
-use karat_stats::inference::commonest;
+use karat_stats::inference::{DECIDABLE_DF, commonest};
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
@@ -12,6 +12,16 @@ use crate::score::observations::{Aggregate, Observations};
 
 /// The range of shares, and of passes and fails.
 pub(super) const SHARES: (f64, f64) = (0.0, 1.0);
+
+/// The reason where clusters differ within and not between.
+pub(super) const ALIKE: &str = "all clusters have one mean";
+
+/// The reason why clusters with so few degrees of freedom decide nothing.
+pub(super) fn few_clusters_reason(clusters: usize, df: f64) -> Option<String> {
+    let worth = df + 1.0;
+    (df < DECIDABLE_DF - 1e-9)
+        .then(|| format!("{clusters} clusters, worth {worth:.1} of equal size: too few to decide"))
+}
 
 /// The rule of a metric's figures.
 #[derive(Debug, Clone, Copy)]

@@ -22,7 +22,7 @@ pub enum LabelDesignKind {
     Targeted,
 }
 
-/// How the outputs of a task were chosen from all outputs of its run.
+/// The choice of a task's outputs from all outputs of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LabelDesign {
     /// The rule.
@@ -46,7 +46,7 @@ pub struct LabelStratum {
     pub drawn: u64,
 }
 
-/// What people say of one output.
+/// The labels of people on one output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeopleLabel {
     /// The settled scores; of open questions the mean of their labels.

@@ -1,4 +1,4 @@
-//! How the rows of a dataset were drawn from a larger set, as `NAME.dataset.json` keeps it.
+//! The draw of the rows of a dataset from a larger set, as `NAME.dataset.json` keeps it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
