@@ -41,7 +41,7 @@ pub use analyses::{
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::contrast::DeltaAxis;
 pub use figures::cost::{Bill, Spend};
-pub use figures::finding::Finding;
+pub use figures::finding::{FigureDesign, Finding};
 pub use figures::groups::{CellCounts, Group, is_called, system_id};
 pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
 pub use figures::spread::{Spread, Weighting};
@@ -59,4 +59,6 @@ pub use run::served_models::{ServedJudge, ServedModel};
 pub use run::unmatched_outputs::UnmatchedOutput;
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};
-pub use score::people::{PeopleGame, PeopleTask, UnusedTask};
+pub use score::people::{
+    LabelDesign, LabelDesignKind, LabelStratum, PeopleGame, PeopleLabel, PeopleTask, UnusedTask, is_pass,
+};

@@ -44,7 +44,7 @@ pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinReque
 pub use crate::analyse::power::{PlanPower, PowerRequest};
 pub use crate::analyse::series::{SeriesRequest, SuiteSeries};
 pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
-pub use crate::annotate::create::{CreatedTask, GoldItems, ItemsFrom, TaskRequest, TextFrom};
+pub use crate::annotate::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
 pub use crate::annotate::owner::TaskLine;
 pub use crate::annotate::people::HumanCeiling;
 pub use crate::annotate::queue::NextRequest;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_types::Key;
+use karat_types::{DatasetDesign, DesignKind, Key};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +43,9 @@ pub struct Manifest {
     /// Numbers that the command reports, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, Value>,
+    /// The draw of the rows from a larger set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<DatasetDesign>,
     /// The parts that it was split into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
@@ -173,6 +176,7 @@ impl Manifest {
             made_by: None,
             parents: Vec::new(),
             counts: BTreeMap::new(),
+            design: None,
             parts: Vec::new(),
             changelog: Vec::new(),
         }
@@ -247,6 +251,10 @@ impl Manifest {
             date: Some(date.to_owned()),
             line: line.to_owned(),
         });
+        if let Some(design) = self.design.as_mut().filter(|_| self.hash != rows.hash) {
+            // Nobody drew the rows that were added or changed by hand.
+            design.kind = DesignKind::None;
+        }
         (self.version, self.hash, self.rows) = (Some(version.to_owned()), rows.hash, rows.rows);
         Ok(recorded)
     }

@@ -313,6 +313,7 @@ fn header(cells: u64) -> RunHeader {
             zone: None,
             mismatches: Default::default(),
             changelog: None,
+            design: None,
         },
         models: Vec::new(),
         judges: Vec::new(),

@@ -36,6 +36,7 @@ pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
 pub use dataset::{DatasetError, RepresentativeRows, read_rows};
+pub use decode::dataset::DesignFile;
 pub use decode::dataset::dir::dir_options;
 pub use decode::dataset::huggingface::huggingface_options;
 pub use decode::service::CanarySpec;

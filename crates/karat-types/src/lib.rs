@@ -36,16 +36,16 @@ pub use money::Money;
 pub use plan::{
     AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,
     CELL_LINE_FIELDS, CachePolicy, Cap, Capture, CascadeSpec, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
-    ConsensusMethod, Correction, CountedShare, DatasetHeader, DiagnosticSpec, Dimension, EarlyRule, FieldType,
-    FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction,
-    InvalidReplyRule, JsonMode, Layout, Limits, MOST_CONCURRENCY, MOST_TRIALS, MergeHow, MergeSpec, MeterSpec,
-    MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod,
-    PASS, PairDesign, PairOrders, ParseAs, ParseShardError, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent,
-    PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires,
-    Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, Shard,
-    ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, StopEarlySpec, Subject, System,
-    TakeSpec, Threshold, Tier, ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UnsureRule, UserSpec, VariantSpec,
-    Versus, first_metric,
+    ConsensusMethod, Correction, CountedShare, DatasetDesign, DatasetHeader, DesignFrame, DesignKind, DesignStratum,
+    DiagnosticSpec, Dimension, EarlyRule, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
+    ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MOST_CONCURRENCY, MOST_TRIALS,
+    MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
+    OutOfRangeScore, Overall, OverallMethod, PASS, PairDesign, PairOrders, ParseAs, ParseShardError, ParseSpec,
+    PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale,
+    RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale,
+    ScorerKind, ScorerSpec, ServiceSpec, Shard, ShardRows, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec,
+    StepSpec, StopEarlySpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply, ToolSpec,
+    UnreadableOutput, UnsureRule, UserSpec, VariantSpec, Versus, first_metric,
 };
 pub use price::{CostSource, LongRates, Price, Pricing, RateSet, Rates, RequestTerms, Share, TierPrice, tier_of};
 pub use reads::{Reads, read_label, scored_part};

@@ -16,6 +16,8 @@ pub struct Finding {
     n: u64,
     se: Option<f64>,
     interval: Option<(f64, f64)>,
+    /// The interval of the figure of outputs like these, where `interval` is that of these outputs alone.
+    population: Option<(f64, f64)>,
     /// The ends of an interval of which one lies beyond the data.
     half_open: Option<[Option<f64>; 2]>,
     level: f64,
@@ -26,6 +28,23 @@ pub struct Finding {
     effective_clusters: Option<f64>,
     few_vary: bool,
     open: Option<Cow<'static, str>>,
+    design: Option<Box<FigureDesign>>,
+}
+
+/// The draw behind a figure.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FigureDesign {
+    /// Its kind.
+    pub kind: &'static str,
+    /// The column of the strata.
+    pub by: String,
+    /// Rows that were drawn from.
+    pub rows: u64,
+    /// Rows that were drawn and have a score.
+    pub drawn: u64,
+    /// Share of the rows whose strata have a score, if not all have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covers: Option<f64>,
 }
 
 impl Finding {
@@ -36,6 +55,7 @@ impl Finding {
             n: n as u64,
             se: None,
             interval: None,
+            population: None,
             half_open: None,
             level: 0.0,
             method: method.into(),
@@ -45,6 +65,7 @@ impl Finding {
             effective_clusters: None,
             few_vary: false,
             open: None,
+            design: None,
         })
     }
 
@@ -68,6 +89,20 @@ impl Finding {
             self.level = found.level.get();
             self.method = Cow::Owned(format!("{}, {}", self.method, found.method.as_str()));
         }
+        self
+    }
+
+    /// Adds the interval of the figure of outputs like these, beside that of these outputs.
+    #[must_use]
+    pub(crate) fn with_population(mut self, interval: Option<Interval>) -> Self {
+        self.population = interval.and_then(|it| finite(it.lo).zip(finite(it.hi)));
+        self
+    }
+
+    /// The same figure as an estimate for outputs like these: its interval is `population`.
+    #[must_use]
+    pub(crate) fn for_population(mut self) -> Self {
+        self.interval = self.population;
         self
     }
 
@@ -97,6 +132,7 @@ impl Finding {
             self.method = Cow::Owned(format!("{}: {why}", self.method));
         }
         (self.interval, self.half_open, self.se, self.level, self.degenerate) = (None, None, None, 0.0, false);
+        self.population = None;
         (self.df, self.effective_clusters, self.few_vary) = (None, None, false);
         self
     }
@@ -182,16 +218,29 @@ impl Finding {
         self
     }
 
+    /// Adds the draw of the samples.
+    #[must_use]
+    pub(crate) fn with_design(mut self, design: FigureDesign) -> Self {
+        self.design = Some(Box::new(design));
+        self
+    }
+
+    /// The draw of the samples, where the figure is weighted by it.
+    pub fn design(&self) -> Option<&FigureDesign> {
+        self.design.as_deref()
+    }
+
     /// Reads the JSON form. `None` if it is no finding.
     pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
         let number = |key: &str| written.get(key)?.as_f64();
-        let bound = |at: usize| written.get("ci")?.get(at)?.as_f64();
+        let bound = |key: &str, at: usize| written.get(key)?.get(at)?.as_f64();
         let method = written.get("method").and_then(serde_json::Value::as_str).unwrap_or("finding");
         let n = written.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
         let point = Self::point(number("value")?, n as usize, method.to_owned())?;
         Some(Self {
             se: number("se"),
-            interval: bound(0).zip(bound(1)),
+            interval: bound("ci", 0).zip(bound("ci", 1)),
+            population: bound("population", 0).zip(bound("population", 1)),
             level: number("level").unwrap_or_default(),
             seed: written.get("seed").and_then(serde_json::Value::as_u64),
             df: number("df"),
@@ -220,6 +269,11 @@ impl Finding {
     /// Lower and upper bound, where defined.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.interval
+    }
+
+    /// The interval for outputs like these, where [`interval`](Self::interval) is that of these outputs alone.
+    pub fn population(&self) -> Option<(f64, f64)> {
+        self.population
     }
 
     /// Lower and upper end, of which one may be open: `None` lies beyond the data.
@@ -267,7 +321,8 @@ impl Finding {
         self.degenerate
     }
 
-    /// Writes what limits the interval: `df?`, `effective_clusters?`, `few_vary?`, `open?`, `degenerate?`.
+    /// Writes what limits the interval: `df?`, `effective_clusters?`, `few_vary?`, `design?`, `open?`,
+    /// `degenerate?`.
     pub(crate) fn serialize_limits<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         if let Some(df) = self.df {
             map.serialize_entry("df", &df)?;
@@ -277,6 +332,9 @@ impl Finding {
         }
         if self.few_vary {
             map.serialize_entry("few_vary", &true)?;
+        }
+        if let Some(design) = &self.design {
+            map.serialize_entry("design", design)?;
         }
         if let Some(why) = &self.open {
             map.serialize_entry("open", why)?;
@@ -295,8 +353,8 @@ impl Finding {
     }
 }
 
-/// `{value, n, se, ci: [lo, hi] (an open end is null), level, method, df?, effective_clusters?, few_vary?, open?, degenerate?, seed?}`; undefined
-/// values are null.
+/// `{value, n, se, ci: [lo, hi] (an open end is null), population?: [lo, hi], level, method, df?, effective_clusters?, few_vary?,
+/// design?, open?, degenerate?, seed?}`; undefined values are null.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -304,6 +362,9 @@ impl Serialize for Finding {
         map.serialize_entry("n", &self.n)?;
         map.serialize_entry("se", &self.se)?;
         map.serialize_entry("ci", &self.ends())?;
+        if let Some(population) = self.population {
+            map.serialize_entry("population", &population)?;
+        }
         map.serialize_entry("level", &self.level())?;
         map.serialize_entry("method", &self.method)?;
         self.serialize_limits(&mut map)?;

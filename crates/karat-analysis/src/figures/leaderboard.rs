@@ -86,7 +86,8 @@ pub(crate) fn rank(
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
     });
     let slots = ranked.first().map_or(0, |contender| contender.slots.len());
-    let mut board = LeaderboardBuilder::new(ranked.len(), &table.observations(metric), (table.samples(), slots));
+    let empty = Observations { is_part: true, ..table.observations(metric) };
+    let mut board = LeaderboardBuilder::new(ranked.len(), &empty, (table.samples(), slots));
     let mut row: Vec<Option<ContenderScore>> = Vec::with_capacity(ranked.len());
     for sample in 0..table.samples() {
         for slot in 0..slots {

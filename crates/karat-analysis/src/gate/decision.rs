@@ -226,7 +226,8 @@ fn required_samples(
         Basis::Observed(..) if measure.binary && units.is_none() && measure.aggregate == Aggregate::Mean => {
             let rate = limit + if case.bound.is_least() { inside } else { -inside };
             let alone = PairedDesign { deviation: 1.0, cluster_size: 1.0 };
-            planning(alone, finding.n(), level).plan_clusters(inside, rate_items(limit, rate, level, PLANNED_POWER)?.ceil())?
+            planning(alone, finding.n(), level)
+                .plan_clusters(inside, rate_items(limit, rate, level, PLANNED_POWER)?.ceil())?
         }
         Basis::Observed(..) if measure.aggregate == Aggregate::Mean => {
             let deviation = finding.se()? * n.sqrt();

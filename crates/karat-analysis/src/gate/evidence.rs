@@ -97,6 +97,9 @@ impl Basis {
     fn by_gate(observed: Observations, measure: Measure, decide: GateBasis) -> Self {
         match (&observed.cascade, decide) {
             (Some(_), GateBasis::Point) => Self::OfDataset(observed, measure),
+            (None, GateBasis::Interval) if observed.design.is_some() => {
+                Self::of(observed, Measure { population: true, ..measure })
+            }
             _ => Self::of(observed, measure),
         }
     }
@@ -241,7 +244,11 @@ impl GateContext<'_> {
     /// Empty observations of a case. One sample has its own grades, and no estimate.
     fn empty_observations(&self, case: &GateCase<'_>, metric: usize) -> Observations {
         let table = &self.findings.table;
-        if case.unit.sample.is_some() { table.observations(metric) } else { table.placed_observations(metric) }
+        let is_part = case.unit.group.is_some() || case.gate.condition.is_some();
+        match case.unit.sample {
+            Some(_) => Observations { design: None, ..table.observations(metric) },
+            None => Observations { is_part, ..table.placed_observations(metric) },
+        }
     }
 
     /// The same context with every missing score replaced by the one that suits the case best; `None` for metrics
@@ -447,6 +454,8 @@ impl GateContext<'_> {
         let system = case.unit.system.as_deref();
         match path::anchored_finding(self.findings, name, system) {
             Some(found) => {
+                // A gate by interval asks of outputs like these, a point is of these.
+                let found = if case.gate.decide == GateBasis::Interval { found.for_population() } else { found };
                 Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
             }
             None => missing(
@@ -534,7 +543,8 @@ impl Pairs {
     fn of(empty: Observations) -> Self {
         // The cells of a cascade are those of this run.
         let before = Observations { cascade: None, ..empty.clone() };
-        Self { scores: PairedScores::default(), now: empty, before, lost: MissingCount::default() }
+        let scores = PairedScores::default().with_design(empty.design.clone());
+        Self { scores, now: empty, before, lost: MissingCount::default() }
     }
 
     fn push(&mut self, now: LabelledValue, before: LabelledValue, (sample, system): (usize, usize), cluster: u32) {

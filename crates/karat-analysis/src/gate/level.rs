@@ -118,8 +118,7 @@ mod tests {
     fn basis(values: &[f64]) -> Basis {
         let mut observed = Observations::default();
         values.iter().enumerate().for_each(|(at, value)| observed.push(*value, 0, at as u32));
-        let measure =
-            Measure { aggregate: Aggregate::Mean, binary: false, range: None, level: Level::P95, bootstrap: None };
+        let measure = Measure::of_mean(false, None, Level::P95);
         Basis::Observed(observed, measure)
     }
 

@@ -14,6 +14,7 @@
 //! | Wilcoxon (Pratt) | any test of an ordinal scale |
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_mean, jackknife_mean};
 use karat_stats::compare::{WilcoxonZeros, paired_t, sign_flip, wilcoxon};
@@ -24,8 +25,9 @@ use karat_stats::power::PairedDesign;
 
 use crate::figures::finding::Finding;
 use crate::figures::resampled::Resampled;
-use crate::infer::figure::{ALIKE, few_clusters_reason, no_range_reason};
-use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
+use crate::infer::figure::no_range_reason;
+use crate::infer::measure::{ALIKE, few_clusters_reason};
+use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO, SampleDesign};
 
 /// Number of sampled sign patterns of a further test.
 const PATTERNS: u32 = 10_000;
@@ -117,6 +119,8 @@ pub struct PairedScores {
     scores: Vec<PairedScore>,
     /// The largest possible difference; `None` for a metric without a range.
     largest: Option<f64>,
+    /// The draw of the samples, where some stand for more rows than others.
+    design: Option<Arc<SampleDesign>>,
 }
 
 /// The scores of a pair of systems on a sample.
@@ -134,17 +138,23 @@ struct Reduced {
     before: Vec<f64>,
     after: Vec<f64>,
     clusters: Vec<u32>,
+    samples: Vec<u32>,
 }
 
 impl PairedScores {
     /// Starts without samples, for a metric whose scores differ by at most `largest`.
     pub(crate) fn within(largest: Option<f64>) -> Self {
-        Self { scores: Vec::new(), largest }
+        Self { scores: Vec::new(), largest, design: None }
     }
 
     /// The same scores of a metric whose scores differ by at most `largest`.
     pub(crate) fn of_range(self, largest: Option<f64>) -> Self {
         Self { largest, ..self }
+    }
+
+    /// The same scores of samples that were drawn; those of unequal draws are weighted, as uᵢ = n·ωᵢ·dᵢ.
+    pub(crate) fn with_design(self, design: Option<Arc<SampleDesign>>) -> Self {
+        Self { design: design.filter(|design| design.is_weighted), ..self }
     }
 
     /// Adds a sample of a single pair of systems, with its cluster; a sample without one is its own cluster. All numbers
@@ -171,10 +181,17 @@ impl PairedScores {
 
     /// Tests whether the mean of candidate − baseline is 0.
     pub fn test(&self, kind: Kind) -> PairedTest {
-        let Reduced { before, after, clusters } = self.reduce();
+        let Reduced { mut before, mut after, clusters, samples } = self.reduce();
         let one_pair = self.scores.windows(2).all(|it| it[0].pair == it[1].pair);
-        let outcome = if kind == Kind::Binary && one_pair { Outcome::PassFail } else { Outcome::Score };
+        let weights = self.design.as_ref().map(|design| design.weights(&samples));
+        let outcome =
+            if kind == Kind::Binary && one_pair && weights.is_none() { Outcome::PassFail } else { Outcome::Score };
         let largest = if kind == Kind::Binary { Some(1.0) } else { self.largest };
+        let most = weights.iter().flatten().copied().fold(f64::NAN, f64::max);
+        let largest = largest.map(|largest| if weights.is_some() { largest * most } else { largest });
+        for (at, weight) in weights.iter().flatten().enumerate() {
+            before.iter_mut().chain(&mut after).skip(at).step_by(samples.len()).take(2).for_each(|it| *it *= weight);
+        }
         let clusters = Some(Clusters::new(&clusters));
         let change = Change::new(&before, &after, outcome, largest, clusters).unwrap_or_default();
         let change = change.with_draws(SEED, Level::P95);
@@ -183,7 +200,7 @@ impl PairedScores {
 
     /// Fills the observations of both sides with one value a sample.
     pub(super) fn reduce_into(&self, baseline: &mut Observations, candidate: &mut Observations) {
-        let Reduced { before, after, clusters } = self.reduce();
+        let Reduced { before, after, clusters, .. } = self.reduce();
         for (side, values) in [(baseline, before), (candidate, after)] {
             (side.values, side.strata, side.clusters) = (Vec::new(), Vec::new(), Vec::new());
             values.into_iter().zip(&clusters).for_each(|(value, cluster)| side.push(value, 0, *cluster));
@@ -205,8 +222,9 @@ impl PairedScores {
                 sums.1 += weight * it.after;
             }
         }
-        let mut reduced = Reduced { before: Vec::new(), after: Vec::new(), clusters: Vec::new() };
-        for (before, after, cluster) in samples.into_values() {
+        let mut reduced = Reduced { before: Vec::new(), after: Vec::new(), clusters: Vec::new(), samples: Vec::new() };
+        for (sample, (before, after, cluster)) in samples {
+            reduced.samples.push(sample);
             reduced.before.push(before);
             reduced.after.push(after);
             reduced.clusters.push(cluster);

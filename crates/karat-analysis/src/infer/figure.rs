@@ -2,6 +2,7 @@
 //!
 //! | values | interval |
 //! |---|---|
+//! | drawn from strata of a larger set | by the rows of each stratum (`design`) |
 //! | of which a cascade's judges graded part | regression estimate with t |
 //! | labels, as F1 or balanced accuracy | percentile bootstrap of samples (or clusters); none above 10,000 |
 //! | the median or a percentile of one system | order statistics, or the bootstrap that the suite asks for |
@@ -19,27 +20,37 @@
 use karat_stats::correction::CascadeBasis;
 use karat_stats::describe::{Proportion, mean, mean_with_t_interval};
 use karat_stats::inference::{
-    Bounded, ClusterRate, Clusters, Commonest, DECIDABLE_DF, RobustMean, ShareMethod, cluster_rate, commonest,
-    quantile_interval, quantile_interval_by_rate, robust_mean, share_mean, tied_design_effect,
+    Bounded, ClusterRate, Clusters, Commonest, RobustMean, ShareMethod, cluster_rate, commonest, quantile_interval,
+    quantile_interval_by_rate, robust_mean, share_mean, tied_design_effect,
 };
 use karat_stats::interval::Level;
 
 use crate::figures::cascaded::cascade_figure;
 use crate::figures::finding::Finding;
 use crate::figures::resampled::bootstrap_figure;
-use crate::infer::measure::{Measure, SHARES, clip_to_range};
+use crate::infer::design::drawn_figure;
+use crate::infer::measure::{ALIKE, Measure, SHARES, clip_to_range, few_clusters_reason};
 use crate::score::observations::{Aggregate, Observations};
 
 impl Measure {
     /// The figure of the observations, its interval within the metric's range. `None` without observations; without an
     /// interval if the data define none.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
+        let drawn = observed.design.as_ref().and_then(|design| drawn_figure(observed, design, self));
         let found = match (self.aggregate, &observed.cascade) {
+            _ if drawn.is_some() => drawn?,
             (Aggregate::Mean, Some(cascade)) => {
                 cascade_figure(observed, cascade, CascadeBasis::Population, self.level)?
             }
             (Aggregate::Mean, None) => mean_figure(observed, self)?,
             _ => self.other_figure(observed)?,
+        };
+        let found = match &observed.design {
+            Some(design) if design.is_weighted && found.design().is_none() => {
+                let why = format!("{} of a weighted sample is not offered: draw proportionally", self.aggregate.name());
+                found.without_interval(&why).leave_open(why)
+            }
+            _ => found,
         };
         Some(clip_to_range(found, self.range, self.aggregate))
     }
@@ -211,9 +222,6 @@ pub(super) fn no_range_reason(found: Commonest, what: &str) -> String {
     }
 }
 
-/// The reason where clusters differ within and not between.
-pub(super) const ALIKE: &str = "all clusters have one mean";
-
 fn share(plain: Finding, sample: &Sample<'_>) -> Option<Finding> {
     let found = share_mean(&sample.values, sample.shown, &sample.clusters, sample.level).ok()?;
     let (Some(interval), Some(worth), ShareMethod::Share) = (found.interval, found.effective_n, found.method) else {
@@ -249,13 +257,6 @@ fn with_freedom(found: Finding, df: Option<f64>, sample: &Sample<'_>) -> Finding
         Some(why) => found.leave_open(why),
         None => found,
     }
-}
-
-/// The reason why clusters with so few degrees of freedom decide nothing.
-pub(super) fn few_clusters_reason(clusters: usize, df: f64) -> Option<String> {
-    let worth = df + 1.0;
-    (df < DECIDABLE_DF - 1e-9)
-        .then(|| format!("{clusters} clusters, worth {worth:.1} of equal size: too few to decide"))
 }
 
 /// The values, or the pseudo-values of several systems, and the number of systems.

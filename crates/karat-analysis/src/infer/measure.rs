@@ -1,7 +1,7 @@
 //! The rule that turns a metric into figures: aggregate, range, level and bootstrap.
 
 use karat_stats::bootstrap::Resampling;
-use karat_stats::inference::commonest;
+use karat_stats::inference::{DECIDABLE_DF, commonest};
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
@@ -13,6 +13,16 @@ use crate::score::observations::{Aggregate, Observations};
 /// The range of shares, and of passes and fails.
 pub(super) const SHARES: (f64, f64) = (0.0, 1.0);
 
+/// The reason where clusters differ within and not between.
+pub(super) const ALIKE: &str = "all clusters have one mean";
+
+/// The reason why clusters with so few degrees of freedom decide nothing.
+pub(super) fn few_clusters_reason(clusters: usize, df: f64) -> Option<String> {
+    let worth = df + 1.0;
+    (df < DECIDABLE_DF - 1e-9)
+        .then(|| format!("{clusters} clusters, worth {worth:.1} of equal size: too few to decide"))
+}
+
 /// The rule of a metric's figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measure {
@@ -20,6 +30,8 @@ pub(crate) struct Measure {
     pub(crate) binary: bool,
     pub(crate) range: Option<(f64, f64)>,
     pub(crate) level: Level,
+    /// True if a figure of drawn samples is of the population behind the rows that were drawn from, as gates by interval ask.
+    pub(crate) population: bool,
     /// The bootstrap that replaces the formulas, if requested.
     pub(crate) bootstrap: Option<Resampling>,
 }
@@ -27,13 +39,17 @@ pub(crate) struct Measure {
 impl Measure {
     /// The rule of a mean of values of a declared range, such as differences or shares.
     pub(crate) fn of_mean(binary: bool, range: Option<(f64, f64)>, level: Level) -> Self {
-        Self { aggregate: Aggregate::Mean, binary, range, level, bootstrap: None }
+        Self { aggregate: Aggregate::Mean, binary, range, level, population: false, bootstrap: None }
     }
 
     /// The figure with its resamples; `None` if its interval comes from a formula: that of a mean knows more than resamples
     /// do where few values vary, near the ends of a scale, and of cells that a cascade did not ask about.
     pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
-        if observed.cascade.is_some() || self.aggregate == Aggregate::Mean && !self.may_resample_mean(observed) {
+        let is_drawn = observed.design.is_some() && self.aggregate == Aggregate::Mean;
+        if observed.cascade.is_some()
+            || is_drawn
+            || self.aggregate == Aggregate::Mean && !self.may_resample_mean(observed)
+        {
             return None;
         }
         let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
@@ -84,7 +100,7 @@ impl Measure {
             .statistics
             .bootstrap
             .map(|resamples| Resampling { resamples: resamples as usize, ..Resampling::new(Seed(plan.run.seed)) });
-        Ok(Self { aggregate, binary: metric.binary, range: metric.range, level, bootstrap })
+        Ok(Self { aggregate, binary: metric.binary, range: metric.range, level, population: false, bootstrap })
     }
 }
 

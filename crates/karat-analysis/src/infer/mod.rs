@@ -3,12 +3,16 @@
 //! - `measure`: the rule of a metric: aggregate, range, level, bootstrap
 //! - `figure`: the interval of a figure
 //! - `change`: the test of a paired change, its p and its interval
+//! - `anchored`: people's mean from a judge's scores of all outputs and labels of some
+//! - `design`: figures of samples that were drawn from strata
 //! - `pairs`: paired scores compared by any aggregate
 //!
 //! Reports, slices, leaderboards, gates, comparisons and advice all come here, so one contrast has one interval and one p on
 //! every screen. The formulas are in [`karat_stats::inference`].
 
+pub(crate) mod anchored;
 pub(crate) mod change;
+mod design;
 pub(crate) mod figure;
 pub(crate) mod measure;
 pub(crate) mod pairs;

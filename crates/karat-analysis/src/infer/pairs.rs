@@ -32,7 +32,8 @@ pub struct PairedFigures {
 impl PairedFigures {
     /// Starts without samples, from the empty observations of a metric whose scores differ by at most `largest`.
     pub(crate) fn within(largest: Option<f64>, baseline: Observations, candidate: Observations) -> Self {
-        Self { scores: PairedScores::within(largest), baseline, candidate }
+        let scores = PairedScores::within(largest).with_design(candidate.design.clone());
+        Self { scores, baseline, candidate }
     }
 
     /// Adds a sample with its cluster; a sample without one is its own cluster. All numbers are finite. `labels` are

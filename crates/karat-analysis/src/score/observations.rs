@@ -1,6 +1,7 @@
 //! The numbers of one metric before they become a figure, and the aggregates that turn them into one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use karat_stats::describe::{mean, nearest_rank_of};
 
@@ -36,6 +37,40 @@ impl FigureValue {
     }
 }
 
+/// The draw of a run's samples from a larger set, stratum by stratum.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct SampleDesign {
+    /// The column of the strata.
+    pub(crate) by: String,
+    /// Rows of the larger set, and those that were drawn, by stratum.
+    pub(crate) strata: Vec<(u64, u64)>,
+    /// Stratum of each sample.
+    pub(crate) of: Vec<u32>,
+    /// True if samples of some strata stand for more rows than others.
+    pub(crate) is_weighted: bool,
+}
+
+impl SampleDesign {
+    /// The stratum of a sample.
+    pub(crate) fn stratum(&self, sample: u32) -> usize {
+        self.of.get(sample as usize).map_or(usize::MAX, |stratum| *stratum as usize)
+    }
+
+    /// The weight of each sample, of mean 1: a stratum's share of the rows over its share of these samples.
+    pub(crate) fn weights(&self, samples: &[u32]) -> Vec<f64> {
+        let mut counts = vec![0_u64; self.strata.len()];
+        let strata: Vec<usize> = samples.iter().map(|sample| self.stratum(*sample)).collect();
+        strata.iter().for_each(|at| counts.iter_mut().skip(*at).take(1).for_each(|count| *count += 1));
+        let there = counts.iter().zip(&self.strata).filter(|(count, _)| **count > 0);
+        let total: u64 = there.map(|(_, (rows, _))| rows).sum();
+        let weight = |at: &usize| {
+            let (Some((rows, _)), Some(count)) = (self.strata.get(*at), counts.get(*at)) else { return 0.0 };
+            samples.len() as f64 * *rows as f64 / (total.max(1) as f64 * *count as f64)
+        };
+        strata.iter().map(weight).collect()
+    }
+}
+
 /// Numbers of one metric with their strata, clusters and labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Observations {
@@ -51,6 +86,12 @@ pub(crate) struct Observations {
     pub(crate) labels: Vec<(u16, u16)>,
     /// Number of labels that the scorer declares; they come first. 0 if the labels that occur count.
     pub(crate) declared: usize,
+    /// The draw of the samples from a larger set, if there was one.
+    pub(crate) design: Option<Arc<SampleDesign>>,
+    /// True if the observations are of part of the samples by choice.
+    pub(crate) is_part: bool,
+    /// Sample of each, where places are pushed.
+    pub(crate) places: Vec<u32>,
     /// The cells behind the numbers, if a cascade's judges graded only part of them.
     pub(crate) cascade: Option<ObservedCascade>,
 }
@@ -82,8 +123,11 @@ impl Observations {
         self.labels.extend(labels);
     }
 
-    /// Adds the place of the last observation, for cascades.
+    /// Adds the place of the last observation, for cascades and draws.
     pub(crate) fn push_place(&mut self, sample: usize, system: usize, stratum: usize) {
+        if self.design.is_some() {
+            self.places.push(sample as u32);
+        }
         if let Some(cascade) = &mut self.cascade {
             cascade.push(sample, system, stratum);
         }
@@ -94,6 +138,12 @@ impl Observations {
         if let Some(cascade) = &mut self.cascade {
             cascade.push_change(sample, system, stratum, before);
         }
+    }
+
+    /// The sample of each observation; `None` where that is not known. Without clusters it is its own cluster.
+    pub(crate) fn samples(&self) -> Option<&[u32]> {
+        let has_places = self.places.len() == self.values.len();
+        if has_places { Some(&self.places) } else { (!self.clustered).then_some(&self.clusters) }
     }
 
     pub(crate) fn len(&self) -> usize {

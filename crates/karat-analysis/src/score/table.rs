@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Score, ScorerKind};
+use karat_types::{CellRow, CellStatus, DatasetDesign, MetricSpec, PlanHeader, SampleRecord, Score, ScorerKind};
 
 use crate::AnalysisError;
 use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
 use crate::score::consensus::{CellScores, failed_grades, grades_of, has_several_judges};
-use crate::score::observations::FigureValue;
-use crate::score::observations::Observations;
+use crate::score::observations::{FigureValue, Observations, SampleDesign};
 use crate::score::reduce::Reduce;
 
 /// The state of a sample × system: the reason why it has no value, or that it has one. Ordered by precedence when
@@ -182,6 +181,7 @@ pub(crate) struct ScoreTable {
     /// The largest number of trials in the plan.
     trials: usize,
     clustered: bool,
+    design: Option<Arc<SampleDesign>>,
     rows: Vec<TableRow>,
     columns: Vec<Column>,
     /// By metric, the cells of its cascade.
@@ -302,6 +302,7 @@ impl ScoreTable {
         let labels = self.columns.get(metric).and_then(|column| column.labels.as_ref());
         Observations {
             clustered: self.clustered,
+            design: self.design.clone(),
             declared: labels.map_or(0, |labels| labels.declared),
             ..Observations::default()
         }
@@ -400,6 +401,8 @@ pub(crate) struct TableBuilder {
     table: ScoreTable,
     clusters: BTreeMap<String, u32>,
     next_cluster: u32,
+    /// Stratum of each sample in the draw of the dataset.
+    strata: Vec<u32>,
     current: Option<u64>,
     /// Trials of the current sample: by system × metric.
     trials: Vec<Trials>,
@@ -435,6 +438,13 @@ pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f6
     (state, reduced.unwrap_or_default())
 }
 
+/// The number of a sample's stratum; none of the design's where its value is not there.
+fn stratum_of(design: &DatasetDesign, sample: &SampleRecord) -> u32 {
+    let value = design.by.as_ref().and_then(|by| sample.metadata.get(by));
+    let text = DatasetDesign::stratum_text(value);
+    design.strata.iter().position(|stratum| stratum.value == text).map_or(u32::MAX, |at| at as u32)
+}
+
 impl TableBuilder {
     /// A builder for a plan.
     ///
@@ -456,6 +466,7 @@ impl TableBuilder {
                 systems,
                 trials: plan.trials as usize,
                 clustered: false,
+                design: None,
                 rows: Vec::new(),
                 columns: plan.metrics.iter().map(|metric| column(&plan, metric)).collect(),
                 cascades: BTreeMap::new(),
@@ -463,6 +474,7 @@ impl TableBuilder {
             clusters: BTreeMap::new(),
             next_cluster: 0,
             current: None,
+            strata: Vec::new(),
             trials: vec![Trials(Vec::new()); systems * metrics],
             judged: (0..systems * metrics).map(|_| JudgeSums::default()).collect(),
             plan,
@@ -475,6 +487,7 @@ impl TableBuilder {
             self.flush();
             self.current = Some(row.sample.row);
             let cluster = self.cluster_of(row.sample);
+            self.strata.extend(self.plan.dataset.design.as_ref().map(|design| stratum_of(design, row.sample)));
             self.table.rows.push(TableRow { id: row.sample.id.as_str().into(), cluster });
         }
         let metrics = self.plan.metrics.len();
@@ -507,6 +520,15 @@ impl TableBuilder {
     /// Returns the complete table.
     pub(crate) fn finish(mut self) -> ScoreTable {
         self.flush();
+        let strata = std::mem::take(&mut self.strata);
+        self.table.design = self.plan.dataset.design.as_ref().map(|design| {
+            Arc::new(SampleDesign {
+                by: design.by.clone().unwrap_or_default(),
+                strata: design.strata.iter().map(|stratum| (stratum.rows, stratum.drawn)).collect(),
+                of: strata,
+                is_weighted: design.is_weighted(),
+            })
+        });
         self.table.clustered = self.plan.dataset.clustered && (self.next_cluster as usize) < self.table.rows.len();
         self.table
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use karat_store::{NewAnnotationTask, NewStoredItem, StoredAnnotationTask};
-use karat_types::{KeyBuilder, ReferenceUse, RubricScorer, RunRows};
+use karat_types::{Key, KeyBuilder, ReferenceUse, RubricScorer, RunRows};
 use regex::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use super::answers::check_answers;
 use super::people::plain_names;
 use super::question::{Question, QuestionKind, questions_key};
+use super::results::settle::count_open;
 use super::selection::{self, Candidate, Selection};
-use super::state::{LabelBody, kind};
+use super::state::{ItemState, LabelBody, kind};
 use super::task::{ItemBody, ItemOutput, TaskBody};
 use crate::error::{AnnotateError, FileError};
 use crate::exchange::annotate::rubric_of;
@@ -89,7 +90,7 @@ pub struct TaskRequest {
     pub count: Option<usize>,
     /// Maximum of different outputs per sample of a run.
     pub per_sample: usize,
-    /// `random`, `stratified:COLUMN`, `uncertain`, `failed` or `ids:FILE`.
+    /// `random`, `stratified:COLUMN`, `verdict`, `uncertain`, `failed` or `ids:FILE`.
     pub select: String,
     /// The samples, in place of `select`.
     pub only: Option<BTreeSet<String>>,
@@ -120,6 +121,19 @@ pub struct CreatedTask {
     pub known_labels: u64,
 }
 
+/// A task in which open items can be settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReopenedTask {
+    /// Its name.
+    pub task: String,
+    /// Its version.
+    pub version: u32,
+    /// True if it was made now, because the version before is closed.
+    pub is_new: bool,
+    /// Items that are open.
+    pub open: usize,
+}
+
 /// Everything that a task is made of, but its gold items.
 struct Material {
     candidates: Vec<Candidate>,
@@ -128,6 +142,8 @@ struct Material {
     scorer: Option<String>,
     questions: Vec<Question>,
     name: String,
+    /// The metric by whose verdict items are chosen.
+    verdict: Option<String>,
 }
 
 impl TaskRequest {
@@ -168,7 +184,7 @@ impl App {
             Some(ids) => Selection::Ids { file: "the list of ids".to_owned(), ids: ids.clone() },
             None => Selection::parse(&asked.select)?,
         };
-        let material = self.material(asked)?;
+        let material = self.material(asked, &selection)?;
         selection.check_ids(&material.candidates)?;
         let name = asked.name.clone().unwrap_or_else(|| plain_name(&material.name));
         check_name(&name)?;
@@ -180,10 +196,11 @@ impl App {
         let mask = asked.mask.as_deref().map(parse_mask).transpose()?;
         let key = questions_key(&material.questions, &guidelines);
         let is_pair = material.questions.iter().any(|question| question.kind == QuestionKind::Pairwise);
-        let mut items = self.items(&material, asked, &selection, is_pair)?;
+        let (mut items, chosen) = self.items(&material, asked, &selection, is_pair)?;
         if items.is_empty() {
             return Err(AnnotateError::NoItems { source_name: material.source }.into());
         }
+        let design = selection.design(&material.candidates, &chosen, material.verdict.clone())?;
         if let Some(gold) = asked.gold.as_ref().filter(|_| !is_pair) {
             items.extend(gold_items(gold, &material.questions, items.len(), asked.seed)?);
         }
@@ -202,10 +219,43 @@ impl App {
             seed: asked.seed,
             select: asked.select.clone(),
             targeted: selection.is_targeted(),
+            design: Some(design),
+            reopens: None,
             assigned,
             gold_limit: asked.gold.as_ref().map_or(0.0, |gold| gold.limit),
         };
         self.store_task(&name, &body, &items)
+    }
+
+    /// The task in which the open items of one can be settled: itself, or if it is closed the next version with its labels
+    /// and decisions.
+    ///
+    /// # Errors
+    /// An unknown task; the store cannot be written.
+    pub fn reopen_annotation_task(&self, name: &str) -> Result<ReopenedTask, AppError> {
+        let task = self.loaded_task(name)?;
+        let (open, decisions) = self.read_state(&task, |state| {
+            let decided = |(at, item): (usize, &ItemState)| Some((at as u64, item.adjudication.clone()?));
+            let decisions: Vec<_> = state.items.iter().enumerate().filter_map(decided).collect();
+            (count_open(&task, state), state.closed.as_ref().map(|_| decisions))
+        })?;
+        let (mut version, mut is_new) = (task.stored.version, false);
+        if let Some(decisions) = decisions.filter(|_| open > 0) {
+            let reopens = Some(format!("{}@{version}", task.stored.name));
+            let made = self.store_task(&task.stored.name, &TaskBody { reopens, ..task.body.clone() }, &task.items)?;
+            (version, is_new) = (made.version, made.is_new);
+            let next = self.loaded_task(&format!("{}@{version}", made.task))?;
+            let (now, store) = (self.clock.now(), self.open_store()?);
+            let text = |source| AnnotateError::Damaged { task: made.task.clone(), source };
+            store.change_annotations(next.stored.id, |change| {
+                for (position, (person, decision, _)) in decisions.iter().filter(|_| is_new) {
+                    let body = serde_json::to_string(decision).map_err(text)?;
+                    change.add_event(Some(*position), person, kind::ADJUDICATE, &body, now)?;
+                }
+                Ok::<_, AppError>(())
+            })?;
+        }
+        Ok(ReopenedTask { task: task.stored.name.clone(), version, is_new, open })
     }
 
     fn store_task(&self, name: &str, body: &TaskBody, items: &[ItemBody]) -> Result<CreatedTask, AppError> {
@@ -277,10 +327,14 @@ impl App {
         })
     }
 
-    fn material(&self, asked: &TaskRequest) -> Result<Material, AppError> {
+    fn material(&self, asked: &TaskRequest, selection: &Selection) -> Result<Material, AppError> {
         let own = asked.questions.as_ref().map(|from| Question::parse_file(&from.read()?, &from.name()));
         let own = own.transpose()?;
         match &asked.items {
+            ItemsFrom::Dataset(_) if matches!(selection, Selection::Verdict(_)) => {
+                let problem = "rows of a file have no verdict of a judge: name a run".to_owned();
+                Err(AnnotateError::Select { text: asked.select.clone(), problem }.into())
+            }
             ItemsFrom::Dataset(file) => {
                 let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                 Ok(Material {
@@ -290,12 +344,21 @@ impl App {
                     scorer: None,
                     questions: own.ok_or(AnnotateError::NoQuestions {})?,
                     name: stem,
+                    verdict: None,
                 })
             }
             ItemsFrom::Run(run) => {
                 let stored = self.stored_run(run)?;
                 let plan = stored.header().plan.clone();
                 let rubric = rubric_of(&plan, asked.scorer.as_deref());
+                let verdict = match (&rubric, selection) {
+                    (Ok((id, _)), _) => selection.verdict_metric(&plan, id)?,
+                    (Err(_), Selection::Verdict(_)) => {
+                        let problem = "the run has no scorer with a judge".to_owned();
+                        return Err(AnnotateError::Select { text: asked.select.clone(), problem }.into());
+                    }
+                    (Err(_), _) => None,
+                };
                 let (scorer, questions, reference) = match (own, rubric) {
                     (Some(own), rubric) => {
                         let reference = rubric.map_or(ReferenceUse::Optional, |(_, it)| it.rubric.reference);
@@ -307,25 +370,26 @@ impl App {
                     }
                 };
                 Ok(Material {
-                    candidates: selection::of_run(&stored, asked.seed, asked.per_sample, reference)?,
+                    candidates: selection::of_run(&stored, asked.seed, asked.per_sample, reference, verdict)?,
                     source: format!("run {}", stored.header().id),
                     suite: Some(plan.suite.clone()),
                     scorer,
                     questions,
                     name: plan.suite.clone(),
+                    verdict: verdict.and_then(|at| Some(plan.metrics.get(at)?.name.clone())),
                 })
             }
         }
     }
 
-    /// The chosen candidates with their outputs; for pairs, two outputs of each sample.
+    /// The chosen candidates with their outputs, and their samples and ranks; for pairs, two outputs of each sample.
     fn items(
         &self,
         material: &Material,
         asked: &TaskRequest,
         selection: &Selection,
         is_pair: bool,
-    ) -> Result<Vec<ItemBody>, AppError> {
+    ) -> Result<(Vec<ItemBody>, BTreeSet<(String, Key)>), AppError> {
         let run = match &asked.items {
             ItemsFrom::Run(run) => Some(self.stored_run(run)?),
             ItemsFrom::Dataset(_) => None,
@@ -360,7 +424,7 @@ impl App {
             firsts.retain(|first| seconds.iter().any(|second| second.sample == first.sample));
             (candidates, others) = (firsts, seconds);
         }
-        let mut items = Vec::new();
+        let (mut items, mut chosen) = (Vec::new(), BTreeSet::new());
         for candidate in selection::choose(candidates, selection, asked.count)? {
             let second = others.iter().find(|other| other.sample == candidate.sample);
             let mut outputs: Vec<ItemOutput> = output(&candidate)?.into_iter().collect();
@@ -370,10 +434,11 @@ impl App {
                 outputs.sort_by(|a, b| (&a.model, &a.variant).cmp(&(&b.model, &b.variant)));
             }
             if outputs.len() == if is_pair { 2 } else { 1 } {
+                chosen.insert((candidate.sample.clone(), candidate.rank));
                 items.push(selection::item(candidate, outputs));
             }
         }
-        Ok(items)
+        Ok((items, chosen))
     }
 }
 

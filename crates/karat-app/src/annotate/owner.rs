@@ -156,7 +156,7 @@ fn owner_view(task: &LoadedTask, state: &TaskState, now: Moment) -> Value {
     json!({
         "task": task.stored.name, "version": task.stored.version, "hash": task.stored.hash.to_string(),
         "created_at": rfc3339(task.stored.created_at), "source": task.body.source, "suite": task.body.suite,
-        "scorer": task.body.scorer, "select": task.body.select, "targeted": task.body.targeted,
+        "scorer": task.body.scorer, "select": task.body.select, "targeted": task.body.targeted, "design": task.body.design(),
         "seed": task.body.seed, "assigned": task.body.assigned, "questions": task.body.questions,
         "guidelines": task.body.guidelines, "labels_per_item": task.body.places,
         "closed": state.closed.as_ref().map(|(by, at)| json!({ "by": by, "at": rfc3339(*at) })),

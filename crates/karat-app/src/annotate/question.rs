@@ -129,6 +129,19 @@ fn yes() -> bool {
 }
 
 impl Question {
+    /// Returns true if every labelled item has an answer.
+    pub(crate) fn is_always_asked(&self) -> bool {
+        self.required && self.show_if.is_empty()
+    }
+
+    /// The ends of its scale, or the least and the largest worth of a choice.
+    pub(crate) fn ends(&self) -> Option<Vec<f64>> {
+        let worths: Vec<f64> = self.choices.iter().filter_map(|choice| choice.value).collect();
+        let of_scale = self.scale.map(|(lo, hi)| vec![lo, hi]);
+        let lo = worths.iter().copied().reduce(f64::min);
+        of_scale.or_else(|| Some(vec![lo?, worths.iter().copied().reduce(f64::max)?]))
+    }
+
     fn new(id: &str, ask: String, kind: QuestionKind) -> Self {
         Self {
             id: id.to_owned(),

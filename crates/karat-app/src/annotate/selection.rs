@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use karat_analysis::{CellScores, LabelDesign, LabelDesignKind, LabelStratum, is_pass};
 use karat_store::StoredRun;
 use karat_suite::{DiskFiles, Files};
 use karat_types::{
@@ -26,6 +27,8 @@ pub(crate) enum Selection {
     Random,
     /// The same number from each value of a column.
     Stratified(String),
+    /// Half from the outputs that a judge passed, half from those that it failed, by its metric if one is named.
+    Verdict(Option<String>),
     Uncertain,
     Failed,
     /// Those whose samples are listed.
@@ -36,11 +39,13 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    /// Reads `random`, `stratified:COLUMN`, `uncertain`, `failed` or `ids:FILE`.
+    /// Reads `random`, `stratified:COLUMN`, `verdict`, `verdict:METRIC`, `uncertain`, `failed` or `ids:FILE`.
     pub fn parse(text: &str) -> Result<Self, AppError> {
         let (how, what) = text.split_once(':').unwrap_or((text, ""));
         match (how, what) {
             ("random", "") => Ok(Self::Random),
+            ("verdict", "") if text == how => Ok(Self::Verdict(None)),
+            ("verdict", metric) if !metric.is_empty() => Ok(Self::Verdict(Some(metric.to_owned()))),
             ("uncertain", "") => Ok(Self::Uncertain),
             ("failed", "") => Ok(Self::Failed),
             ("stratified", column) if !column.is_empty() => Ok(Self::Stratified(column.to_owned())),
@@ -59,6 +64,84 @@ impl Selection {
     /// Returns whether items are chosen because they are hard.
     pub fn is_targeted(&self) -> bool {
         matches!(self, Self::Uncertain | Self::Failed | Self::Ids { .. })
+    }
+
+    /// The metric of a run by whose verdict outputs are chosen; `None` for other selections.
+    ///
+    /// # Errors
+    /// The scorer has no such metric, or several; the run has several trials.
+    pub fn verdict_metric(&self, plan: &PlanHeader, scorer: &str) -> Result<Option<usize>, AppError> {
+        let Self::Verdict(named) = self else { return Ok(None) };
+        let own = plan.scorers.iter().position(|it| it.id == scorer);
+        let has_verdict = |metric: &MetricSpec| Some(metric.scorer) == own && (metric.binary || metric.bound.is_some());
+        let all: Vec<usize> = (0..plan.metrics.len()).filter(|at| has_verdict(&plan.metrics[*at])).collect();
+        let names = || all.iter().map(|at| format!("`{}`", plan.metrics[*at].name)).collect::<Vec<_>>().join(", ");
+        let problem = match (named, &all[..]) {
+            _ if plan.trials > 1 => {
+                "the run has several trials, whose verdicts can differ: use random or stratified:COLUMN".to_owned()
+            }
+            (_, []) => format!(
+                "`{scorer}` gives grades, neither pass nor fail: give it a bound, such as `min: 7`, or use random"
+            ),
+            (None, [only]) => return Ok(Some(*only)),
+            (None, _) => format!("`{scorer}` has several verdicts: name one of {}, as in `verdict:METRIC`", names()),
+            (Some(named), _) => match all.iter().find(|at| plan.metrics[**at].name == *named) {
+                Some(at) => return Ok(Some(*at)),
+                None => format!("`{named}` is no verdict of `{scorer}`; it has {}", names()),
+            },
+        };
+        let text = named.as_ref().map_or_else(|| "verdict".to_owned(), |named| format!("verdict:{named}"));
+        Err(AnnotateError::Select { text, problem }.into())
+    }
+
+    /// The stratum of a candidate; `None` for selections without strata.
+    ///
+    /// # Errors
+    /// A column that the candidate does not have.
+    fn stratum(&self, candidate: &Candidate) -> Result<Option<String>, AppError> {
+        match self {
+            Self::Stratified(column) => match candidate.columns.get(column) {
+                Some(Value::String(text)) => Ok(Some(text.clone())),
+                None | Some(Value::Null) => {
+                    let problem = format!(
+                        "the sample `{}` has no column `{column}`; a run keeps those that `metadata` of the dataset lists",
+                        candidate.sample
+                    );
+                    Err(AnnotateError::Select { text: format!("stratified:{column}"), problem }.into())
+                }
+                Some(value) => Ok(Some(value.to_string())),
+            },
+            Self::Verdict(_) => Ok(candidate.passed.map(|passed| if passed { "pass" } else { "fail" }.to_owned())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The rule of a task whose items were chosen from candidates, with their samples and ranks; `by` is the metric of
+    /// verdicts.
+    ///
+    /// # Errors
+    /// A column that a candidate does not have.
+    pub fn design(
+        &self,
+        candidates: &[Candidate],
+        chosen: &BTreeSet<(String, Key)>,
+        by: Option<String>,
+    ) -> Result<LabelDesign, AppError> {
+        let (kind, by) = match self {
+            Self::Random => (LabelDesignKind::Random, None),
+            Self::Stratified(column) => (LabelDesignKind::Stratified, Some(column.clone())),
+            Self::Verdict(_) => (LabelDesignKind::Verdict, by),
+            Self::Uncertain | Self::Failed | Self::Ids { .. } => (LabelDesignKind::Targeted, None),
+        };
+        let mut strata: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for candidate in candidates {
+            let Some(value) = self.stratum(candidate)? else { continue };
+            let (rows, drawn) = strata.entry(value).or_default();
+            let is_chosen = chosen.contains(&(candidate.sample.clone(), candidate.rank));
+            (*rows, *drawn) = (*rows + 1, *drawn + u64::from(is_chosen));
+        }
+        let strata = strata.into_iter().map(|(value, (rows, drawn))| LabelStratum { value, rows, drawn }).collect();
+        Ok(LabelDesign { kind, by, strata })
     }
 
     /// Checks that every listed sample exists.
@@ -97,6 +180,8 @@ pub(crate) struct Candidate {
     /// The doubt of the judges, from 0 to 1.
     doubt: f64,
     failed: bool,
+    /// The verdict of the judge, where items are chosen by it.
+    pub passed: Option<bool>,
 }
 
 /// The different outputs of a run, at most `per_sample` of each sample; the outputs themselves are not read.
@@ -105,6 +190,7 @@ pub(crate) fn of_run(
     seed: u64,
     per_sample: usize,
     reference: ReferenceUse,
+    verdict: Option<usize>,
 ) -> Result<Vec<Candidate>, AppError> {
     let plan = &run.header().plan;
     let mut samples: BTreeMap<String, BTreeMap<Key, Candidate>> = BTreeMap::new();
@@ -112,7 +198,7 @@ pub(crate) fn of_run(
         if row.cell.status == CellStatus::Ok {
             let rank = KeyBuilder::new("karat/annotate/1").number(seed).key(row.cell.output_hash).finish();
             let candidates = samples.entry(row.sample.id.clone()).or_default();
-            candidates.entry(rank).or_insert_with(|| of_cell(plan, &row, rank, reference));
+            candidates.entry(rank).or_insert_with(|| of_cell(plan, &row, rank, reference, verdict));
         }
         ControlFlow::Continue(())
     })?;
@@ -120,7 +206,13 @@ pub(crate) fn of_run(
     Ok(chosen.collect())
 }
 
-fn of_cell(plan: &PlanHeader, row: &CellRow<'_>, rank: Key, reference: ReferenceUse) -> Candidate {
+fn of_cell(
+    plan: &PlanHeader,
+    row: &CellRow<'_>,
+    rank: Key,
+    reference: ReferenceUse,
+    verdict: Option<usize>,
+) -> Candidate {
     let is_shown = |text: &&SampleText| reference != ReferenceUse::Hidden || text.name != SampleText::REFERENCE;
     let context = row.sample.texts.iter().filter(is_shown).map(|text| ContextText {
         name: text.name.clone(),
@@ -146,6 +238,7 @@ fn of_cell(plan: &PlanHeader, row: &CellRow<'_>, rank: Key, reference: Reference
         columns,
         doubt: doubt(plan, row),
         failed: has_failed(plan, row),
+        passed: verdict.and_then(|metric| CellScores::of(plan, row).number(metric)).map(is_pass),
     }
 }
 
@@ -222,6 +315,7 @@ pub(crate) fn of_rows(rows: Vec<Map<String, Value>>, seed: u64) -> Vec<Candidate
             columns: row,
             doubt: 0.0,
             failed: false,
+            passed: None,
         }
     };
     rows.into_iter().enumerate().map(candidate).collect()
@@ -242,18 +336,12 @@ pub(crate) fn choose(
         Selection::Ids { ids, .. } => candidates.retain(|candidate| ids.contains(&candidate.sample)),
         Selection::Failed => candidates.retain(|candidate| candidate.failed),
         Selection::Uncertain => candidates.sort_by(|a, b| b.doubt.total_cmp(&a.doubt)),
-        Selection::Stratified(column) => {
+        Selection::Stratified(_) | Selection::Verdict(_) => {
+            // The same number from each stratum, as long as it has some left.
             let mut strata: BTreeMap<String, usize> = BTreeMap::new();
             let mut places = Vec::new();
             for candidate in candidates {
-                let value = candidate.columns.get(column).filter(|value| !value.is_null());
-                let value = value.map(ToString::to_string).ok_or_else(|| {
-                    let problem = format!(
-                        "the sample `{}` has no column `{column}`; a run keeps those that `metadata` of the dataset lists",
-                        candidate.sample
-                    );
-                    AnnotateError::Select { text: format!("stratified:{column}"), problem }
-                })?;
+                let Some(value) = selection.stratum(&candidate)? else { continue };
                 let round = strata.entry(value).or_default();
                 places.push((*round, candidate));
                 *round += 1;
@@ -278,5 +366,5 @@ pub(crate) fn shown_text(output: &Value) -> String {
 
 /// An item of a candidate with its output.
 pub(crate) fn item(candidate: Candidate, outputs: Vec<ItemOutput>) -> ItemBody {
-    ItemBody { sample: candidate.sample, context: candidate.context, outputs, gold: None }
+    ItemBody { sample: candidate.sample, context: candidate.context, outputs, gold: None, passed: candidate.passed }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{check_answers, check_given};
 use super::queue::{Turn, to_text, turn_sides};
+use super::results::settle::count_open;
 use super::state::{AdjudicationBody, LabelBody, ReasonBody, kind};
 use super::task::LoadedTask;
 use crate::error::{AnnotateError, Names};
@@ -345,15 +346,17 @@ impl App {
     /// An unknown task; the store cannot be written.
     pub fn close_annotation_task(&self, task: &str, owner: &str) -> Result<Value, AppError> {
         let task = self.loaded_task(task)?;
-        let (by, at) = self.take_turn(&task, owner, |turn| {
+        let ((by, at), open) = self.take_turn(&task, owner, |turn| {
+            let open = count_open(&task, turn.state);
             if let Some(closed) = &turn.state.closed {
-                return Ok(closed.clone());
+                return Ok((closed.clone(), open));
             }
             turn.change.add_event(None, owner, kind::CLOSE, "{}", turn.now)?;
-            Ok((owner.to_owned(), turn.now))
+            Ok(((owner.to_owned(), turn.now), open))
         })?;
         Ok(json!({
             "task": task.stored.name, "version": task.stored.version, "closed_by": by, "closed_at": rfc3339(at),
+            "open": open,
         }))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use karat_analysis::{LabelDesign, LabelDesignKind};
 use karat_store::{Store, StoredAnnotationTask};
 use karat_types::{Key, KeyBuilder};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,12 @@ pub(crate) struct TaskBody {
     pub select: String,
     /// True if the items were chosen because they are hard: figures over all outputs must not rest on them.
     pub targeted: bool,
+    /// The rule by which the items were chosen; absent in tasks of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<LabelDesign>,
+    /// The closed version whose open items this one settles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reopens: Option<String>,
     /// The people who may label; everybody if empty.
     pub assigned: Vec<String>,
     /// Share of right gold items below which the owner is warned.
@@ -73,6 +80,25 @@ pub(crate) struct ItemBody {
     /// The right answers, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gold: Option<Map<String, Value>>,
+    /// The judge's verdict by which it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+}
+
+impl TaskBody {
+    /// The rule by which the items were chosen.
+    pub fn design(&self) -> LabelDesign {
+        let earlier = || {
+            let by = self.select.strip_prefix("stratified:").map(str::to_owned);
+            let kind = match (self.targeted, &by) {
+                (true, _) => LabelDesignKind::Targeted,
+                (false, Some(_)) => LabelDesignKind::Stratified,
+                (false, None) => LabelDesignKind::Random,
+            };
+            LabelDesign { kind, by, strata: Vec::new() }
+        };
+        self.design.clone().unwrap_or_else(earlier)
+    }
 }
 
 impl ItemBody {

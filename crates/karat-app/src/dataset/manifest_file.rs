@@ -3,7 +3,8 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use karat_dataset::manifest::{ENDING, Manifest};
+use karat_dataset::manifest::Manifest;
+use karat_types::DatasetDesign;
 
 use crate::AppError;
 use crate::atomic_file::AtomicFile;
@@ -12,9 +13,7 @@ use crate::error::{DatasetError, FileError};
 /// The path of the manifest of a file: beside it, under its name without the ending.
 pub(crate) fn manifest_path(data: &Path) -> PathBuf {
     let name = data.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
-    data.with_file_name(format!("{stem}{ENDING}"))
+    data.with_file_name(DatasetDesign::file_name(&name))
 }
 
 /// Reads a manifest; `None` if there is no such file.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use karat_analysis::items::{FlagKind, TestItem};
 use karat_dataset::manifest::{Manifest, VersionError};
+use karat_types::{DatasetDesign, DesignKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -93,9 +94,12 @@ impl App {
         let name = stem(&asked.output.path);
         let counts = removed.iter().map(|(flag, n)| ((*flag).to_owned(), Value::from(*n))).collect();
         let replaced = asked.output.replaced_manifest()?;
+        // Rows were left out for their scores.
+        let design = rows.design(&read)?;
         let (written, manifest) = writer.finish_if(|written| {
             let made = Made { name: &name, parent: &rows, read, written: *written, counts };
             let mut manifest = asked.output.manifest("dataset items", None, &made, replaced);
+            manifest.design = design.map(|design| DatasetDesign { kind: DesignKind::None, ..design });
             manifest.record(&asked.version, written, &line, &day).map_err(unusable)?;
             Ok(manifest)
         })?;

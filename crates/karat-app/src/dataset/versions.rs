@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use karat_dataset::manifest::{Manifest, RecordedLine, VersionChange, VersionState};
 use karat_dataset::version::{ApartColumns, RowsHasher, RowsVersion};
+use karat_types::DatasetDesign;
 use serde_json::json;
 
 use super::manifest_file::{manifest_path, read_manifest, write_manifest};
@@ -96,6 +97,20 @@ impl DatasetRows {
         let suite = load::find_suite(&self.source, &SuiteFiles).ok()?;
         let path = Path::new(&suite).parent()?.join(&only.path);
         path.is_file().then(|| manifest_path(&path))
+    }
+}
+
+impl DatasetRows {
+    /// The draw of the rows from a larger set, if the manifest beside them speaks of these rows.
+    ///
+    /// # Errors
+    /// The manifest or a row cannot be read.
+    pub(crate) fn design(&self, read: &RowsVersion) -> Result<Option<DatasetDesign>, AppError> {
+        let manifest = self.manifest_path().as_deref().map(read_manifest).transpose()?.flatten();
+        let Some(manifest) = manifest.filter(|manifest| manifest.design.is_some()) else { return Ok(None) };
+        let apart = self.recorded_columns(Some(&manifest));
+        let hash = if apart == self.apart_columns() { read.hash } else { self.version_without(&apart)?.hash };
+        Ok(manifest.design.filter(|_| manifest.hash == hash))
     }
 }
 

@@ -49,7 +49,7 @@ errors! {
             hint "a question is such as {{id: helpful, ask: Is it helpful?, kind: choice, choices: [{{id: good}}, {{id: bad}}]}}";
         NoQuestions {} => "a task needs questions" hint "give `--questions FILE`, or a run whose suite has a rubric scorer";
         Select { text: String, problem: String } => "`--select {text}`: {problem}"
-            hint "use random, stratified:COLUMN, uncertain, failed or ids:FILE";
+            hint "use random, stratified:COLUMN, verdict, uncertain, failed or ids:FILE";
         Rows { file: String, problem: String } => "reading the rows {file}: {problem}"
             hint "use JSON lines, a JSON list of objects, or CSV with a head, as a suite's dataset does";
         Gold { file: String, problem: String } => "reading the gold items {file}: {problem}"

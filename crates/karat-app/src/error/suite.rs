@@ -15,6 +15,13 @@ errors! {
             hint "name the suite file itself, or write a suite there with `karat init faq {folder}`";
         OutsideRoot { path: String } => "`{path}` lies outside of the server's root, or links to a place outside of it"
             hint "put it below the folder that `karat serve --root` names";
+        OtherRows { path: String } => "design: {path} describes other rows (hash differs)"
+            hint "write `design: none` for plain means, or draw the rows again with `karat dataset sample`";
+        Design { path: String, problem: String } => "reading {path}: {problem}"
+            hint "draw the rows again with `karat dataset sample`, or write `design: none` for plain means";
+        NotWeighted { what: String, place: String } =>
+            "{what} of a weighted sample is not offered: draw proportionally{place}"
+            hint "draw with `--alloc proportional`, or write `design: none` for plain figures of these rows";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"

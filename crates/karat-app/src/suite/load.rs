@@ -10,6 +10,7 @@ use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
 use crate::suite::catalog;
+use crate::suite::design;
 use crate::suite::preset::{SuiteFiles, is_preset, names, suite_path};
 use crate::suite::root::RootFiles;
 use crate::{App, AppError, Invocation};
@@ -78,12 +79,12 @@ impl App {
             overrides.context.real_judges = Some(self.real_judges()?);
         }
         change(&mut overrides);
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
-        let plan = suite.plan()?;
+        let suite = Suite::load(Arc::clone(&files), &path, &overrides, &catalog::compose(), &self.known_models()?)?;
+        let mut plan = suite.plan()?;
+        design::settle(&suite, &path, &files, &overrides.context.traces, &mut plan)?;
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
         problems.extend(checked.err().map(|error| error.into()));
-        let mut plan = plan;
         match gate::stop_problems(&plan.header, &plan.rules) {
             Ok(warnings) => plan.notes.extend(warnings),
             Err(problem) => problems.push(problem.into()),

@@ -8,6 +8,7 @@
 //! - `ci` writes the workflow that runs a suite in CI.
 //! - `last_outputs` reads outputs that paths are checked against.
 //! - `root` keeps a server to the files below its root.
+//! - `design` checks the draw behind the rows.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.
@@ -15,6 +16,7 @@
 pub(crate) mod catalog;
 pub(crate) mod ci;
 pub(crate) mod dates;
+mod design;
 pub(crate) mod fetch;
 pub(crate) mod init;
 pub(crate) mod invocation;

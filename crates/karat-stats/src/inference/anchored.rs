@@ -48,6 +48,8 @@ pub struct PeopleMean {
 /// pass/fail and (range/4)² for scores. The population adds S_y²/N, S_y² = ΣW_h(var_h(y) + (ȳ_h − θ)²). t with
 /// df = V²/Σ(V_h²/max(n_h − 1, 1)), at most n − H.
 ///
+/// `weight` replaces λ: 0 for the labels alone, 1 for a judge at full weight.
+///
 /// `None` when there is no stratum, one has no label, or more labels than rows.
 ///
 /// # Errors
@@ -56,6 +58,7 @@ pub fn people_mean(
     strata: &[LabelledStratum],
     outcome: Outcome,
     range: f64,
+    weight: Option<f64>,
     level: Level,
 ) -> Result<Option<PeopleMean>, InputError> {
     for stratum in strata {
@@ -66,7 +69,7 @@ pub fn people_mean(
         return Ok(None);
     }
     let total = sum_of(strata.iter().map(|stratum| stratum.rows as f64));
-    let lambda = judge_weight(strata, total);
+    let lambda = weight.unwrap_or_else(|| judge_weight(strata, total));
     let prior = if outcome == Outcome::PassFail { 1.0 } else { (0.25 * range).powi(2) };
     let part = |stratum: &LabelledStratum| {
         let (weight, left, n) = stratum.shares(total);

@@ -226,7 +226,7 @@ fn a_census_has_no_width() {
         assert!(width(Reach::Frame) <= 0.0 && width(Reach::Population) > 0.3);
     }
     let labelled = [LabelledStratum { rows: 1, judge_mean: 1.0, human: vec![0.0], judge: vec![1.0] }];
-    let found = people_mean(&labelled, Outcome::PassFail, 1.0, Level::P95).unwrap().unwrap();
+    let found = people_mean(&labelled, Outcome::PassFail, 1.0, None, Level::P95).unwrap().unwrap();
     assert_eq!((found.value, found.dataset.map(|it| it.half_width()), found.population), (0.0, Some(0.0), None));
 }
 

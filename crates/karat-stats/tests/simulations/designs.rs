@@ -1,5 +1,7 @@
 //! Samples drawn at unequal rates, and people's labels of some outputs: coverage and bias.
 
+use karat_stats::correction::ppi_mean;
+use karat_stats::describe::{Proportion, mean_with_t_interval};
 use karat_stats::inference::{
     DrawnStratum, LabelledStratum, Outcome, Reach, drawn_mean, people_mean, stratified_figure,
 };
@@ -29,20 +31,30 @@ fn study(runs: u64, mut one: impl FnMut(&mut Draw) -> (f64, (f64, f64), f64)) ->
     Found { covers, bias, noise: 2.0 * (spread / n).sqrt() }
 }
 
-/// Frames of two topics, nine tenths easy; of the whole `n` equal parts are drawn from both.
-fn stratified(draw: &mut Draw, rows: usize, n: usize, outcome: Outcome) -> (f64, (f64, f64), f64) {
+/// Frames of two topics, nine tenths easy; of the whole `n` equal parts are drawn from both. `plain` ignores the draw.
+fn stratified(draw: &mut Draw, rows: usize, n: usize, outcome: Outcome, plain: bool) -> (f64, (f64, f64), f64) {
     let sizes = [rows * 9 / 10, rows / 10];
     let (mut strata, mut truth) = (Vec::new(), 0.0);
     for (size, rate) in sizes.into_iter().zip([0.92, 0.55]) {
         let score = |draw: &mut Draw| match outcome {
             Outcome::PassFail => draw.passes(rate),
-            Outcome::Score => draw.beta(rate, 4.0),
+            // Nearer to the end of the scale, t covers less: 90.5 % at a mean of .92.
+            Outcome::Score => draw.beta(0.9 * rate, 6.0),
         };
         let mut frame: Vec<f64> = (0..size).map(|_| score(draw)).collect();
         truth += frame.iter().sum::<f64>() / rows as f64;
         draw.shuffle(&mut frame);
         frame.truncate((n / 2).min(size));
         strata.push(DrawnStratum { rows: size as u64, scores: frame });
+    }
+    if plain {
+        let all: Vec<f64> = strata.into_iter().flat_map(|stratum| stratum.scores).collect();
+        let (sum, n) = (all.iter().sum::<f64>(), all.len() as f64);
+        let interval = match outcome {
+            Outcome::PassFail => Proportion::new(sum, n).unwrap().wilson(Level::P95),
+            Outcome::Score => mean_with_t_interval(&all, Level::P95).interval.unwrap(),
+        };
+        return (sum / n, (interval.lo, interval.hi), truth);
     }
     let found = stratified_figure(&strata, outcome, Reach::Frame, Level::P95).unwrap();
     let interval = found.interval.unwrap();
@@ -74,8 +86,8 @@ enum Choice {
     Verdict(usize),
 }
 
-/// 400 outputs, 40 of a hard topic; the judge agrees with people in 85 %, and is lenient.
-fn anchored(draw: &mut Draw, choice: Choice) -> (f64, (f64, f64), f64) {
+/// 400 outputs, 40 of a hard topic; the judge agrees with people in 85 %, and is lenient. `plain` takes all labels as random.
+fn anchored(draw: &mut Draw, choice: Choice, plain: bool) -> (f64, (f64, f64), f64) {
     let outputs: Vec<(usize, f64, f64)> = (0..400)
         .map(|at| {
             let hard = at < 40;
@@ -93,7 +105,7 @@ fn anchored(draw: &mut Draw, choice: Choice) -> (f64, (f64, f64), f64) {
     let each = match choice {
         Choice::Random(n) | Choice::Topics(n) | Choice::Verdict(n) => n,
     };
-    let mut strata = Vec::new();
+    let (mut strata, mut unlabelled) = (Vec::new(), Vec::new());
     for wanted in 0..2 {
         let mut own: Vec<_> = outputs.iter().filter(|it| stratum(it) == wanted).copied().collect();
         if own.is_empty() {
@@ -102,13 +114,44 @@ fn anchored(draw: &mut Draw, choice: Choice) -> (f64, (f64, f64), f64) {
         let rows = own.len() as u64;
         let judge_mean = own.iter().map(|it| it.2).sum::<f64>() / own.len() as f64;
         draw.shuffle(&mut own);
+        unlabelled.extend(own.iter().skip(each).map(|it| it.2));
         own.truncate(each);
         let (human, judge) = own.iter().map(|it| (it.1, it.2)).unzip();
         strata.push(LabelledStratum { rows, judge_mean, human, judge });
     }
-    let found = people_mean(&strata, Outcome::PassFail, 1.0, Level::P95).unwrap().unwrap();
+    if plain {
+        let human: Vec<f64> = strata.iter().flat_map(|it| it.human.clone()).collect();
+        let judge: Vec<f64> = strata.iter().flat_map(|it| it.judge.clone()).collect();
+        let found = ppi_mean(&human, &judge, &unlabelled, Level::P95).unwrap().unwrap().tuned;
+        return (found.estimate, (found.interval.lo, found.interval.hi), truth);
+    }
+    let found = people_mean(&strata, Outcome::PassFail, 1.0, None, Level::P95).unwrap().unwrap();
     let interval = found.dataset.unwrap();
     (found.value, (interval.lo, interval.hi), truth)
+}
+
+/// 400 outputs, of which 120 have the labels of two people; where these differ the label is open, and the owner would decide
+/// against the output in 3 of 4 cases. `drop` leaves open labels out, else the interval holds whatever they become.
+fn open_labels(draw: &mut Draw, drop: bool) -> (f64, (f64, f64), f64) {
+    let outputs: Vec<(f64, f64, bool)> = (0..400)
+        .map(|_| {
+            let is_open = draw.uniform() < 0.2;
+            let y = draw.passes(if is_open { 0.25 } else { 0.85 });
+            let judge = if draw.uniform() < 0.85 { y } else { draw.passes(0.8) };
+            (y, judge, is_open)
+        })
+        .collect();
+    let truth = outputs.iter().map(|it| it.0).sum::<f64>() / 400.0;
+    let judge_mean = outputs.iter().map(|it| it.1).sum::<f64>() / 400.0;
+    let labelled: Vec<_> = outputs.iter().take(120).filter(|it| !(drop && it.2)).collect();
+    let with = |open: f64| {
+        let human = labelled.iter().map(|it| if it.2 { open } else { it.0 }).collect();
+        let judge = labelled.iter().map(|it| it.1).collect();
+        let stratum = LabelledStratum { rows: 400, judge_mean, human, judge };
+        people_mean(&[stratum], Outcome::PassFail, 1.0, None, Level::P95).unwrap().unwrap()
+    };
+    let (low, high) = (with(0.0).dataset.unwrap(), with(1.0).dataset.unwrap());
+    (with(0.5).value, (low.lo, high.hi), truth)
 }
 
 fn assert_honest(name: &str, runs: u64, found: Found) {
@@ -122,7 +165,7 @@ fn check_designs(runs: u64, frames: &[usize], sizes: &[usize]) {
     for outcome in [Outcome::PassFail, Outcome::Score] {
         for n in sizes {
             for rows in frames.iter().filter(|rows| **rows > *n) {
-                let found = study(runs, |draw| stratified(draw, *rows, *n, outcome));
+                let found = study(runs, |draw| stratified(draw, *rows, *n, outcome, false));
                 assert_honest(&format!("stratified, {n} of {rows}, {outcome:?}"), runs, found);
             }
             let found = study(runs, |draw| known(draw, *n, outcome).unwrap());
@@ -133,7 +176,7 @@ fn check_designs(runs: u64, frames: &[usize], sizes: &[usize]) {
 
 fn check_labels(runs: u64, choices: &[Choice]) {
     for choice in choices {
-        let found = study(runs, |draw| anchored(draw, *choice));
+        let found = study(runs, |draw| anchored(draw, *choice, false));
         assert_honest(&format!("labels, {choice:?}"), runs, found);
     }
 }
@@ -148,8 +191,17 @@ fn weighted_draws_are_honest() {
 #[test]
 fn labels_by_design_are_honest() {
     check_labels(200, &[Choice::Random(50), Choice::Topics(30), Choice::Verdict(40)]);
-    let (value, (lo, hi), truth) = anchored(&mut Draw::new(103, 0), Choice::Random(400));
+    let (value, (lo, hi), truth) = anchored(&mut Draw::new(103, 0), Choice::Random(400), false);
     assert!(hi - lo <= 0.0 && (value - truth).abs() < 1e-12);
+}
+
+/// DC-22: an interval that holds whatever open labels become covers; leaving them out does not.
+#[test]
+fn open_labels_are_bounded() {
+    let covers = |drop: bool| study(400, |draw| open_labels(draw, drop)).covers;
+    let (bounded, dropped) = (covers(false), covers(true));
+    println!("open labels: bounded covers {:5.1} %, dropped {:5.1} %", 100.0 * bounded, 100.0 * dropped);
+    assert!(bounded >= 0.98 && dropped < 0.6, "{bounded} {dropped}");
 }
 
 /// Longer forms of the tests above.
@@ -164,5 +216,14 @@ mod long {
         let labels = [50, 100, 200, 300].map(Choice::Random);
         check_labels(2_000, &labels);
         check_labels(2_000, &[Choice::Topics(30), Choice::Verdict(40)]);
+        // The rules before: labels and draws as if they were random.
+        for choice in [Choice::Random(100), Choice::Topics(30), Choice::Verdict(40)] {
+            let found = study(2_000, |draw| anchored(draw, choice, true));
+            println!("as if random: {choice:?} covers {:5.1} %  bias {:+.4}", 100.0 * found.covers, found.bias);
+        }
+        for outcome in [Outcome::PassFail, Outcome::Score] {
+            let found = study(2_000, |draw| stratified(draw, 1_000, 100, outcome, true));
+            println!("as if random: draw, {outcome:?} covers {:5.1} %  bias {:+.4}", 100.0 * found.covers, found.bias);
+        }
     }
 }

@@ -75,6 +75,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             zone: None,
             mismatches: Default::default(),
             changelog: None,
+            design: None,
         },
         models: Vec::new(),
         judges: Vec::new(),

@@ -24,6 +24,7 @@ pub(crate) static DATASET: Object = Object::new(
         may("where", Shape::Expression, "Condition on the rows that are used.", r#"sample.language == "en""#),
         may("days", Shape::Integer(1), "Number of days, ending on `--as-of`, whose rows are used.", "7"),
         may("draw", Shape::Object(&DRAW), "Draws a random, reproducible subset of the rows.", "{ n: 50, by: category }"),
+        may("design", Shape::Text, "How the rows were drawn from a larger set: `auto` reads it from the file `NAME.dataset.json` beside `source`, if that describes these rows; `none` takes plain means; else the path of such a file. Default: `auto`.", "none"),
         may("limit", Shape::Integer(1), "Uses the first rows only.", "20"),
         may("broken", Shape::Words(&["stop", "report"]), "What happens with a row that cannot be read: the suite does not load, or the row becomes a failed sample.", "report"),
         may("version", Shape::Text, "Version of the dataset.", "2025-11-02"),

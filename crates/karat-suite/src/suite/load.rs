@@ -25,8 +25,8 @@ use crate::check::{references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
-use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;
+use crate::decode::dataset::{DecodedDataset, DecodedDesign, DesignFile};
 use crate::decode::scorers::EMBEDDER;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
@@ -65,6 +65,7 @@ impl Suite {
         let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
         let scanned = dataset.map(|(at, mut decoded)| {
             decoded.dataset.keep(gates::columns(&assessment.gates));
+            decoded.dataset.keep(decoded.design.iter().filter_map(|it| it.design.by.clone()));
             decoded.dataset.row_redaction = row_redaction(node, &assessment.privacy);
             decoded.dataset.turns = std::mem::take(&mut decoder.turns_checks);
             decoded.dataset.systems = known_systems(node, &matrix, &registry);
@@ -260,6 +261,7 @@ struct Scanned {
     representative_rows: Option<RepresentativeRows>,
     row_checks: RowCheckKinds,
     checks: Vec<CheckCounts>,
+    design_file: Option<DesignFile>,
 }
 
 /// The kinds of checks that rows hold for themselves.
@@ -290,6 +292,10 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
         }
         Vec::new()
     });
+    let (design, design_file) = match decoded.design {
+        Some(DecodedDesign { design, file }) => (Some(design), Some(file)),
+        None => (None, None),
+    };
     let header = DatasetHeader {
         rows: scan.rows,
         hash: hash::dataset(node, &sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
@@ -299,10 +305,18 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
         zone: decoded.zone,
         mismatches: scan.mismatches,
         changelog: decoded.changelog,
+        design,
     };
     let row_checks =
         RowCheckKinds { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
-    Scanned { dataset, header, representative_rows: scan.representative_rows, row_checks, checks: scan.checks }
+    Scanned {
+        dataset,
+        header,
+        representative_rows: scan.representative_rows,
+        row_checks,
+        checks: scan.checks,
+        design_file,
+    }
 }
 
 /// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows
@@ -351,7 +365,7 @@ impl Assembly<'_> {
         let Self { path, source, registry, matrix, assessment, asked } = self;
         let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
         let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
-        let Scanned { dataset, header: dataset_header, representative_rows, row_checks, checks } = scanned;
+        let Scanned { dataset, header: dataset_header, representative_rows, row_checks, checks, design_file } = scanned;
         let node = &source.node;
         let (run, trials) = run::decode(node.field("run"), overrides);
         let mut scorers = matrix.scorers;
@@ -395,6 +409,7 @@ impl Assembly<'_> {
             trials,
             dataset,
             dataset_header,
+            design_file,
             representative_rows: representative_rows.map(Arc::new),
             checks,
             chosen_judge: matrix.chosen_judge,

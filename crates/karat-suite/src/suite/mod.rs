@@ -24,6 +24,7 @@ pub(crate) mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::decode::dataset::DesignFile;
 use crate::decode::service::CanarySpec;
 use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
@@ -72,6 +73,7 @@ pub struct Suite {
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
+    pub(crate) design_file: Option<DesignFile>,
     pub(crate) representative_rows: Option<Arc<RepresentativeRows>>,
     checks: Vec<CheckCounts>,
     /// The judge that was chosen because the suite's own are scripts.
@@ -118,6 +120,11 @@ impl Suite {
     /// The counts of the dataset's checks; all of them hold.
     pub fn checks(&self) -> &[CheckCounts] {
         &self.checks
+    }
+
+    /// The file that says how the rows of the dataset were drawn, and whether all rows of the source are used.
+    pub fn design_file(&self) -> Option<(&DesignFile, bool)> {
+        self.design_file.as_ref().map(|file| (file, self.dataset.is_unfiltered()))
     }
 
     /// Warnings and notices.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Better, Bound, Key, ModelSpec, Moment, ScorerKind, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus,
+    Better, Bound, DatasetDesign, Key, ModelSpec, Moment, ScorerKind, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec,
+    Versus,
 };
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
@@ -296,6 +297,9 @@ pub struct DatasetHeader {
     /// The changelog, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changelog: Option<SourceDigest>,
+    /// The draw of the rows from a larger set, where figures are weighted by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<DatasetDesign>,
 }
 
 /// Contradictions between rows and the files that their columns are resolved from.

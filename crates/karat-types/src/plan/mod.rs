@@ -8,6 +8,7 @@
 
 mod agent;
 mod cap;
+mod design;
 mod gate;
 mod header;
 mod model;
@@ -22,6 +23,7 @@ mod tool;
 
 pub use agent::{AgentLimits, AgentSpec, UserSpec};
 pub use cap::Cap;
+pub use design::{DatasetDesign, DesignFrame, DesignKind, DesignStratum};
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{
     AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, EarlyRule, Layout, MOST_CONCURRENCY,

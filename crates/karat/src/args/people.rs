@@ -93,6 +93,14 @@ pub enum AnnotateCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print the page that settles the open items of a task
+    Adjudicate {
+        /// Name of the task, or NAME@VERSION
+        task: String,
+        /// Address of the server
+        #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8787", value_parser = parse::web_address)]
+        url: String,
+    },
     /// Close a task for good; the blinding ends
     Close {
         /// Name of the task, or NAME@VERSION
@@ -198,7 +206,8 @@ pub struct AnnotateCreateArgs {
     /// Number of items [default: all]
     #[arg(long, value_name = "N", value_parser = parse::whole::<usize>)]
     pub n: Option<usize>,
-    /// Choice of items: random, stratified:COLUMN, uncertain, failed or ids:FILE
+    /// Choice of items: random, stratified:COLUMN, verdict (half of the judge's passes, half of its fails), uncertain,
+    /// failed or ids:FILE
     #[arg(long, value_name = "HOW", default_value = "random")]
     pub select: String,
     /// Items whose right answers are known, mixed in unmarked: JSON lines of `{input?, output, scores{}}`

@@ -185,6 +185,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "annotate adjudicate",
+        &[
+            ("karat annotate adjudicate support", "Print the page that settles open items"),
+            ("karat annotate adjudicate support --url https://karat.example", "On a server"),
+        ],
+    ),
+    (
         "annotate close",
         &[
             ("karat annotate close support", "Close a task for good"),

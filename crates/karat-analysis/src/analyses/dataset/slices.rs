@@ -106,6 +106,7 @@ fn slice(value: &str, samples: &[usize], metrics: &[usize], context: &FinishCont
     let figure = |metric: &usize| {
         let (spec, measure) = (context.plan.metrics.get(*metric)?, context.measures.get(*metric)?);
         let mut observed = context.table.placed_observations(*metric);
+        observed.is_part = true;
         for sample in samples {
             for system in 0..context.plan.systems.len() {
                 if let Some(score) = context.table.figure_value(*metric, *sample, system) {

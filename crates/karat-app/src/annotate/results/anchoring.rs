@@ -3,15 +3,20 @@
 //!
 //! A closed task takes no event, so what it says never changes; a report depends on the set of closed tasks only.
 
-use karat_analysis::{PeopleGame, PeopleTask, UnusedTask};
+use std::collections::BTreeMap;
+
+use karat_analysis::{PeopleGame, PeopleLabel, PeopleTask, UnusedTask};
 use karat_store::{Store, StoredAnnotationTask, StoredRun};
 use karat_types::{Key, KeyBuilder, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
+use serde_json::Value;
 
-use super::label_rows::label_rows;
+use super::label_rows::SETTLED;
+use super::label_rows::is_score;
+use super::settle::{SettledState, settle_item};
 use crate::AppError;
 use crate::annotate::question::{Question, QuestionKind};
 use crate::annotate::state::{TaskState, kind};
-use crate::annotate::task::{LoadedTask, TaskBody, read_body};
+use crate::annotate::task::{ItemBody, LoadedTask, TaskBody, read_body};
 
 /// A closed task that asked the rubric of a run's scorer.
 struct ClosedTask {
@@ -79,18 +84,64 @@ pub(crate) fn people_tasks(stored: &StoredRun) -> Result<Vec<PeopleTask>, AppErr
 fn read_task(store: &Store, closed: &ClosedTask, unused: Option<UnusedTask>) -> Result<PeopleTask, AppError> {
     let task = LoadedTask::read(store, closed.stored.clone())?;
     let events = |after| store.annotation_events(task.stored.id, after);
-    task.with_state(events, |state| {
-        let rows = label_rows(&task, state, true, &|name| name.to_owned());
-        PeopleTask {
-            task: format!("{}@{}", task.stored.name, task.stored.version),
-            scorer: closed.scorer.clone(),
-            unused,
-            labels: rows.iter().filter_map(Label::from_row).collect(),
-            games: games(&task, state),
-            places: task.body.places,
-            median_ms: median_ms(state),
-        }
+    task.with_state(events, |state| PeopleTask {
+        task: format!("{}@{}", task.stored.name, task.stored.version),
+        scorer: closed.scorer.clone(),
+        unused,
+        labels: people_labels(&task, state),
+        design: task.body.design(),
+        games: games(&task, state),
+        places: task.body.places,
+        median_ms: median_ms(state),
     })
+}
+
+/// The labels of single outputs: settled scores, and of open questions the mean of their labels with the lowest and the
+/// highest, or the ends of the scale where there is none.
+fn people_labels(task: &LoadedTask, state: &TaskState) -> Vec<PeopleLabel> {
+    let label = |(position, item): (usize, &ItemBody)| {
+        let ([output], None) = (item.outputs.as_slice(), &item.gold) else { return None };
+        let settled = settle_item(task, state, position);
+        let has_flags = state.items.get(position).is_some_and(|item| !item.flags.is_empty());
+        let (mut scores, mut any_open) = (BTreeMap::<String, [Value; 3]>::new(), false);
+        for question in task.body.questions.iter().filter(|question| is_score(question)) {
+            let Some(found) = settled.questions.get(&question.id) else { continue };
+            let is_open = found.state == SettledState::Open || has_flags && found.state == SettledState::Settled;
+            let three = match &found.value {
+                Some(value) if !is_open => Some([(); 3].map(|()| value.clone())),
+                _ if is_open => open_scores(question, state, position),
+                _ => None,
+            };
+            any_open |= is_open && three.is_some();
+            scores.extend(three.map(|three| (question.id.clone(), three)));
+        }
+        let of = |at: usize| scores.iter().map(|(id, three)| (id.clone(), three[at].clone())).collect();
+        let label = Label {
+            sample: item.sample.clone(),
+            output: Some(output.output.clone()),
+            annotator: Some(SETTLED.to_owned()),
+            scores: of(1),
+            ..Label::default()
+        };
+        let open = any_open.then(|| (of(0), of(2)));
+        (!scores.is_empty()).then_some(PeopleLabel { label, open, passed: item.passed })
+    };
+    task.items.iter().enumerate().filter_map(label).collect()
+}
+
+/// The lowest, the mean and the highest score that people gave; the ends and the middle of the scale where nobody labelled
+/// the item. `None` where people left out a question that need not be answered.
+fn open_scores(question: &Question, state: &TaskState, position: usize) -> Option<[Value; 3]> {
+    let given: Vec<f64> = state
+        .labels(position)
+        .filter_map(|(_, label)| question.number(label.body.answers.get(&question.id)?))
+        .collect();
+    if given.is_empty() && (state.labels(position).next().is_some() || !question.is_always_asked()) {
+        return None;
+    }
+    let ends = if given.is_empty() { question.ends()? } else { given };
+    let (low, high) = ends.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), it| (lo.min(*it), hi.max(*it)));
+    Some([low, ends.iter().sum::<f64>() / ends.len() as f64, high].map(Value::from))
 }
 
 /// Every person's verdicts on pairs; a pair of which both are bad is a tie.

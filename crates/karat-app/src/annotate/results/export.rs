@@ -136,7 +136,7 @@ pub(super) fn provenance(task: &LoadedTask, state: &TaskState, rename: &dyn Fn(&
         state.excluded.iter().map(|(name, reason)| (rename(name), reason.clone().into())).collect();
     json!({
         "task": task.stored.name, "version": task.stored.version, "hash": task.stored.hash.to_string(),
-        "source": task.body.source, "labels_per_item": task.body.places, "targeted": task.body.targeted,
+        "source": task.body.source, "labels_per_item": task.body.places, "targeted": task.body.targeted, "design": task.body.design(),
         "people": people, "excluded": excluded, "questions": questions,
         "closed_at": state.closed.as_ref().map(|(_, at)| rfc3339(*at)),
     })

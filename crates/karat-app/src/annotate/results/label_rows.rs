@@ -3,12 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::settle::settle_item;
-use crate::annotate::question::QuestionKind;
+use crate::annotate::question::{Question, QuestionKind};
 use crate::annotate::state::TaskState;
 use crate::annotate::task::LoadedTask;
 
 /// The name of the annotator of settled labels.
 pub(super) const SETTLED: &str = "settled";
+
+/// Returns whether the answers of a question can be scores.
+pub(super) fn is_score(question: &Question) -> bool {
+    matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice)
+}
 
 /// Rows of a labels file: of single outputs with answers that are scores. Gold items are no outputs of the run.
 pub(in crate::annotate) fn label_rows(
@@ -17,10 +22,7 @@ pub(in crate::annotate) fn label_rows(
     settled: bool,
     rename: &dyn Fn(&str) -> String,
 ) -> Vec<Value> {
-    let is_score = |id: &String| {
-        let question = task.body.questions.iter().find(|question| question.id == *id);
-        question.is_some_and(|question| matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice))
-    };
+    let is_score = |id: &String| task.body.questions.iter().any(|question| question.id == *id && is_score(question));
     let mut rows = Vec::new();
     for (position, item) in task.items.iter().enumerate() {
         let [output] = item.outputs.as_slice() else { continue };

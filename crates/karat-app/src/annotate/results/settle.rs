@@ -168,6 +168,15 @@ pub(crate) fn settle_item(task: &LoadedTask, state: &TaskState, position: usize)
     SettledItem { state, questions, differs, disagreement }
 }
 
+/// Items without a settled value: their labels are missing or differ, or a person flagged them. Gold items are apart.
+pub(crate) fn count_open(task: &LoadedTask, state: &TaskState) -> usize {
+    let is_open = |position: usize| {
+        let has_flags = state.items.get(position).is_some_and(|item| !item.flags.is_empty());
+        has_flags || settle_item(task, state, position).state == SettledState::Open
+    };
+    (0..task.items.len()).filter(|at| task.items[*at].gold.is_none() && is_open(*at)).count()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

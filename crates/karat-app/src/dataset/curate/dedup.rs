@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
+use super::output::{DatasetOutput, KeptDesign, Made, RowsWriter, stem, write_beside};
 use super::sample::bad_option;
 use crate::dataset::row_duplicates::find_row_duplicates;
 use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow};
@@ -151,6 +151,7 @@ impl App {
         let wanted = wanted_rows(&duplicates);
         let mut known: FxHashMap<u32, ClusterRow> = FxHashMap::default();
         let mut again = RowsHasher::new();
+        let mut design = KeptDesign::of(&rows, &read)?;
         rows.for_each(&mut |row| {
             again.add(&row.sample.id, &row.sample.columns, &apart);
             let number = row.sample.row as u32;
@@ -160,7 +161,10 @@ impl App {
                 known.insert(number, ClusterRow { id: row.sample.id.to_string(), text, reference });
             }
             match &mut writer {
-                Some(writer) if dropped.binary_search(&number).is_err() => writer.add(&row.sample),
+                Some(writer) if dropped.binary_search(&number).is_err() => {
+                    design.iter_mut().for_each(|design| design.add(&row.sample));
+                    writer.add(&row.sample)
+                }
                 _ => Ok(()),
             }
         })?;
@@ -179,7 +183,8 @@ impl App {
                 counts.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
             counts.insert("at".to_owned(), json!(asked.at));
             let made = Made { name: &stem(&output.path), parent: &rows, read, written, counts };
-            let manifest = output.manifest("dataset dedup", None, &made, output.replaced_manifest()?);
+            let mut manifest = output.manifest("dataset dedup", None, &made, output.replaced_manifest()?);
+            manifest.design = design.map(KeptDesign::finish);
             report.manifest = Some(write_beside(&output.path, &manifest)?);
             report.file = Some(output.path.clone());
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use karat_dataset::manifest::{ENDING, MadeBy, Manifest, Parent};
 use karat_dataset::version::{ApartColumns, RowsHasher, RowsVersion};
-use karat_types::Sample;
+use karat_text::path::Path as ColumnPath;
+use karat_types::{DatasetDesign, Sample};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -160,6 +161,35 @@ impl RowsWriter {
         let checked = check(&version)?;
         self.out.finish().map_err(|error| unwritable(&self.path, error))?;
         Ok((version, checked))
+    }
+}
+
+/// The draw of a set of which some rows stay, counted anew.
+pub(crate) struct KeptDesign {
+    design: DatasetDesign,
+    by: Option<ColumnPath>,
+}
+
+impl KeptDesign {
+    /// The draw of rows that were read, with no row yet; `None` for rows that nobody drew.
+    pub fn of(rows: &DatasetRows, read: &RowsVersion) -> Result<Option<Self>, AppError> {
+        let Some(mut design) = rows.design(read)? else { return Ok(None) };
+        design.strata.iter_mut().for_each(|stratum| stratum.drawn = 0);
+        let by = design.by.as_deref().and_then(|by| ColumnPath::parse(by).ok());
+        Ok(Some(Self { design, by }))
+    }
+
+    /// Counts a row that stays.
+    pub fn add(&mut self, sample: &Sample) {
+        let columns = Value::Object(sample.columns.clone());
+        let value = DatasetDesign::stratum_text(self.by.as_ref().and_then(|by| by.first(&columns)));
+        let strata = self.design.strata.iter_mut().filter(|stratum| stratum.value == value);
+        strata.for_each(|stratum| stratum.drawn += 1);
+    }
+
+    /// The draw of the rows that stay.
+    pub fn finish(self) -> DatasetDesign {
+        self.design
     }
 }
 

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use karat_dataset::row_text;
 use karat_dataset::sample::{Allocation, DiverseSampler, DrawnRows, RowSampler, StratumCount};
-use karat_dataset::version::RowsHasher;
+use karat_dataset::version::{RowsHasher, RowsVersion};
 use karat_report::count_noun;
 use karat_text::path::Path as ColumnPath;
+use karat_types::{DatasetDesign, DesignFrame, DesignKind, DesignStratum};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -157,7 +158,8 @@ impl App {
         let counts = counts(asked, &drawn, distance);
         let made = Made { name: &stem(&asked.output.path), parent: &rows, read, written, counts };
         let replaced = asked.output.replaced_manifest()?;
-        let manifest = asked.output.manifest("dataset sample", Some(asked.seed), &made, replaced);
+        let mut manifest = asked.output.manifest("dataset sample", Some(asked.seed), &made, replaced);
+        manifest.design = Some(design(&rows, asked, &drawn, &read)?);
         let manifest = write_beside(&asked.output.path, &manifest)?;
         Ok(DrawnSample {
             source: rows.source.clone(),
@@ -224,11 +226,7 @@ impl Strata {
         let columns = Value::Object(row.sample.columns.clone());
         let value = path.first(&columns).filter(|value| !value.is_null());
         seen.by |= value.is_some();
-        match value {
-            None => "(none)".to_owned(),
-            Some(Value::String(text)) => text.trim().to_owned(),
-            Some(other) => other.to_string(),
-        }
+        DatasetDesign::stratum_text(value)
     }
 
     fn value(&self, row: &SourceRow, seen: &mut SeenColumns) -> Option<f64> {
@@ -302,7 +300,7 @@ fn notes(method: &SampleMethod, drawn: &DrawnRows, allocation: Allocation) -> Ve
     }
     if allocation != Allocation::Proportional {
         notes.push(format!(
-            "{by} is not drawn in proportion: weight a total by the rows of each stratum, which the manifest has"
+            "{by} is not drawn in proportion: a suite that reads these rows weights its figures by the manifest beside them"
         ));
     }
     let unknown = drawn.strata.iter().filter(|stratum| stratum.deviation.is_none()).count();
@@ -313,6 +311,31 @@ fn notes(method: &SampleMethod, drawn: &DrawnRows, allocation: Allocation) -> Ve
         ));
     }
     notes
+}
+
+/// The draw as suites read it. Rows that were drawn themselves by unequal shares stand for no frame any more.
+fn design(
+    rows: &DatasetRows,
+    asked: &SampleRequest,
+    drawn: &DrawnRows,
+    read: &RowsVersion,
+) -> Result<DatasetDesign, AppError> {
+    let frame = DesignFrame { rows: read.rows, hash: read.hash };
+    let none = DatasetDesign { kind: DesignKind::None, by: None, strata: Vec::new(), frame };
+    if rows.design(read)?.is_some_and(|design| design.kind == DesignKind::None || design.is_weighted()) {
+        return Ok(none);
+    }
+    let stratum = |it: &StratumCount| DesignStratum { value: it.stratum.clone(), rows: it.rows, drawn: it.got };
+    Ok(match &asked.method {
+        SampleMethod::Random => DatasetDesign { kind: DesignKind::Random, ..none },
+        SampleMethod::Stratified { by, .. } => DatasetDesign {
+            kind: DesignKind::Stratified,
+            by: Some(by.clone()),
+            strata: drawn.strata.iter().map(stratum).collect(),
+            frame,
+        },
+        SampleMethod::Diverse => none,
+    })
 }
 
 fn counts(asked: &SampleRequest, drawn: &DrawnRows, distance: Option<(f64, f64)>) -> BTreeMap<String, Value> {

@@ -162,6 +162,7 @@ impl App {
         };
         old.left.extend((split.aside.is_empty() && aside_file.exists()).then_some(aside_file));
         let mut manifest = asked.output.manifest("dataset split", Some(asked.seed), &made, replaced);
+        manifest.design = rows.design(&found.read)?;
         manifest.parts = parts
             .iter()
             .zip(&written.versions)

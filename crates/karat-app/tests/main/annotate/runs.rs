@@ -221,6 +221,69 @@ fn closed_tasks_anchor_the_figures_of_runs() {
     assert_eq!((&found["targeted"], &found["tasks"][0]["counts"]), (&json!(20), &json!(false)), "{found}");
 }
 
+/// DC-22: open items of a closed task count with the mean of their labels, and figures hold whatever they become; the next
+/// version has their labels and decisions, and once it is closed it counts alone.
+#[test]
+fn open_items_can_be_settled_after_closing() {
+    let folder = testkit::scratch().unwrap();
+    let folder = folder.path();
+    let app = place::app(folder);
+    write_suite(folder, SUITE);
+    run(&app, folder, "base");
+    app.create_annotation_task(&task("base", 1)).unwrap();
+    let answer = |item: &str, truth: u64| LabelRequest {
+        item: item.to_owned(),
+        answers: Map::from_iter([("truth".to_owned(), json!(truth))]),
+        ..LabelRequest::default()
+    };
+    let flagged = item_of(&next(&app, "ann"));
+    app.flag_item("t", "ann", &super::reason(&flagged, "wrong_reference")).unwrap();
+    let decided = item_of(&next(&app, "ann"));
+    app.submit_label("t", "ann", &answer(&decided, 7)).unwrap();
+    let decision = AdjudicationRequest {
+        item: Some(decided.clone()),
+        answers: Some(Map::from_iter([("truth".to_owned(), json!(8))])),
+        confirm: true,
+        ..AdjudicationRequest::default()
+    };
+    app.adjudicate("t", "owner", &decision).unwrap();
+    label_numbers(&app, "ann");
+    assert_eq!(app.close_annotation_task("t", "owner").unwrap()["open"], json!(1));
+    let figures = || report(&app, "base")["analyses"]["human_anchor"].clone();
+    let found = figures();
+    assert_eq!((&found["tasks"][0]["open"], &found["labels"]), (&json!(1), &json!([44, 44])), "{found}");
+    let open = found["figures"].as_array().unwrap().iter().find(|figure| figure["open"] == 1).unwrap().clone();
+    let ends = &open["anchored"]["ci"];
+    let width = ends[1].as_f64().unwrap() - ends[0].as_f64().unwrap();
+    // One of 22 outputs lies anywhere on the scale from 0 to 20.
+    assert!((width - 20.0 / 22.0).abs() < 1e-9, "{open}");
+    let mut text = Vec::new();
+    app.export("base", Format::Markdown, Outputs::default(), false, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    for part in ["1 open: ", " whatever they will be", "Open in t@1: 1; settle them: karat annotate adjudicate t@1"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+
+    let next_version = app.reopen_annotation_task("t").unwrap();
+    assert_eq!((next_version.version, next_version.is_new, next_version.open), (2, true, 1));
+    assert_eq!(app.reopen_annotation_task("t").unwrap().version, 2);
+    let items = app.annotation_task("t").unwrap()["items"].clone();
+    // The flagged output is that of another sample, too, whose label is known.
+    assert_eq!(
+        (&items["adjudicated"], &items["open"], &items["settled"]),
+        (&json!(1), &json!(0), &json!(43)),
+        "{items}"
+    );
+    assert_eq!(app.close_annotation_task("t", "owner").unwrap()["open"], json!(0));
+    let found = figures();
+    assert_eq!((&found["tasks"][0]["open"], &found["labels"]), (&json!(0), &json!([44, 44])), "{found}");
+    for figure in found["figures"].as_array().unwrap() {
+        let anchored = &figure["anchored"];
+        assert_eq!(anchored["ci"], json!([anchored["value"], anchored["value"]]), "every output is labelled: {figure}");
+        assert!(anchored["population"][0].as_f64() < anchored["value"].as_f64(), "{figure}");
+    }
+}
+
 /// HU-40: of two closed tasks with other guidelines the newest says how people are asked; the labels of the other one are
 /// counted as left out. Missing labels are stated with the minutes that they take.
 #[test]
@@ -260,7 +323,7 @@ fn labels_of_another_version_do_not_count() {
     let mut text = Vec::new();
     app.export("base", Format::Markdown, Outputs::default(), false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    for part in ["20 because they are of another version", "Tasks: t@2.", "at the median time of a label"] {
+    for part in ["20 because they are of another version", "Tasks: t@2.", "nothing is estimated then"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -44,6 +44,10 @@ models:
 
 /// A run of 22 outputs, `0 even` to `10 even` twice.
 fn numbers_run(app: &App, folder: &Path) {
+    numbers_run_of(app, folder, SUITE);
+}
+
+fn numbers_run_of(app: &App, folder: &Path, suite: &str) {
     let row = |at: u32| {
         let number = at % 11;
         let text = if number.is_multiple_of(2) { format!("{number} even") } else { number.to_string() };
@@ -56,7 +60,7 @@ fn numbers_run(app: &App, folder: &Path) {
     };
     fs::write(folder.join("good.j2"), reply("{{ fenced('TEXT', '0') | trim | replace(' even', '') }}")).unwrap();
     fs::write(folder.join("flat.j2"), reply("5")).unwrap();
-    fs::write(folder.join("karat.yaml"), SUITE).unwrap();
+    fs::write(folder.join("karat.yaml"), suite).unwrap();
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
     let execution = Execution {
         run_id: Some("base".to_owned()),
@@ -120,6 +124,42 @@ fn items_are_selected_by_a_rule() {
     let (failed, view) = make("failed", 22);
     assert!(failed.len() == 10 && failed.iter().all(|text| !text.contains("even")), "{failed:?}");
     assert_eq!(view["targeted"], json!(true));
+}
+
+/// DC-21: a task keeps the design of its choice: outputs and items by stratum. `verdict` takes half of the items from the
+/// outputs that the judge passed, and needs a scorer that passes and fails.
+#[test]
+fn a_task_keeps_the_design_of_its_choice() {
+    let folder = testkit::scratch().unwrap();
+    let folder = folder.path();
+    let app = place::app(folder);
+    numbers_run(&app, folder);
+    let design = |app: &App, select: &str, count: usize| {
+        app.create_annotation_task(&of_run(select, count)).unwrap();
+        app.annotation_task("t").unwrap()["design"].clone()
+    };
+    assert_eq!(design(&app, "random", 8), json!({ "kind": "random" }));
+    assert_eq!(design(&app, "failed", 8), json!({ "kind": "targeted" }));
+    let by_topic = design(&app, "stratified:topic", 8);
+    let strata = json!([{ "value": "rare", "rows": 4, "drawn": 4 }, { "value": "usual", "rows": 18, "drawn": 4 }]);
+    assert_eq!(by_topic, json!({ "kind": "stratified", "by": "topic", "strata": strata }));
+    let refused = app.create_annotation_task(&of_run("verdict", 8)).unwrap_err().to_string();
+    assert!(refused.contains("`quality` gives grades, neither pass nor fail"), "{refused}");
+
+    // The mean of the two judges passes from 3 on: 1 or more of a number from 0 to 10.
+    let folder = testkit::scratch().unwrap();
+    let folder = folder.path();
+    let app = place::app(folder);
+    numbers_run_of(&app, folder, &SUITE.replace("  quality:\n", "  quality:\n    min: 3.5\n"));
+    let by_verdict = design(&app, "verdict", 8);
+    let strata = json!([{ "value": "fail", "rows": 4, "drawn": 4 }, { "value": "pass", "rows": 18, "drawn": 4 }]);
+    assert_eq!(by_verdict, json!({ "kind": "verdict", "by": "quality", "strata": strata }));
+    let mut texts = texts(&app);
+    texts.sort();
+    // 0 and 1 fail, each twice.
+    assert_eq!(texts[..4], ["0 even", "0 even", "1", "1"].map(str::to_owned), "{texts:?}");
+    let unknown = app.create_annotation_task(&of_run("verdict:quality.tone", 8)).unwrap_err().to_string();
+    assert!(unknown.contains("it has `quality`"), "{unknown}");
 }
 
 /// HU-01: ids that no sample has are named instead of dropped, and so are an empty list and a task without items.

@@ -299,3 +299,118 @@ fn objects_of_reports_have_each_key_once() {
 fn a_key_that_occurs_twice_is_found() {
     check_keys(r#"[{"a": 1, "hits": [{"row": "t0", "row": 0}]}]"#);
 }
+
+const DRAWN_SUITE: &str = r#"name: drawn
+dataset: { source: draft.jsonl, id: id, reference: ref }
+models: []
+variants: { same: [ { recorded: { column: out } } ] }
+scorers: { right: { metric: exact } }
+"#;
+
+/// A frame of 180 common rows, of which nine tenths are right, and 20 rare ones, of which none is; ten of each are drawn.
+fn drawn_set(app: &karat_app::App, folder: &std::path::Path) -> DatasetRequest {
+    let row = |at: usize| {
+        let (topic, out) = if at < 20 { ("rare", "no") } else { ("common", if at % 10 == 0 { "no" } else { "yes" }) };
+        json!({"id": format!("r{at}"), "input": question(at), "topic": topic, "out": out, "ref": "yes"})
+    };
+    let rows = write_rows(&folder.join("logs.jsonl"), (0..200).map(row));
+    app.sample_dataset(&sample(&rows, 20, stratified("equal"), folder.join("draft.jsonl"))).unwrap();
+    fs::write(folder.join("karat.yaml"), DRAWN_SUITE).unwrap();
+    rows
+}
+
+/// DC-20: a draw is kept beside its rows, and a suite that reads them reports the mean over the rows that they stand for; the
+/// figure says so. Rows that were removed by hand are plain, with a warning.
+#[test]
+fn figures_are_weighted_by_the_draw() {
+    let folder = testkit::scratch().unwrap();
+    let folder = folder.path();
+    let app = app(folder);
+    let rows = drawn_set(&app, folder);
+    let path = folder.join("draft.dataset.json");
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let parent = app.dataset_rows(&rows).unwrap().version().unwrap();
+    let design = json!({
+        "kind": "stratified", "by": "topic", "frame": { "rows": 200, "hash": parent.hash },
+        "strata": [{ "value": "common", "rows": 180, "drawn": 10 }, { "value": "rare", "rows": 20, "drawn": 10 }],
+    });
+    assert_eq!(manifest["design"], design);
+    let suite = folder.join("karat.yaml");
+    let figure = |id: &str| {
+        let invocation = Invocation::of(suite.display().to_string());
+        let loaded = app.load(&invocation).unwrap();
+        let notes = loaded.plan.notes.join("; ");
+        app.run(loaded.plan, &invocation, execution(id)).unwrap();
+        let mut bytes = Vec::new();
+        app.export(id, karat_app::Format::Json, karat_app::Outputs::default(), false, &mut bytes).unwrap();
+        let report: Value = serde_json::from_slice(&bytes).unwrap();
+        (report["systems"][0]["dimensions"]["right"].clone(), notes)
+    };
+    let (found, notes) = figure("weighted");
+    let passed = read(&folder.join("draft.jsonl")).iter().filter(|row| row["out"] == "yes").count() as f64;
+    let value = found["value"].as_f64().unwrap();
+    assert!((value - 0.9 * passed / 10.0).abs() < 1e-12 && notes.is_empty(), "{found} {notes}");
+    assert_eq!(
+        (&found["method"], &found["design"]),
+        (
+            &json!("stratified by topic, 10 + 10 of 200 rows"),
+            &json!({ "kind": "stratified", "by": "topic", "rows": 200, "drawn": 20 })
+        ),
+        "{found}"
+    );
+    assert!(found["ci"][0].as_f64() < Some(value) && found["ci"][1].as_f64() > Some(value), "{found}");
+
+    // Without duplicates the draw stays, counted anew.
+    let kept = folder.join("kept.jsonl");
+    let twice = fs::read_to_string(folder.join("draft.jsonl")).unwrap();
+    app.dedup_dataset(&dedup(&DatasetRequest::of(folder.join("draft.jsonl").display().to_string()), Some(kept)))
+        .unwrap();
+    let of_kept: Value = serde_json::from_str(&fs::read_to_string(folder.join("kept.dataset.json")).unwrap()).unwrap();
+    assert_eq!(of_kept["design"], design);
+
+    fs::write(&suite, DRAWN_SUITE.replace("id: id,", "id: id, design: none,")).unwrap();
+    let (plain, notes) = figure("plain");
+    assert_eq!(
+        (plain["value"].as_f64(), &plain["method"], notes.as_str()),
+        (Some(passed / 20.0), &json!("Wilson"), "")
+    );
+    fs::write(&suite, DRAWN_SUITE.replace("id: id,", "id: id, limit: 15,")).unwrap();
+    assert!(figure("first").1.contains("the suite takes a part of the drawn rows"), "{}", figure("again").1);
+    fs::write(&suite, DRAWN_SUITE).unwrap();
+    let fewer: Vec<&str> = twice.lines().skip(1).collect();
+    fs::write(folder.join("draft.jsonl"), fewer.join("\n")).unwrap();
+    let (changed, notes) = figure("changed");
+    assert!(notes.contains("describes other rows (hash differs)") && changed["design"].is_null(), "{notes}");
+}
+
+/// DC-20: a file that the suite names must describe the rows, each row must be of a stratum, and figures that a weighted sample
+/// does not have are refused before any call.
+#[test]
+fn a_draw_that_does_not_fit_is_refused() {
+    let folder = testkit::scratch().unwrap();
+    let folder = folder.path();
+    let app = app(folder);
+    drawn_set(&app, folder);
+    let refused = |suite: &str| {
+        fs::write(folder.join("karat.yaml"), suite).unwrap();
+        app.load(&Invocation::of(folder.join("karat.yaml").display().to_string())).err().map(|error| error.to_string())
+    };
+    let named = DRAWN_SUITE.replace("id: id,", "id: id, design: draft.dataset.json,");
+    assert_eq!(refused(&named), None);
+    let other = named.replace("source: draft", "source: logs");
+    let said = refused(&other).unwrap();
+    assert!(said.contains("draft.dataset.json describes other rows (hash differs)"), "{said}");
+    assert!(refused(&named.replace("draft.dataset", "no.dataset")).is_some());
+    let said = refused(&DRAWN_SUITE.replace("metric: exact", "metric: label, aggregate: f1"));
+    assert!(
+        said.as_ref().is_some_and(|said| said.contains("f1 of a weighted sample is not offered: draw proportionally")),
+        "{said:?}"
+    );
+    let early = format!("{DRAWN_SUITE}gates: [ {{ metric: right, min: 0.5 }} ]\nrun: {{ stop_early: true }}\n");
+    assert!(refused(&early).is_some_and(|said| said.contains("stopping early of a weighted sample is not offered")));
+    let path = folder.join("draft.dataset.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"value\": \"rare\"", "\"value\": \"other\"")).unwrap();
+    let said = refused(DRAWN_SUITE).unwrap();
+    assert!(said.contains("strata: topic `rare` is in no frame"), "{said}");
+}

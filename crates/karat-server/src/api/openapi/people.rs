@@ -73,7 +73,7 @@ pub(super) fn all() -> Value {
         "AnnotationTaskRequest": body(&["run"], json!({
             "run": text(), "task": text(), "scorer": text(), "k": { "type": "integer", "minimum": 1, "maximum": 20 },
             "n": { "type": "integer", "minimum": 1 }, "per_sample": { "type": "integer", "minimum": 1 },
-            "select": { "type": "string", "pattern": "^(random|uncertain|failed|stratified:.+)$" },
+            "select": { "type": "string", "pattern": "^(random|uncertain|failed|stratified:.+|verdict(:.+)?)$" },
             "questions": { "type": "array", "items": { "$ref": "#/components/schemas/AnnotationQuestion" } },
             "guidelines": text(), "assign": { "type": "array", "items": { "type": "string" } }, "mask": text(), "seed": count(),
         })),
@@ -117,7 +117,7 @@ pub(super) fn all() -> Value {
         })),
         "AnnotationDecided": object(json!({ "stored": { "type": "boolean" } })),
         "ClosedAnnotationTask": object(json!({
-            "task": text(), "version": version(), "closed_by": text(), "closed_at": text(),
+            "task": text(), "version": version(), "closed_by": text(), "closed_at": text(), "open": count(),
         })),
     })
 }

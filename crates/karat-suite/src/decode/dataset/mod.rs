@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use karat_columnar::ClassLabels;
 use karat_text::path::Path;
 use karat_text::template::Expression;
-use karat_types::{FilePath, Moment, SourceDigest};
+use karat_types::{DatasetDesign, FilePath, Moment, SourceDigest};
 use serde_json::Value;
 
 use self::digests::{Digests, SourceFile, UnreadFile};
@@ -46,7 +46,24 @@ pub(crate) struct DecodedDataset {
     pub version: Option<String>,
     pub zone: Option<String>,
     pub changelog: Option<SourceDigest>,
+    pub design: Option<DecodedDesign>,
     pub place: Place,
+}
+
+/// The draw of the rows, as a file says it.
+#[derive(Debug, Clone)]
+pub(crate) struct DecodedDesign {
+    pub design: DatasetDesign,
+    pub file: DesignFile,
+}
+
+/// The file that says how rows were drawn. Whether it speaks of these rows is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesignFile {
+    /// Its path.
+    pub path: String,
+    /// True if the suite names it; false if it lies beside the rows.
+    pub is_named: bool,
 }
 
 impl Decoder<'_> {
@@ -77,6 +94,7 @@ impl Decoder<'_> {
         let checks = if is_fetch { Vec::new() } else { checks };
         let version = self.of_source(node, "version").and_then(|at| self.expand_version(at, at.text()?));
         let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
+        let design = self.design(node);
         let asserts = node
             .field("assert")
             .and_then(|path| self.require_match(path))
@@ -121,6 +139,7 @@ impl Decoder<'_> {
             version,
             zone: node.text_of("zone").map(str::to_owned),
             changelog,
+            design,
             place: node.field("source").or_else(|| node.field("rows")).unwrap_or(node).place.clone(),
         })
     }
@@ -140,6 +159,52 @@ impl Decoder<'_> {
     }
 
     /// The changelog; it should say what is new in the declared version.
+    /// The draw that a file beside the rows, or one that the suite names, speaks of.
+    fn design(&mut self, node: &Node) -> Option<DecodedDesign> {
+        /// The part of `NAME.dataset.json` that says how its rows were drawn.
+        #[derive(serde::Deserialize)]
+        struct DrawnSet {
+            design: Option<DatasetDesign>,
+        }
+        let named = node.field("design").filter(|named| named.text() != Some("auto"));
+        let (path, text) = match named {
+            Some(named) if named.text() == Some("none") => return None,
+            Some(named) => self.text(named)?,
+            None => {
+                let source = node.field("source").filter(|source| traces::dataset_name(source).is_none())?;
+                let path = DatasetDesign::file_name(&self.path(source)?);
+                let text = self.files.is_file(&path).then(|| self.files.read(&path).ok()).flatten()?;
+                (path, String::from_utf8(text).ok()?)
+            }
+        };
+        let found: Result<DrawnSet, _> = serde_json::from_str(&text);
+        match (found, named) {
+            (Ok(DrawnSet { design: Some(design) }), _) => {
+                Some(DecodedDesign { design, file: DesignFile { path, is_named: named.is_some() } })
+            }
+            (Ok(DrawnSet { design: None }), Some(named)) => {
+                self.problems
+                    .error(&named.place, format!("design: {path} does not say how its rows were drawn"))
+                    .hint("name the file that `karat dataset sample` wrote beside the rows, or write `none`");
+                None
+            }
+            (Err(error), Some(named)) => {
+                self.problems
+                    .error(&named.place, format!("design: {path} is not a file of the form NAME.dataset.json: {error}"))
+                    .hint("name the file that `karat dataset sample` wrote beside the rows, or write `none`");
+                None
+            }
+            (Err(error), None) => {
+                self.problems.warn(
+                    &node.place,
+                    format!("{path} cannot be read, so figures are plain means of the rows: {error}"),
+                );
+                None
+            }
+            (Ok(DrawnSet { design: None }), None) => None,
+        }
+    }
+
     fn changelog(&mut self, version: Option<&str>, file: &Node) -> Option<SourceDigest> {
         let (path, text) = self.text(file)?;
         if let Some(version) = version.filter(|version| !text.contains(version)) {

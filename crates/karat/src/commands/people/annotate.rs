@@ -43,6 +43,29 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             }
             let closed = context.app.close_annotation_task(task, OWNER)?;
             context.printer.say(&format!("the task {task} is closed since {}", field(&closed, "closed_at")));
+            if let Some(open @ 1..) = closed["open"].as_u64() {
+                context.printer.say(&format!(
+                    "warning: {} open: figures hold whatever their labels will be, so intervals are wide; settle them with `karat \
+                     annotate adjudicate {task}`",
+                    count_text(open)
+                ));
+            }
+        }
+        AnnotateCommand::Adjudicate { task, url } => {
+            let found = context.app.reopen_annotation_task(task)?;
+            let (name, version) = (&found.task, found.version);
+            let state = match (found.open, found.is_new) {
+                (0, _) => "no item is open".to_owned(),
+                (open, false) => format!("{} open", count_text(open as u64)),
+                (open, true) => {
+                    format!("{} open; the new version has the labels of the closed one", count_text(open as u64))
+                }
+            };
+            context.printer.say(&format!(
+                "task {name}@{version}: {state}. Items that lack labels need people: `karat annotate invite {name} NAME`. The \
+                 page needs `karat serve`; `karat annotate close {name}` ends the task"
+            ));
+            context.printer.data(&format!("{}/annotate/{name}/adjudicate", url.trim_end_matches('/')))?;
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
             let joined = context.app.join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
@@ -218,6 +241,11 @@ fn show(context: &CommandContext<'_>, task: &str, json: bool) -> Result<(), Fail
     }
     context.printer.text(text.trim_end())?;
     Ok(())
+}
+
+/// `1 item is`, `2 items are`.
+fn count_text(items: u64) -> String {
+    format!("{} {}", count_noun(items, "item"), if items == 1 { "is" } else { "are" })
 }
 
 fn field(value: &Value, name: &str) -> String {

@@ -244,7 +244,7 @@ fn anchored_case(input: &Value) -> Result<Value, String> {
         })
     };
     let strata: Vec<LabelledStratum> = array(input, "strata")?.iter().map(stratum).collect::<Result<_, _>>()?;
-    let found = people_mean(&strata, outcome(input)?, number(input, "range")?, level(input)?).map_err(message)?;
+    let found = people_mean(&strata, outcome(input)?, number(input, "range")?, None, level(input)?).map_err(message)?;
     Ok(json!({
         "value": json(found.map(|it| it.value)),
         "lambda": json(found.map(|it| it.lambda)),

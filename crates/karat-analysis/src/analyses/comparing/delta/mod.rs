@@ -478,7 +478,7 @@ fn figure(metric: usize, changes: &[ScoreChange], context: &FinishContext<'_>) -
     let measure = context.measures.get(metric)?;
     let table = context.table;
     if measure.aggregate == Aggregate::Mean {
-        let mut scores = PairedScores::within(measure.max_change());
+        let mut scores = PairedScores::within(measure.max_change()).with_design(table.observations(metric).design);
         for it in changes {
             let after = it.before + it.for_figure.for_sums();
             scores.push_pair([it.before, after], (it.sample, it.other), table.cluster(it.sample));

@@ -1,17 +1,21 @@
 //! `human_anchor`: estimates the mean grade of people for all outputs, from a judge's grades of all and people's labels
 //! of a few (BY-03).
 //!
-//! | method | estimate | for |
+//! | method | λ | for |
 //! |---|---|---|
-//! | `ppi++` (default) | λ·mean(judge) + mean(human − λ·judge), λ tuned | labels of a random subset of the same outputs |
-//! | `ppi` | the same with λ = 1 | as above, with a judge known to be good |
-//! | `human` | mean(human) | to see the contribution of the judge |
-//! | `rogan_gladen` | (p + q₀ − 1) ÷ (q₀ + q₁ − 1) | pass/fail, with labels chosen by verdict |
+//! | `ppi++` (default) | tuned | any labels that were chosen by a rule |
+//! | `ppi` | 1 | the same, with a judge known to be good |
+//! | `human` | 0 | to see the contribution of the judge |
+//! | `rogan_gladen` | | pass/fail with random labels: (p + q₀ − 1) ÷ (q₀ + q₁ − 1) |
 //!
-//! Labels are those of the scorer's file, and those that people settled in closed tasks. An output that both have counts
-//! once, as in the file. Labels shown to the judge as examples are left out, because it knows their answers, and so are
-//! labels of another version of the rubric and those of tasks whose items were chosen as hard ones. If the dataset names
-//! clusters, the interval is cluster-robust.
+//! The estimate is ΣW_h(λ·mean(judge) + mean(human − λ·judge)) over the strata in which labels were chosen at random: all
+//! outputs, the values of a column, or the judge's passes and fails. Labels of several tasks share the strata of all.
+//!
+//! Labels are those of the scorer's file, which count as random, and those of closed tasks. An output that both have counts
+//! once, as in the file. Open labels count with their mean, and the interval holds whatever they become. Labels shown to the
+//! judge as examples are left out, because it knows their answers, and so are labels of another version of the rubric, those
+//! of tasks whose items were chosen as hard ones, and those chosen by verdicts that the judge of this run does not share. If
+//! the dataset names clusters, the interval is cluster-robust.
 //!
 //! Every scorer with labels is anchored, whether the suite lists the analysis or not (HU-40).
 //!
@@ -26,26 +30,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_stats::describe::mean;
-use karat_types::{AnalysisSpec, CellStatus, Key, Label, PlanHeader, ScorerKind, all_drawn_examples, output_key};
+use karat_types::{
+    AnalysisSpec, CellRow, CellStatus, Key, Label, PlanHeader, ScorerKind, all_drawn_examples, output_key,
+};
 use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+use crate::infer::anchored::{AnchorRule, JudgedOutput};
 use crate::infer::measure::Measure;
 use crate::score::labels::{grades, is_about};
 use crate::score::observations::{Aggregate, Observations};
-use crate::score::people::{PeopleTask, UnusedTask, tasks_of};
-use estimators::{AnchorSamples, corrected_rate, labels_needed, prediction_powered};
+use crate::score::people::{LabelDesignKind, PeopleLabel, PeopleTask, UnusedTask, is_pass, tasks_of};
+use estimators::{LabelledOutputs, corrected_rate};
 use outcome::{AnchorMethod, AnchoredFigure, AnchoringTask, HumanAnchor, HumanAnchorOptions};
 
 /// Sums of labels and grades of one sample × system, over trials and annotators.
 #[derive(Debug, Clone, Copy, Default)]
 struct LabelledSums {
     human: f64,
-    judge: f64,
+    /// The lowest and the highest that `human` can become.
+    bounds: (f64, f64),
+    is_open: bool,
     n: f64,
+}
+
+/// A rule that divides outputs into the strata in which labels were chosen at random.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Stratifier {
+    Column(String),
+    /// By the judge's verdict in a metric.
+    Verdict(usize),
 }
 
 /// The wanted width of an interval, as a share of the metric's range, where the suite states none.
@@ -57,21 +74,28 @@ struct HumanAnchorFold {
     options: HumanAnchorOptions,
     plan: Arc<PlanHeader>,
     scorer: usize,
-    labels: Vec<Label>,
+    /// With the metric by whose verdict the output was chosen.
+    labels: Vec<(PeopleLabel, Option<usize>)>,
     used: Vec<bool>,
     all: u64,
     shown: u64,
     other_version: u64,
     targeted: u64,
+    from_file: u64,
     tasks: Vec<AnchoringTask>,
+    stratifiers: BTreeSet<Stratifier>,
+    /// Values of the stratifying columns, by sample.
+    columns: BTreeMap<usize, Vec<String>>,
+    /// Systems whose verdicts are not those by which outputs were chosen.
+    other_verdicts: BTreeSet<usize>,
     /// Sample and output of the labels that a judge is shown.
     examples: BTreeSet<(String, Key)>,
     /// Milliseconds of people's time for each settled label.
     ms_per_label: Option<u64>,
     /// Positions in `labels`.
     by_sample: BTreeMap<String, Vec<usize>>,
-    /// By metric, system and sample.
-    seen: BTreeMap<(usize, usize, usize), LabelledSums>,
+    /// By metric, system, choice by verdict, and sample.
+    seen: BTreeMap<(usize, usize, bool, usize), LabelledSums>,
 }
 
 pub(in crate::analyses) fn build(
@@ -102,7 +126,11 @@ pub(in crate::analyses) fn build(
         shown: shown.len() as u64,
         other_version: old.len() as u64,
         targeted: 0,
+        from_file: 0,
         tasks: Vec::new(),
+        stratifiers: BTreeSet::new(),
+        columns: BTreeMap::new(),
+        other_verdicts: BTreeSet::new(),
         examples,
         ms_per_label: None,
         labels: Vec::new(),
@@ -110,7 +138,8 @@ pub(in crate::analyses) fn build(
         options,
         seen: BTreeMap::new(),
     };
-    current.into_iter().filter_map(Label::from_row).for_each(|label| fold.add_label(label));
+    current.into_iter().filter_map(Label::from_row).for_each(|label| fold.add_label(label.into(), None));
+    fold.from_file = fold.labels.len() as u64;
     Ok(Some(Box::new(fold)))
 }
 
@@ -120,41 +149,83 @@ fn place_of(label: &Label) -> Option<(String, Key)> {
 }
 
 impl HumanAnchorFold {
-    fn add_label(&mut self, label: Label) {
-        self.by_sample.entry(label.sample.clone()).or_default().push(self.labels.len());
-        self.labels.push(label);
+    fn add_label(&mut self, label: PeopleLabel, by_verdict: Option<usize>) {
+        self.by_sample.entry(label.label.sample.clone()).or_default().push(self.labels.len());
+        self.labels.push((label, by_verdict));
         self.used.push(false);
     }
 
     /// Adds the labels of a task, but those of outputs that have one already.
     fn add_task(&mut self, task: &PeopleTask, known: &mut BTreeSet<(String, Key)>) {
-        let settled = task.labels.len() as u64;
-        self.tasks.push(AnchoringTask { task: task.task.clone(), settled, counts: task.unused.is_none() });
-        self.all += settled;
+        let all = task.labels.len() as u64;
+        let open = task.labels.iter().filter(|label| label.open.is_some()).count() as u64;
+        let (counts, design) = (task.unused.is_none(), task.design.kind);
+        self.tasks.push(AnchoringTask { task: task.task.clone(), settled: all - open, open, design, counts });
+        self.all += all;
         match task.unused {
-            Some(UnusedTask::Targeted) => self.targeted += settled,
-            Some(UnusedTask::OtherVersion) => self.other_version += settled,
+            Some(UnusedTask::Targeted) => self.targeted += all,
+            Some(UnusedTask::OtherVersion) => self.other_version += all,
             None => {
                 self.ms_per_label = self.ms_per_label.or(task.median_ms.map(|ms| ms * task.places as u64));
+                let stratifier = self.stratifier(task);
+                let by_verdict = match &stratifier {
+                    Some(Stratifier::Verdict(metric)) => Some(*metric),
+                    _ => None,
+                };
+                let before = self.labels.len();
                 for label in &task.labels {
-                    let Some(place) = place_of(label) else { continue };
+                    let Some(place) = place_of(&label.label) else { continue };
                     if self.examples.contains(&place) {
                         self.shown += 1;
                     } else if known.insert(place) {
-                        self.add_label(label.clone());
+                        self.add_label(label.clone(), by_verdict);
                     } else {
                         self.all -= 1;
                     }
                 }
+                self.stratifiers.extend(stratifier.filter(|_| self.labels.len() > before));
             }
         }
+    }
+
+    /// The strata of a task. Those of a model or variant hold whole systems, and figures are of one.
+    fn stratifier(&self, task: &PeopleTask) -> Option<Stratifier> {
+        let by = task.design.by.as_deref()?;
+        match task.design.kind {
+            LabelDesignKind::Stratified if !["model", "variant"].contains(&by) => {
+                Some(Stratifier::Column(by.to_owned()))
+            }
+            LabelDesignKind::Verdict => {
+                self.plan.metrics.iter().position(|metric| metric.name == by).map(Stratifier::Verdict)
+            }
+            _ => None,
+        }
+    }
+
+    /// The values of the stratifying columns of a cell's sample.
+    fn column_values(&self, row: &CellRow<'_>) -> Vec<String> {
+        let columns = self.stratifiers.iter().filter_map(|it| match it {
+            Stratifier::Column(column) => Some(column.as_str()),
+            Stratifier::Verdict(_) => None,
+        });
+        let value = |column: &str| match column {
+            "cluster" => row.sample.cluster.clone().unwrap_or_default(),
+            _ => row.sample.metadata.get(column).map(ToString::to_string).unwrap_or_default(),
+        };
+        columns.map(value).collect()
+    }
+
+    /// Returns whether the verdict of a cell is not the one by which its output was chosen. Of several trials any may be.
+    fn has_other_verdict(&self, cell: &ScoredCell<'_>, label: &PeopleLabel, metric: usize) -> bool {
+        let passed = cell.scores.number(metric).map(is_pass);
+        self.plan.trials > 1 || passed != label.passed
     }
 }
 
 impl Analysis for HumanAnchorFold {
     fn set_people(&mut self, people: &Arc<[PeopleTask]>) {
         let Some(scorer) = self.plan.scorers.get(self.scorer).map(|it| it.id.clone()) else { return };
-        let mut known: BTreeSet<(String, Key)> = self.labels.iter().filter_map(place_of).collect();
+        let mut known: BTreeSet<(String, Key)> = self.labels.iter().filter_map(|(it, _)| place_of(&it.label)).collect();
         for task in tasks_of(people, &scorer).filter(|task| !task.labels.is_empty()) {
             self.add_task(task, &mut known);
         }
@@ -164,23 +235,36 @@ impl Analysis for HumanAnchorFold {
         if cell.row.cell.status != CellStatus::Ok {
             return;
         }
-        let mut said: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        if !self.stratifiers.is_empty() && !self.columns.contains_key(&cell.sample) {
+            self.columns.insert(cell.sample, self.column_values(&cell.row));
+        }
+        // Lowest label, label, and highest label, by metric and choice by verdict.
+        let mut said: BTreeMap<(usize, bool), (Vec<[f64; 3]>, bool)> = BTreeMap::new();
         for at in self.by_sample.get(&cell.row.sample.id).into_iter().flatten().copied() {
-            let label = self.labels.get(at).filter(|label| is_about(&self.plan, &cell.row, label));
-            let Some(label) = label else { continue };
-            let grades = grades(&self.plan, &[self.scorer], label);
-            let known = grades.iter().filter(|(metric, _)| cell.scores.number(*metric).is_some());
-            for (metric, grade) in known {
-                said.entry(*metric).or_default().push(*grade);
+            let label = self.labels.get(at).filter(|(label, _)| is_about(&self.plan, &cell.row, &label.label));
+            let Some((label, by_verdict)) = label else { continue };
+            if by_verdict.is_some_and(|metric| self.has_other_verdict(cell, label, metric)) {
+                self.other_verdicts.insert(cell.row.system);
+            }
+            for (metric, grade) in self.label_grades(label) {
+                if cell.scores.number(metric).is_none() {
+                    continue;
+                }
+                let (grades, is_open) = said.entry((metric, by_verdict.is_some())).or_default();
+                *is_open |= grade[0] < grade[2];
+                grades.push(grade);
                 if let Some(used) = self.used.get_mut(at) {
                     *used = true;
                 }
             }
         }
-        for (metric, grades) in said {
-            let (Some(human), Some(judge)) = (mean(&grades), cell.scores.number(metric)) else { continue };
-            let seen = self.seen.entry((metric, cell.row.system, cell.sample)).or_default();
-            (seen.human, seen.judge, seen.n) = (seen.human + human, seen.judge + judge, seen.n + 1.0);
+        for ((metric, by_verdict), (grades, is_open)) in said {
+            let of = |end: usize| mean(&grades.iter().map(|grade| grade[end]).collect::<Vec<_>>());
+            let (Some(lo), Some(human), Some(hi)) = (of(0), of(1), of(2)) else { continue };
+            let seen = self.seen.entry((metric, cell.row.system, by_verdict, cell.sample)).or_default();
+            seen.human += human;
+            seen.bounds = (seen.bounds.0 + lo, seen.bounds.1 + hi);
+            (seen.is_open, seen.n) = (seen.is_open || is_open, seen.n + 1.0);
         }
     }
 
@@ -188,6 +272,9 @@ impl Analysis for HumanAnchorFold {
         let metrics = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
         let pairs = metrics.flat_map(|(at, _)| (0..self.plan.systems.len()).map(move |system| (at, system)));
         let figures = pairs.filter_map(|(metric, system)| self.figure(metric, system, context)).collect();
+        let is_left_out = |(_, by_verdict): &&(PeopleLabel, Option<usize>)| by_verdict.is_some();
+        let by_verdict = self.labels.iter().filter(is_left_out).count() as u64;
+        let shares_no_verdict = !self.other_verdicts.is_empty() && self.other_verdicts.len() == self.plan.systems.len();
         Outcome::HumanAnchor(HumanAnchor {
             scorer: self.options.scorer.clone(),
             method: self.options.method,
@@ -195,6 +282,8 @@ impl Analysis for HumanAnchorFold {
             shown_to_judges: self.shown,
             other_version: self.other_version,
             targeted: self.targeted,
+            other_verdicts: if shares_no_verdict { by_verdict } else { 0 },
+            from_file: self.from_file,
             tasks: self.tasks,
             figures,
         })
@@ -211,47 +300,87 @@ fn version_of(row: &Value) -> Option<String> {
 }
 
 impl HumanAnchorFold {
-    fn samples(&self, metric: usize, system: usize, context: &FinishContext<'_>) -> AnchorSamples {
-        let mut samples = AnchorSamples::default();
-        for sample in 0..context.table.samples() {
-            let cluster = context.table.cluster(sample);
-            if let Some(seen) = self.seen.get(&(metric, system, sample)) {
-                samples.human.push(seen.human / seen.n);
-                samples.judge.push(seen.judge / seen.n);
-                samples.clusters.0.push(cluster);
-            } else if let Some(grade) = context.table.shown_value(metric, sample, system) {
-                samples.unlabelled.push(grade);
-                samples.clusters.1.push(cluster);
+    /// The lowest, the mean and the highest grade that a label gives to each metric, with the bound of the metric.
+    fn label_grades(&self, label: &PeopleLabel) -> Vec<(usize, [f64; 3])> {
+        let of = |scores: Option<&BTreeMap<String, Value>>| -> BTreeMap<usize, f64> {
+            let label = &label.label;
+            let scores = scores.unwrap_or(&label.scores).clone();
+            grades(&self.plan, &[self.scorer], &Label { scores, ..label.clone() }).into_iter().collect()
+        };
+        let (lowest, highest) = (label.open.as_ref().map(|it| &it.0), label.open.as_ref().map(|it| &it.1));
+        let (lowest, plain, highest) = (of(lowest), of(None), of(highest));
+        let graded = |(metric, grade): (usize, f64)| {
+            let bound = self.plan.metrics.get(metric).map(|it| &it.bound).filter(|bound| bound.is_some());
+            let bounded = |grade: f64| bound.map_or(grade, |bound| f64::from(u8::from(bound.passes(grade))));
+            let (lo, hi) = (lowest.get(&metric).copied(), highest.get(&metric).copied());
+            let mut ends = [bounded(lo.unwrap_or(grade)), bounded(hi.unwrap_or(grade))];
+            ends.sort_by(f64::total_cmp);
+            (metric, [ends[0], bounded(grade), ends[1]])
+        };
+        plain.into_iter().map(graded).collect()
+    }
+
+    /// The outputs of a system, with the strata in which they were chosen.
+    fn outputs(&self, metric: usize, system: usize, context: &FinishContext<'_>) -> LabelledOutputs {
+        let table = context.table;
+        let uses_verdicts = !self.other_verdicts.contains(&system);
+        let sums = |sample: usize, by_verdict: bool| self.seen.get(&(metric, system, by_verdict, sample));
+        let is_used = |it: &&Stratifier| match it {
+            Stratifier::Column(_) => true,
+            Stratifier::Verdict(_) => uses_verdicts,
+        };
+        let used: Vec<&Stratifier> = self.stratifiers.iter().filter(is_used).collect();
+        let mut found = LabelledOutputs::default();
+        let mut strata: BTreeMap<(Vec<String>, Vec<Option<bool>>), usize> = BTreeMap::new();
+        for sample in 0..table.samples() {
+            let Some(judge) = table.shown_value(metric, sample, system) else { continue };
+            let verdicts = used.iter().filter_map(|it| match it {
+                Stratifier::Verdict(by) => Some(table.shown_value(*by, sample, system).map(is_pass)),
+                Stratifier::Column(_) => None,
+            });
+            let key = (self.columns.get(&sample).cloned().unwrap_or_default(), verdicts.collect());
+            let next = strata.len();
+            let stratum = *strata.entry(key).or_insert(next);
+            let own = [sums(sample, false), sums(sample, true).filter(|_| uses_verdicts)];
+            let (mut all, own) = (LabelledSums::default(), own.into_iter().flatten());
+            for it in own {
+                all.bounds = (all.bounds.0 + it.bounds.0, all.bounds.1 + it.bounds.1);
+                (all.human, all.is_open, all.n) = (all.human + it.human, all.is_open || it.is_open, all.n + it.n);
             }
+            let is_labelled = all.n > 0.0;
+            let human = is_labelled.then(|| all.human / all.n);
+            found.outputs.push(JudgedOutput { stratum, judge, human, cluster: table.cluster(sample) });
+            found.bounds.push(is_labelled.then(|| (all.bounds.0 / all.n, all.bounds.1 / all.n)));
+            found.open += u64::from(all.is_open);
         }
-        samples
+        let names: Vec<&str> = used
+            .iter()
+            .map(|it| match it {
+                Stratifier::Column(column) => column.as_str(),
+                Stratifier::Verdict(_) => "verdict",
+            })
+            .collect();
+        found.chosen_by = (!names.is_empty()).then(|| names.join(" and "));
+        found
     }
 
     /// `None` if the judge graded nothing of the system.
     fn figure(&self, metric: usize, system: usize, context: &FinishContext<'_>) -> Option<AnchoredFigure> {
         let (spec, measure) = (self.plan.metrics.get(metric)?, context.measures.get(metric)?);
-        let samples = self.samples(metric, system, context);
-        let clustered = context.table.is_clustered();
-        let plain = |values: &[&[f64]], clusters: &[&[u32]], measure: Measure| {
-            let mut observed = Observations { clustered, ..Observations::default() };
-            let (values, clusters) = (values.iter().copied().flatten(), clusters.iter().copied().flatten());
-            values.zip(clusters).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
-            measure.figure(&observed)
-        };
+        let found = self.outputs(metric, system, context);
+        let (labels, clustered) = (found.labels(), context.table.is_clustered());
+        let mut observed = Observations { clustered, ..Observations::default() };
+        found.outputs.iter().for_each(|it| observed.push(it.judge, 0, it.cluster));
         let own = Measure { aggregate: Aggregate::Mean, bootstrap: None, ..*measure };
-        let widest = own.max_change().map(|widest| (-widest, widest));
-        let difference = Measure { binary: false, range: widest, ..own };
-        let (labelled, others) = (&samples.clusters.0[..], &samples.clusters.1[..]);
-        let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], own)?;
-        let off: Vec<f64> = samples.human.iter().zip(&samples.judge).map(|(human, judge)| human - judge).collect();
         let mut figure = AnchoredFigure {
             metric: spec.name.clone(),
             system: system_id(&self.plan, system),
-            labelled: samples.human.len() as u64,
-            judged: samples.unlabelled.len() as u64,
-            judge: Some(judge),
-            human: plain(&[&samples.human], &[labelled], own),
-            correction: plain(&[&off], &[labelled], difference),
+            labelled: labels as u64,
+            open: found.open,
+            judged: (found.outputs.len() - labels) as u64,
+            judge: Some(own.figure(&observed)?),
+            human: None,
+            correction: None,
             anchored: None,
             lambda: None,
             worth: None,
@@ -260,32 +389,45 @@ impl HumanAnchorFold {
             minutes_missing: None,
             why: None,
         };
-        let outcome = match self.options.method {
-            _ if context.table.cascade(metric).is_some_and(|it| it.is_estimated()) => {
-                Err("the judges of a cascade grade part of the outputs only, so people's labels cannot anchor them"
-                    .to_owned())
+        let (binary, range, level) = (measure.binary, measure.range, measure.level);
+        let rule = AnchorRule { binary, range, clustered, weight: None, level };
+        let errors = found.write(self.options.method, rule, &mut figure);
+        let refused = match self.options.method {
+            _ if context.table.cascade(metric).is_some_and(|it| it.is_estimated()) => Some(
+                "the judges of a cascade grade part of the outputs only, so people's labels cannot anchor them"
+                    .to_owned(),
+            ),
+            _ if measure.aggregate != Aggregate::Mean => Some("only means are anchored".to_owned()),
+            _ if labels < 2 && figure.judged > 0 => {
+                Some(format!("at least two labels are needed, but only {labels} match"))
             }
-            _ if measure.aggregate != Aggregate::Mean => Err("only means are anchored".to_owned()),
-            _ if samples.human.len() < 2 => {
-                Err(format!("at least two labels are needed, but only {} match", samples.human.len()))
-            }
-            AnchorMethod::RoganGladen => {
-                corrected_rate(&samples, clustered, measure.level).map(|it| figure.anchored = it)
-            }
-            method => prediction_powered(&samples, method, clustered, measure.level)
-                .map(|found| found.write(&samples, &mut figure)),
+            AnchorMethod::RoganGladen => match corrected_rate(&found, clustered, level) {
+                Ok(corrected) => {
+                    figure.anchored = corrected;
+                    (figure.lambda, figure.worth) = (None, None);
+                    None
+                }
+                Err(why) => Some(why),
+            },
+            _ => None,
         };
-        figure.why = outcome.err();
+        if refused.is_some() {
+            (figure.anchored, figure.lambda, figure.worth) = (None, None, None);
+        }
+        figure.why = refused;
         let wanted = self.options.width.or_else(|| spec.range.map(|(lo, hi)| USUAL_WIDTH * (hi - lo)));
-        let needed = wanted.and_then(|width| labels_needed(&samples, width, measure.level));
+        let needed = wanted.zip(errors).filter(|_| labels > 1).map(|(width, (error, alone))| {
+            let needed = |error| found.labels_needed(error, width, level);
+            (needed(error), needed(alone))
+        });
         figure.labels_needed = needed.filter(|_| self.options.width.is_some());
         // The formula plans for the average sample: what the interval has already reached needs no label.
         let is_wide = |it: &Finding| it.interval().zip(wanted).is_none_or(|((lo, hi), width)| hi - lo > width);
-        let is_wide = figure.anchored.as_ref().is_none_or(is_wide);
-        let missing = needed.map(|(with, _)| with.saturating_sub(figure.labelled).max(1)).filter(|_| is_wide);
-        figure.labels_missing = missing;
+        let is_wide = figure.judged > 0 && figure.anchored.as_ref().is_none_or(is_wide);
+        let missing = needed.map(|(with, _)| with.saturating_sub(figure.labelled).clamp(1, figure.judged.max(1)));
+        figure.labels_missing = missing.filter(|_| is_wide);
         let minutes = |(labels, ms): (u64, u64)| labels.saturating_mul(ms).div_ceil(MS_PER_MINUTE);
-        figure.minutes_missing = missing.zip(self.ms_per_label).map(minutes);
+        figure.minutes_missing = figure.labels_missing.zip(self.ms_per_label).map(minutes);
         Some(figure)
     }
 }

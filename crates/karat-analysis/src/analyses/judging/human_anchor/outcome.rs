@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::finding::Finding;
+use crate::score::people::LabelDesignKind;
 
 /// Options of `human_anchor`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -11,7 +12,7 @@ use crate::figures::finding::Finding;
 pub struct HumanAnchorOptions {
     /// The rubric scorer whose judges are corrected by its `labels`.
     pub scorer: String,
-    /// The method: ppi++, unless the labels were chosen by the judge's verdicts.
+    /// The method. `rogan_gladen` needs labels that were chosen at random.
     #[serde(default)]
     pub method: AnchorMethod,
     /// A wanted width of the interval, in the metric's unit; the result states the labels that it needs. Default: a tenth
@@ -51,6 +52,10 @@ pub struct HumanAnchor {
     pub other_version: u64,
     /// Number of labels on items that were chosen as hard ones, which are left out.
     pub targeted: u64,
+    /// Number of labels whose outputs were chosen by verdicts that the judge of this run does not share, which are left out.
+    pub other_verdicts: u64,
+    /// Number of labels of a file: they are taken as a random choice of the outputs.
+    pub from_file: u64,
     /// The closed tasks that asked the rubric, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<AnchoringTask>,
@@ -65,6 +70,10 @@ pub struct AnchoringTask {
     pub task: String,
     /// Number of its settled labels.
     pub settled: u64,
+    /// Number of its labels that are open.
+    pub open: u64,
+    /// The rule by which its outputs were chosen.
+    pub design: LabelDesignKind,
     /// False if its labels are left out.
     pub counts: bool,
 }
@@ -78,15 +87,20 @@ pub struct AnchoredFigure {
     pub system: String,
     /// Number of samples with a label and a grade of the judge.
     pub labelled: u64,
+    /// Number of those whose labels are open: they count with the mean of their labels, and the interval holds whatever they
+    /// become.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u64,
     /// Number of samples with a grade only.
     pub judged: u64,
     /// The judge's mean over all of them.
     pub judge: Option<Finding>,
-    /// The mean of the labels alone.
+    /// People's mean of all outputs by the labels alone.
     pub human: Option<Finding>,
-    /// The human-anchored mean.
+    /// The human-anchored mean: `ci` is for what people would say of all these outputs, `population` for what they would say
+    /// of outputs like these.
     pub anchored: Option<Finding>,
-    /// Mean of human − judge on the labelled samples: the bias of the judge.
+    /// Mean of human − judge over all outputs, from the labelled ones: the bias of the judge.
     pub correction: Option<Finding>,
     /// Weight of the judge, 0 to 1, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,4 +120,9 @@ pub struct AnchoredFigure {
     /// The reason why there is no anchored figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+/// For serde, which passes a reference.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
