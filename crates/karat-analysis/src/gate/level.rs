@@ -112,7 +112,7 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::infer::measure::Measure;
-    use crate::score::observations::{Aggregate, Observations};
+    use crate::score::observations::Observations;
     use karat_stats::compare::paired_t;
 
     fn basis(values: &[f64]) -> Basis {

@@ -90,7 +90,7 @@ impl VerdictText<'_> {
         }
     }
 
-    /// What an interval that contains the bound says of a verdict by the figure.
+    /// Says where an interval that contains the bound leaves a verdict by the figure to chance.
     fn chance(&self, finding: &Finding, limit: f64) -> String {
         let Some((lo, hi)) = finding.interval().filter(|(lo, hi)| *lo < limit && limit < *hi) else {
             return String::new();
