@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
-use karat_types::{Better, Correction, MetricSpec, Policy};
+use karat_types::{Correction, MetricSpec, Policy};
 
 use super::matching::{MatchedSamples, Matching};
 use super::significance::{Corrected, TestedMetric, correct};
 use super::{CompareOptions, ComparedMetric, Side, sides};
 use crate::analyses::{DecidedDelta, Delta, Leaderboards, Outcome};
-use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
+use crate::figures::contrast::{Contrast, DeltaAxis, Family};
 use crate::figures::finding::Finding;
 use crate::figures::leaderboard::Leaderboard;
 use crate::run::findings::Findings;
@@ -172,9 +172,11 @@ pub(crate) fn add_contrasts(findings: &mut Findings, policy: &Policy) {
         pairs.retain(|pair| is_ranked || axis.is_binding(pair.0));
         let tested = axis.test(&pairs, &options);
         if is_ranked {
-            let every = decide(findings, tested.iter().collect(), &options);
-            let board = |it: &MetricSpec| ranking(&it.name, it.better, &axis, &every, options.level);
-            boards = findings.plan.metrics.iter().map(board).collect();
+            let metrics: Vec<&[TestedMetric<'_>]> = tested.iter().map(|it| it.metrics.as_slice()).collect();
+            let places = correct(&metrics, &headline(findings), Family::Run, &options);
+            let ranked = findings.plan.metrics.iter().zip(&findings.leaderboards);
+            let ranked = ranked.map(|(metric, board)| ranking(metric, board, &axis, (&tested, &places), &options));
+            boards = ranked.collect();
         }
         let binding = tested.iter().filter(|it| axis.is_binding(it.base)).collect();
         let contrast = |it: Decided| Contrast {
@@ -267,31 +269,41 @@ fn decide(findings: &Findings, tested: Vec<&TestedPair<'_>>, options: &CompareOp
 struct Ranking {
     /// Best and worst possible rank by id.
     ranks: Vec<(String, [usize; 2])>,
-    /// Differences other − base by ids.
-    differences: Vec<([String; 2], Finding)>,
+    /// The difference of the first two.
+    lead: Option<Finding>,
 }
 
-fn ranking(metric: &str, better: Better, axis: &Axis<'_>, decided: &[Decided], level: Level) -> Ranking {
+/// The p-values are corrected already, over all pairs and metrics of their family.
+fn ranking(
+    metric: &MetricSpec,
+    board: &Leaderboard,
+    axis: &Axis<'_>,
+    (tested, places): (&[TestedPair<'_>], &[Vec<Option<Corrected>>]),
+    options: &CompareOptions,
+) -> Ranking {
     let n = axis.sides.len();
-    let of_metric: Vec<&Decided> = decided.iter().filter(|it| it.result.metric == metric).collect();
-    let sign = if better == Better::Higher { 1.0 } else { -1.0 };
-    // The p-values are corrected already, over all pairs and metrics of their family.
     let mut sets = vec![[1, n]; n];
-    for it in &of_metric {
-        let is_decided = it.result.verdict != ComparisonVerdict::Undecided;
-        let ahead = sign * it.result.difference.value() > 0.0;
-        if !is_decided || it.result.p_adjusted.is_none_or(|p| p > level.alpha()) {
+    let mut lead = None;
+    for (pair, places) in tested.iter().zip(places) {
+        let at = pair.metrics.iter().position(|it| it.spec.name == metric.name);
+        let Some((test, Some(place))) = at.and_then(|at| Some((pair.metrics.get(at)?, *places.get(at)?))) else {
             continue;
+        };
+        if let Some(is_ahead) = test.is_ahead(place, options) {
+            let (first, last) = if is_ahead { (pair.other, pair.base) } else { (pair.base, pair.other) };
+            sets.get_mut(first).into_iter().for_each(|set| set[1] -= 1);
+            sets.get_mut(last).into_iter().for_each(|set| set[0] += 1);
         }
-        let (first, last) = if ahead { (it.other, it.base) } else { (it.base, it.other) };
-        sets.get_mut(first).into_iter().for_each(|set| set[1] -= 1);
-        sets.get_mut(last).into_iter().for_each(|set| set[0] += 1);
+        if let [first, second, ..] = board.places.as_slice() {
+            let (base, other) = (axis.id(pair.base), axis.id(pair.other));
+            if base == second.id && other == first.id {
+                lead = test.difference(place.level);
+            } else if base == first.id && other == second.id {
+                lead = test.difference(place.level).map(Finding::negate);
+            }
+        }
     }
-    let pair = |it: &&Decided| ([axis.id(it.base), axis.id(it.other)], it.result.difference.clone());
-    Ranking {
-        ranks: sets.into_iter().enumerate().map(|(at, set)| (axis.id(at), set)).collect(),
-        differences: of_metric.iter().map(pair).collect(),
-    }
+    Ranking { ranks: sets.into_iter().enumerate().map(|(at, set)| (axis.id(at), set)).collect(), lead }
 }
 
 impl Ranking {
@@ -299,14 +311,7 @@ impl Ranking {
         for place in &mut board.places {
             place.rank = self.ranks.iter().find(|(id, _)| *id == place.id).map(|(_, rank)| *rank);
         }
-        let [first, second, ..] = board.places.as_slice() else { return };
-        let lead = self.differences.into_iter().find_map(|([base, other], difference)| {
-            if base == second.id && other == first.id {
-                return Some(difference);
-            }
-            (base == first.id && other == second.id).then(|| difference.negate())
-        });
-        board.lead = lead;
+        board.lead = self.lead;
     }
 }
 
@@ -315,6 +320,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::figures::contrast::ComparisonVerdict;
     use crate::testing::Sketch;
     use crate::{Options, analyse};
 
@@ -378,7 +384,7 @@ mod tests {
         };
         let own = &found.contrasts[0];
         for (base, other) in [(0, 1), (1, 0)] {
-            let asked = compared(base, other, &[own.metric.clone()]);
+            let asked = compared(base, other, std::slice::from_ref(&own.metric));
             let metric = &asked.metrics[0];
             let verdict = if base == 0 { ComparisonVerdict::Better } else { ComparisonVerdict::Worse };
             assert_eq!((metric.p_adjusted, metric.verdict, asked.family), (own.p_adjusted, verdict, 3));

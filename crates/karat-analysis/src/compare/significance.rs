@@ -102,9 +102,7 @@ impl TestedMetric<'_> {
         let margin = self.margin(baseline.value());
         let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local_level.alpha())?));
         let decidable = equivalence.as_ref().filter(|it| it.open().is_none());
-        let instrument_change =
-            self.instrument_change.as_ref().filter(|_| !options.any_instrument).map(|_| OTHER_INSTRUMENT.to_owned());
-        let open = instrument_change.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
+        let open = self.open_reason(options);
         let verdict = match open {
             Some(_) => ComparisonVerdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(decidable), options.level),
@@ -136,6 +134,21 @@ impl TestedMetric<'_> {
             impossible: lacking.or_else(|| self.test.impossible(local_level)).filter(|_| is_open),
             detectable: planning.and_then(|it| it.detectable()),
         })
+    }
+
+    /// Why these data decide nothing, whatever they say.
+    fn open_reason(&self, options: &CompareOptions) -> Option<String> {
+        let is_other = self.instrument_change.is_some() && !options.any_instrument;
+        let other = is_other.then(|| OTHER_INSTRUMENT.to_owned());
+        other.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored))
+    }
+
+    /// Returns whether the candidate is better, if there is a difference. It needs no interval.
+    pub(super) fn is_ahead(&self, place: Corrected, options: &CompareOptions) -> Option<bool> {
+        let difference = self.test.difference().filter(|it| it.abs() > 0.0)?;
+        let is_seen = place.p_adjusted.is_some_and(|p| p <= options.level.alpha());
+        (is_seen && self.open_reason(options).is_none())
+            .then(|| (difference > 0.0) == (self.spec.better == Better::Higher))
     }
 
     /// Returns true if both figures and their difference are finite.
@@ -170,7 +183,7 @@ impl TestedMetric<'_> {
     }
 
     /// The difference of the figures with its interval at a level.
-    fn difference(&self, level: Level) -> Option<Finding> {
+    pub(super) fn difference(&self, level: Level) -> Option<Finding> {
         Some(self.test.finding(level)?.clip_difference(self.aggregate.max_change(self.spec.range)))
     }
 

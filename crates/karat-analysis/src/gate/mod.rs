@@ -98,7 +98,11 @@ fn alarm_notes(findings: &Findings, gate: &Gate, decisions: &[Decision]) -> Vec<
     if gate.per != "sample" || !is_baseline || gate.max_drop.is_none() {
         return Vec::new();
     }
-    let mut of_system: BTreeMap<(&str, Option<&str>), (f64, Vec<(f64, f64)>)> = BTreeMap::new();
+    /// Metric and system.
+    type Place<'a> = (&'a str, Option<&'a str>);
+    /// The allowed drop, and the pinned and the present score of each sample.
+    type Samples = (f64, Vec<(f64, f64)>);
+    let mut of_system: BTreeMap<Place<'_>, Samples> = BTreeMap::new();
     let decided = decisions.iter().filter(|it| it.id == gate.id && it.verdict != Verdict::Undecided);
     for decision in decided.filter(|it| it.bound == "max_drop") {
         let (Some(pinned), Some(now), Some(allowed)) = (decision.reference, decision.observed, decision.threshold)
@@ -110,7 +114,7 @@ fn alarm_notes(findings: &Findings, gate: &Gate, decisions: &[Decision]) -> Vec<
     }
     let several = of_system.len() > 1;
     let is_frozen = findings.systems.iter().all(|system| system.model.is_none());
-    let note = |((metric, system), (allowed, pairs)): ((&str, Option<&str>), (f64, Vec<(f64, f64)>))| {
+    let note = |((metric, system), (allowed, pairs)): (Place<'_>, Samples)| {
         let changes: Vec<f64> = pairs.iter().map(|(pinned, now)| now - pinned).collect();
         let alarm = AlarmChance::of(&changes, allowed)?;
         let canary = Canary::of(&BTreeMap::from([(metric.to_owned(), pairs)]), ALPHA)?;

@@ -143,7 +143,7 @@ mod tests {
 
     /// Nine of ten easy samples and two of ten hard ones pass.
     fn passes() -> Vec<f64> {
-        (0..20).map(|at| f64::from(u8::from(at < 9 || at > 17))).collect()
+        (0..20).map(|at| f64::from(u8::from(!(9..=17).contains(&at)))).collect()
     }
 
     /// DC-20: a stratum counts by its rows; the interval of the population is wider than that of the rows, which has no width

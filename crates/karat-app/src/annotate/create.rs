@@ -168,6 +168,9 @@ impl TaskRequest {
     }
 }
 
+/// The samples of chosen outputs, each with its rank.
+type ChosenRanks = BTreeSet<(String, Key)>;
+
 impl App {
     /// Makes a task. The same request makes the same task; a change makes a new version.
     ///
@@ -389,7 +392,7 @@ impl App {
         asked: &TaskRequest,
         selection: &Selection,
         is_pair: bool,
-    ) -> Result<(Vec<ItemBody>, BTreeSet<(String, Key)>), AppError> {
+    ) -> Result<(Vec<ItemBody>, ChosenRanks), AppError> {
         let run = match &asked.items {
             ItemsFrom::Run(run) => Some(self.stored_run(run)?),
             ItemsFrom::Dataset(_) => None,

@@ -222,6 +222,14 @@ impl HumanAnchorFold {
     }
 }
 
+/// The labels of a cell in a metric.
+#[derive(Default)]
+struct SaidOfCell {
+    /// Lowest label, label, and highest label.
+    grades: Vec<[f64; 3]>,
+    is_open: bool,
+}
+
 impl Analysis for HumanAnchorFold {
     fn set_people(&mut self, people: &Arc<[PeopleTask]>) {
         let Some(scorer) = self.plan.scorers.get(self.scorer).map(|it| it.id.clone()) else { return };
@@ -238,8 +246,7 @@ impl Analysis for HumanAnchorFold {
         if !self.stratifiers.is_empty() && !self.columns.contains_key(&cell.sample) {
             self.columns.insert(cell.sample, self.column_values(&cell.row));
         }
-        // Lowest label, label, and highest label, by metric and choice by verdict.
-        let mut said: BTreeMap<(usize, bool), (Vec<[f64; 3]>, bool)> = BTreeMap::new();
+        let mut said: BTreeMap<(usize, bool), SaidOfCell> = BTreeMap::new();
         for at in self.by_sample.get(&cell.row.sample.id).into_iter().flatten().copied() {
             let label = self.labels.get(at).filter(|(label, _)| is_about(&self.plan, &cell.row, &label.label));
             let Some((label, by_verdict)) = label else { continue };
@@ -250,15 +257,15 @@ impl Analysis for HumanAnchorFold {
                 if cell.scores.number(metric).is_none() {
                     continue;
                 }
-                let (grades, is_open) = said.entry((metric, by_verdict.is_some())).or_default();
-                *is_open |= grade[0] < grade[2];
-                grades.push(grade);
+                let said = said.entry((metric, by_verdict.is_some())).or_default();
+                said.is_open |= grade[0] < grade[2];
+                said.grades.push(grade);
                 if let Some(used) = self.used.get_mut(at) {
                     *used = true;
                 }
             }
         }
-        for ((metric, by_verdict), (grades, is_open)) in said {
+        for ((metric, by_verdict), SaidOfCell { grades, is_open }) in said {
             let of = |end: usize| mean(&grades.iter().map(|grade| grade[end]).collect::<Vec<_>>());
             let (Some(lo), Some(human), Some(hi)) = (of(0), of(1), of(2)) else { continue };
             let seen = self.seen.entry((metric, cell.row.system, by_verdict, cell.sample)).or_default();
