@@ -310,7 +310,8 @@ scorers: { right: { metric: exact } }
 /// A frame of 180 common rows, of which nine tenths are right, and 20 rare ones, of which none is; ten of each are drawn.
 fn drawn_set(app: &karat_app::App, folder: &std::path::Path) -> DatasetRequest {
     let row = |at: usize| {
-        let (topic, out) = if at < 20 { ("rare", "no") } else { ("common", if at.is_multiple_of(10) { "no" } else { "yes" }) };
+        let (topic, out) =
+            if at < 20 { ("rare", "no") } else { ("common", if at.is_multiple_of(10) { "no" } else { "yes" }) };
         json!({"id": format!("r{at}"), "input": question(at), "topic": topic, "out": out, "ref": "yes"})
     };
     let rows = write_rows(&folder.join("logs.jsonl"), (0..200).map(row));
