@@ -1,6 +1,7 @@
 mod aliases;
 mod diagnostics;
 mod planned;
+mod screens;
 
 use karat_types::{Money, Score};
 use serde_json::json;

@@ -37,9 +37,8 @@ fn table<'a>(page: &mut Page, head: &'static str, changes: impl Iterator<Item = 
     let changes = changes.filter(|(.., it)| says(it.figure.before) || says(it.figure.after));
     let side = |value: Option<f64>| Inline::text(figures::value_or_none(&Unscaled, value));
     let row = |(group, name, it): (&str, &str, &TestedChange)| {
-        let name = if name.is_empty() { String::new() } else { format!(" {name}") };
         vec![
-            Inline::code(group).and_text(name),
+            Inline::code(group).and(if name.is_empty() { "" } else { " " }).and_text(name),
             side(it.figure.before),
             side(it.figure.after),
             Inline::text(paired_difference(it)),

@@ -437,7 +437,7 @@ fn evaluations_are_compared() {
     let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
     assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
-    assert!(markdown.contains("| `alternatives` missed | 0.00 | 1.00 | n/a | 0 | n/a |"), "{markdown}");
+    assert!(markdown.contains("| `alternatives` missed | 0.000 | 1.00 | n/a | 0 | n/a |"), "{markdown}");
     assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
     let terminal = place.fine(&["compare", "before", "after"]).stdout;
     assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");

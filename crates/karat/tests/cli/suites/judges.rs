@@ -105,7 +105,7 @@ fn judges_of_traces_are_anchored_by_people() {
     let number = |finding: &str, field: &str| figure[finding][field].as_f64().unwrap();
     assert!(number("judge", "value") > number("anchored", "value"), "{figure}");
     let (lo, hi) = (figure["anchored"]["ci"][0].as_f64().unwrap(), figure["anchored"]["ci"][1].as_f64().unwrap());
-    assert!(lo < 0.5 && 0.5 < hi && figure["anchored"]["method"] == "PPI++, cluster t (CR1)", "{figure}");
+    assert!(lo < 0.5 && 0.5 < hi && figure["anchored"]["method"] == "PPI++, cluster t (CR2)", "{figure}");
     // HU-40: the anchored figure stands beside the judge's own in every report.
     let anchored = &report["systems"][0]["anchored"]["quality"];
     assert_eq!((&anchored["labelled"], &anchored["anchored"]), (&json!(30), &figure["anchored"]), "{report}");
