@@ -149,7 +149,8 @@ fn fail_if_any(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
 
 fn unknown_names(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<Vec<GateProblem>, AnalysisError> {
     let analyses = crate::analyses::outcome_ids(plan)?;
-    Ok(rules.gates.iter().flat_map(|gate| problem::gate_problems(plan, &analyses, rules, gate)).collect())
+    let of_gates = rules.gates.iter().flat_map(|gate| problem::gate_problems(plan, &analyses, rules, gate));
+    Ok(of_gates.chain(problem::policy_problems(plan, &rules.policy)).collect())
 }
 
 /// Gates on paths under `analyses` that do not exist and resemble one that does.

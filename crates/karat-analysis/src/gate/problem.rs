@@ -1,7 +1,7 @@
 //! Checks gates before anything is decided.
 
 use karat_text::similar::nearest;
-use karat_types::{Gate, GateReference, GateRules, PlanHeader, ScorerKind, Subject};
+use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, ScorerKind, Subject};
 
 use super::path::rest_after;
 use crate::GateProblem;
@@ -21,6 +21,17 @@ pub(super) fn gate_problems(
     let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
     let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()
+}
+
+/// Differences of metrics that the run does not have.
+pub(super) fn policy_problems(plan: &PlanHeader, policy: &Policy) -> Vec<GateProblem> {
+    let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
+    let unknown = policy.mde.keys().filter(|pattern| !known.iter().any(|name| matches_pattern(pattern, name)));
+    let problem = |pattern: &String| {
+        let what = format!("`policy.mde`: the run has no metric `{pattern}`{}", suggestion(pattern, &known));
+        GateProblem { place: None, gate: None, what }
+    };
+    unknown.map(problem).collect()
 }
 
 fn unknown_subject(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Option<String> {

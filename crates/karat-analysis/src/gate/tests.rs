@@ -222,6 +222,9 @@ fn an_undecided_gate_says_how_many_samples_decide() {
     let advice = "about 239 samples (189 more) decide a figure 0.050 inside of the bound with 80 % power";
     assert!(found.reason.ends_with(advice), "{}", found.reason);
     assert!(first(GateBasis::Interval, &[("*", 0.02)]).needed.unwrap().samples > 1_000);
+    let typo = Policy { mde: [("hitt".to_owned(), Threshold::absolute(0.1))].into(), ..Policy::default() };
+    let error = check(&run.header.plan, &GateRules { policy: typo, ..GateRules::default() }).unwrap_err();
+    assert!(error.to_string().starts_with("`policy.mde`: the run has no metric `hitt`"), "{error}");
     let point = first(GateBasis::Point, &[]);
     assert_eq!((point.verdict, point.needed), (Verdict::Pass, None));
     assert!(

@@ -2,14 +2,18 @@
 
 use karat_types::{Gate, RowError};
 
-/// A gate that cannot be applied to a run.
+/// A gate, or a part of their policy, that cannot be applied to a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}the gate `{gate}` cannot be applied: {what}", .place.as_ref().map_or_else(String::new, |place| format!("{place}: ")))]
+#[error(
+    "{}{}{what}",
+    .place.as_ref().map_or_else(String::new, |place| format!("{place}: ")),
+    .gate.as_ref().map_or_else(String::new, |gate| format!("the gate `{gate}` cannot be applied: "))
+)]
 pub struct GateProblem {
     /// File and line of the gate's declaration.
     pub place: Option<String>,
-    /// The gate's id.
-    pub gate: String,
+    /// The gate's id; `None` for the policy.
+    pub gate: Option<String>,
     /// The problem and its remedy.
     pub what: String,
 }
@@ -17,7 +21,7 @@ pub struct GateProblem {
 impl GateProblem {
     /// A problem of `gate`, with the place of its declaration.
     pub(crate) fn of(gate: &Gate, what: String) -> Self {
-        Self { place: gate.place.clone(), gate: gate.id.clone(), what }
+        Self { place: gate.place.clone(), gate: Some(gate.id.clone()), what }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Sentences and figures about a comparison, the same in every format.
 
 use karat_analysis::Finding;
-use karat_analysis::compare::{ComparedMetric, ComparisonVerdict, LeftOut, RunComparison, SecondTest, SideSummary};
+use karat_analysis::compare::{
+    ComparedMetric, ComparisonVerdict, Kind, LeftOut, RunComparison, SecondTest, SideSummary,
+};
 use karat_analysis::planning::{Needed, PLANNED_POWER};
 
 use crate::shared::figures::{self, MOST_DIGITS, NONE, count, percent};
@@ -254,9 +256,16 @@ pub(crate) fn deciding_difference(metric: &ComparedMetric) -> &Finding {
 /// Returns the number of samples that a decision would take.
 fn sample_size_note(metric: &ComparedMetric, needed: &Needed) -> String {
     let (power, size) = (percent(needed.power), magnitude(metric, needed.difference));
+    let is_same = |other: f64| (needed.difference - other).abs() <= 1e-9 * other.abs();
+    let scale = if metric.kind == Kind::Binary { Some((0.0, 1.0)) } else { metric.range };
     let goal = match metric.margin {
-        Some(_) => format!("show equivalence within ±{size} with {power} power if there is no difference"),
-        None => format!("detect a difference of {size}, 5 % of the scale, with {power} power"),
+        Some(margin) if is_same(margin) => {
+            format!("show equivalence within ±{size} with {power} power if there is no difference")
+        }
+        _ if scale.is_some_and(|(lo, hi)| is_same((hi - lo) / 20.0)) => {
+            format!("detect a difference of {size}, 5 % of the scale, with {power} power")
+        }
+        _ => format!("detect a difference of {size} with {power} power"),
     };
     if needed.more == 0 {
         return format!("these samples are enough to {goal}");

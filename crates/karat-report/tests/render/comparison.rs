@@ -43,6 +43,20 @@ fn a_comparison_in_every_form() {
     insta::assert_snapshot!("identical_terminal", terminal::comparison(&same));
 }
 
+/// DC-14: the difference that samples are planned for is named; only a twentieth of the scale is called that.
+#[test]
+fn the_planned_difference_is_named() {
+    let (before, after) = (run(0, 40, 0.0, 0.0), run(2, 41, 0.05, 0.4));
+    let side = |label: &str, findings| Side::of(label, findings, None, None).unwrap();
+    let said = |mde: Option<f64>| {
+        let mde = mde.map(|mde| ("quality.*".to_owned(), Threshold::absolute(mde)));
+        let options = CompareOptions { mde: BTreeMap::from_iter(mde), ..CompareOptions::default() };
+        terminal::comparison(&compare(&side("before", &before), &side("after", &after), &options).unwrap())
+    };
+    assert!(said(None).contains("detect a difference of 0.50, 5 % of the scale, with 80 % power"), "{}", said(None));
+    assert!(said(Some(0.1)).contains("detect a difference of 0.10 with 80 % power"), "{}", said(Some(0.1)));
+}
+
 /// A hostile label is shown and never interpreted.
 #[test]
 fn a_hostile_label_is_only_shown() {

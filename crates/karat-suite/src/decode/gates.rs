@@ -8,6 +8,7 @@ use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, P
 use super::Decoder;
 use crate::check::share;
 use crate::dataset::checks::row_checks;
+use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
 use crate::registry::Registry;
 use crate::syntax::names;
@@ -192,16 +193,19 @@ impl Decoder<'_> {
 }
 
 /// Differences by metric.
-fn differences(node: &Node) -> BTreeMap<String, Threshold> {
+fn differences(node: &Node, problems: &mut Problems) -> BTreeMap<String, Threshold> {
     let difference = |entry: &Entry| {
         let (value, percent) = share(&entry.node)?;
+        if value <= 0.0 {
+            problems.error(&entry.node.place, format!("a difference must be above 0, not {value}"));
+        }
         Some((entry.key.clone(), Threshold { value, percent }))
     };
     node.entries().iter().filter_map(difference).collect()
 }
 
 /// Decodes `policy`.
-pub(crate) fn policy(node: Option<&Node>) -> Policy {
+pub(crate) fn policy(node: Option<&Node>, problems: &mut Problems) -> Policy {
     let standard = Policy::default();
     let Some(node) = node else { return standard };
     let number = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
@@ -217,6 +221,6 @@ pub(crate) fn policy(node: Option<&Node>) -> Policy {
             _ => Correction::Holm,
         },
         strict: node.field("strict").and_then(Node::boolean).unwrap_or(standard.strict),
-        mde: node.field("mde").map(differences).unwrap_or_default(),
+        mde: node.field("mde").map(|node| differences(node, problems)).unwrap_or_default(),
     }
 }

@@ -363,6 +363,7 @@ impl Assembly<'_> {
         mut decoder: Decoder<'_>,
     ) -> Result<Suite, Diagnostics> {
         let Self { path, source, registry, matrix, assessment, asked } = self;
+        let policy = gates::policy(source.node.field("policy"), &mut decoder.problems);
         let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
         let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
         let Scanned { dataset, header: dataset_header, representative_rows, row_checks, checks, design_file } = scanned;
@@ -381,12 +382,8 @@ impl Assembly<'_> {
             scorers.retain(|scorer| is_wanted(scorer) || firsts.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
-        let rules = GateRules {
-            gates: assessment.gates,
-            policy: gates::policy(node.field("policy")),
-            baseline: assessment.baseline,
-            left_out: assessment.left_out,
-        };
+        let rules =
+            GateRules { gates: assessment.gates, policy, baseline: assessment.baseline, left_out: assessment.left_out };
         Ok(Suite {
             path: path.to_owned(),
             name: node.text_of("name").unwrap_or_default().to_owned(),

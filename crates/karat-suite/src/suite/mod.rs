@@ -143,11 +143,12 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<GateRules, Diagn
     let (_, node) = read(path, "policy file", &mut decoder)?;
     check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
     let gates = decoder.gates(node.field("gates"));
+    let policy = gates::policy(node.field("policy"), &mut decoder.problems);
     let problems = decoder.problems.into_diagnostics();
     if problems.has_errors() {
         return Err(problems);
     }
-    Ok(GateRules { gates, policy: gates::policy(node.field("policy")), ..GateRules::default() })
+    Ok(GateRules { gates, policy, ..GateRules::default() })
 }
 
 /// The name of a suite, without checking anything else of it.

@@ -104,6 +104,14 @@ fn versions_read_the_environment() {
     assert_eq!(said.matches("the environment variable COMMIT is not set").count(), 2, "{said}");
 }
 
+/// DC-14: a difference that samples are planned for is above 0.
+#[test]
+fn a_planned_difference_is_above_zero() {
+    let suite = format!("{SUITE}policy: {{ mde: {{ hit: 0, pass: -5% }} }}\n");
+    let said = world().with("karat.yaml", &suite).problems(&Overrides::default());
+    assert_eq!(said.matches("a difference must be above 0").count(), 2, "{said}");
+}
+
 /// All problems at once: also what chunks, models and gates do not have.
 #[test]
 fn names_that_nothing_has_are_reported_with_everything_else() {

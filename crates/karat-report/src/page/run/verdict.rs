@@ -177,6 +177,8 @@ fn gate_table(report: Report<'_>) -> Markup {
 
 fn observed_value(decision: &Decision, scale: &Scale) -> Estimate {
     match (&decision.finding, decision.observed) {
+        // A change may lie beyond the ends of the scale.
+        (Some(finding), _) if decision.bound.starts_with("max_") => scales::difference(finding),
         (Some(finding), _) => scales::estimate(scale, finding),
         (None, Some(observed)) => Estimate::point(observed, 0),
         (None, None) => Estimate::missing("not observed"),
