@@ -252,7 +252,7 @@ impl Manifest {
             line: line.to_owned(),
         });
         if let Some(design) = self.design.as_mut().filter(|_| self.hash != rows.hash) {
-            // Nobody drew the rows that were added or changed by hand.
+            // Rows that were added or changed by hand are not drawn.
             design.kind = DesignKind::None;
         }
         (self.version, self.hash, self.rows) = (Some(version.to_owned()), rows.hash, rows.rows);

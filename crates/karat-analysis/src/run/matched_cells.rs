@@ -12,9 +12,10 @@ use std::borrow::Cow;
 use karat_types::PlanHeader;
 
 use crate::score::consensus::merge_grades;
+use crate::score::judged::JudgedEntry;
 use crate::score::observations::FigureValue;
 use crate::score::reduce::Reduce;
-use crate::score::table::{JudgedEntry, ScoreTable, State, reduce_trials};
+use crate::score::table::{ScoreTable, State, reduce_trials};
 
 /// The number of cells (or pairs of cells) that should have a score, and of those that lack one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -61,17 +62,13 @@ pub(crate) struct SampleCells<'a> {
 struct JudgedCells<'a> {
     plan: &'a PlanHeader,
     metric: usize,
-    /// By judge; NaN without a grade.
-    means: &'a [f64],
-    complete: bool,
-    /// Judgments that failed, in cells.
-    lost: f64,
+    entry: JudgedEntry<'a>,
 }
 
 impl<'a> JudgedCells<'a> {
     /// The judges with a grade: id, number and mean grade.
     fn grades(self) -> impl Iterator<Item = (&'a str, u16, f64)> {
-        let known = self.means.iter().zip(&self.plan.judges).enumerate().filter(|(_, (mean, _))| !mean.is_nan());
+        let known = self.entry.means.iter().zip(&self.plan.judges).enumerate().filter(|(_, (mean, _))| !mean.is_nan());
         known.map(|(at, (mean, judge))| (judge.id.as_str(), at as u16, *mean))
     }
 
@@ -86,7 +83,7 @@ impl<'a> JudgedCells<'a> {
 
     /// Returns true if the same judges graded all cells of both sides.
     fn has_judges_of(self, other: JudgedCells<'_>) -> bool {
-        self.complete && other.complete && self.grades().map(|it| it.0).eq(other.grades().map(|it| it.0))
+        self.entry.complete && other.entry.complete && self.grades().map(|it| it.0).eq(other.grades().map(|it| it.0))
     }
 }
 
@@ -115,8 +112,7 @@ impl<'a> SampleCells<'a> {
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
         let each = each.get(..trials as usize).unwrap_or_default();
         let judged = table.judges_of(metric, sample, system);
-        let judged =
-            judged.map(|JudgedEntry { means, complete, lost }| JudgedCells { plan, metric, means, complete, lost });
+        let judged = judged.map(|entry| JudgedCells { plan, metric, entry });
         let whole = (table.state(metric, sample, system), value.unwrap_or_default());
         Self { judged, ..Self::new(whole, Cow::Borrowed(each), rule) }
     }
@@ -156,7 +152,7 @@ impl<'a> SampleCells<'a> {
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
         let due = failed + scored;
         let n = if self.whole.0.is_failure() { due } else { failed };
-        MissingCount { n: (n as f64 + self.judged.map_or(0.0, |it| it.lost)).min(due as f64), due }
+        MissingCount { n: (n as f64 + self.judged.map_or(0.0, |it| it.entry.lost)).min(due as f64), due }
     }
 
     /// Replaces each failed score by `end`, an end of the scale. With a majority rule any score is replaced, since the
@@ -194,7 +190,7 @@ pub(crate) struct MatchedCells {
 impl MatchedCells {
     /// Pairs the cells of a baseline with those of a candidate.
     pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
-        let lost = [&baseline, &candidate].map(|it| it.judged.map_or(0.0, |it| it.lost)).iter().sum::<f64>();
+        let lost = [&baseline, &candidate].map(|it| it.judged.map_or(0.0, |it| it.entry.lost)).iter().sum::<f64>();
         let pairs = Self::without_judgments(baseline, candidate);
         let scored = pairs.n() - pairs.missing_reasons().count();
         Self { lost_judgments: lost.min(scored as f64), ..pairs }
@@ -289,7 +285,7 @@ mod tests {
         let plan = example().plan();
         let metric = plan.metrics.iter().position(|metric| has_several_judges(&plan, metric)).unwrap();
         let side = |means: &'static [f64], merged| SampleCells {
-            judged: Some(JudgedCells { plan: &plan, metric, means, complete: true, lost: 0.0 }),
+            judged: Some(JudgedCells { plan: &plan, metric, entry: JudgedEntry { means, complete: true, lost: 0.0 } }),
             ..SampleCells::new((State::Value, merged), Vec::new().into(), Reduce::Mean)
         };
         let both = || side(&[5.0, 6.0], 5.5);

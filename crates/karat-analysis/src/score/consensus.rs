@@ -226,12 +226,6 @@ pub(crate) fn has_several_judges(plan: &PlanHeader, metric: &karat_types::Metric
     matches!(kind, Some(ScorerKind::Rubric(rubric)) if rubric.judges.len() > 1)
 }
 
-/// Number of judges that failed to grade a cell in a metric.
-pub(crate) fn failed_grades(plan: &PlanHeader, row: &CellRow<'_>, metric: usize) -> usize {
-    let scorer = plan.metrics.get(metric).map_or(usize::MAX, |it| it.scorer);
-    judge_scores(row.judgments, scorer, metric).iter().filter(|score| score.is_unscored()).count()
-}
-
 /// Each judge's grade of a cell in a metric, by number of the judge; `None` where games are played.
 pub(crate) fn grades_of(plan: &PlanHeader, row: &CellRow<'_>, metric: usize) -> Option<Vec<(u16, f64)>> {
     let scorer = plan.metrics.get(metric)?.scorer;

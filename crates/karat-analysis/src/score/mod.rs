@@ -4,6 +4,7 @@
 //! the scores of the run and reduces trials by `reduce`. `observations` is the form in which `figures` takes them.
 //!
 //! - `cascade`: cells that a cascade's judges did not grade, by what the first scorer says
+//! - `judged`: the grades of each of several judges
 //! - `scales`: the steps that a metric can take
 //! - `labels`: people's labels, matched to cells and metrics
 //! - `people`: what people said in closed tasks
@@ -13,6 +14,7 @@ pub(crate) mod cascade;
 pub(crate) mod checks;
 pub(crate) mod classification;
 pub(crate) mod consensus;
+pub(crate) mod judged;
 pub(crate) mod labels;
 pub(crate) mod observations;
 pub(crate) mod people;

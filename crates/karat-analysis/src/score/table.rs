@@ -10,7 +10,8 @@ use karat_types::{CellRow, CellStatus, DatasetDesign, MetricSpec, PlanHeader, Sa
 use crate::AnalysisError;
 use crate::score::cascade::{MetricCascade, ObservedCascade, PlacedCell};
 use crate::score::classification::LabelFigure;
-use crate::score::consensus::{CellScores, failed_grades, grades_of, has_several_judges};
+use crate::score::consensus::{CellScores, grades_of, has_several_judges};
+use crate::score::judged::{JudgeSums, JudgedColumn, JudgedEntry};
 use crate::score::observations::{FigureValue, Observations, SampleDesign};
 use crate::score::reduce::Reduce;
 
@@ -83,52 +84,6 @@ struct Column {
     judged: Option<JudgedColumn>,
     /// Labels of each entry (those of its first trial that has some), for metrics whose figure needs them.
     labels: Option<LabelColumn>,
-}
-
-/// The grades of several judges.
-#[derive(Debug, Clone, Default)]
-struct JudgedColumn {
-    judges: usize,
-    /// Entries × judges: the mean of a judge's grades over trials; NaN without any.
-    means: Vec<f64>,
-    /// By entry: every judge with a grade graded each cell that any of them did.
-    complete: Vec<bool>,
-    /// By entry: of its cells with a grade, the share of judgments that failed, each counted as its part of a cell.
-    lost: Vec<f64>,
-}
-
-/// The grades of several judges of one entry.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct JudgedEntry<'a> {
-    /// The mean of each judge's grades over trials, NaN without any.
-    pub(crate) means: &'a [f64],
-    /// Every judge with a grade graded each cell that any of them did.
-    pub(crate) complete: bool,
-    /// Judgments that failed, in cells.
-    pub(crate) lost: f64,
-}
-
-/// The judges' grades of the cells of one sample and system.
-#[derive(Debug, Default)]
-struct JudgeSums {
-    /// Sum and number by judge.
-    by_judge: BTreeMap<u16, (f64, u32)>,
-    /// Cells with a grade.
-    cells: u32,
-    /// Failed judgments of these, in cells.
-    lost: f64,
-}
-
-impl JudgedColumn {
-    fn push(&mut self, sums: &JudgeSums) {
-        self.complete.push(sums.by_judge.values().all(|(_, n)| *n == sums.cells));
-        self.lost.push(sums.lost);
-        let mean = |judge: usize| {
-            let sum = u16::try_from(judge).ok().and_then(|judge| sums.by_judge.get(&judge));
-            sum.map_or(f64::NAN, |(sum, n)| sum / f64::from(*n))
-        };
-        self.means.extend((0..self.judges).map(mean));
-    }
 }
 
 /// The labels of a metric, by number.
@@ -315,20 +270,13 @@ impl ScoreTable {
 
     /// The grades of several judges of an entry; `None` for metrics without several judges.
     pub(crate) fn judges_of(&self, metric: usize, sample: usize, system: usize) -> Option<JudgedEntry<'_>> {
-        let (at, judged) = (sample * self.systems + system, self.columns.get(metric)?.judged.as_ref()?);
-        let means = judged.means.get(at * judged.judges..(at + 1) * judged.judges)?;
-        Some(JudgedEntry { means, complete: *judged.complete.get(at)?, lost: *judged.lost.get(at)? })
+        self.columns.get(metric)?.judged.as_ref()?.entry(sample * self.systems + system)
     }
 
     /// Returns true if the same judges graded a sample of all these systems, and each of them all of its cells.
     pub(crate) fn have_same_judges(&self, metric: usize, sample: usize, systems: impl Iterator<Item = usize>) -> bool {
         let mut graded = systems.filter_map(|system| self.judges_of(metric, sample, system));
-        let Some(first) = graded.next() else { return true };
-        let is_same = |other: JudgedEntry<'_>| {
-            let mut judges = first.means.iter().zip(other.means);
-            other.complete && judges.all(|(one, other)| one.is_nan() == other.is_nan())
-        };
-        first.complete && graded.all(is_same)
+        graded.next().is_none_or(|first| first.complete && graded.all(|other| first.has_judges_of(other)))
     }
 
     /// The least and the largest value that an entry without one may have on a scale.
@@ -389,7 +337,7 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
     let labels = LabelFigure::parse(&metric.aggregate)
         .map(|_| LabelColumn::with_declared_labels(declared().unwrap_or_default().into_iter()));
     let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
-    let judged = || JudgedColumn { judges: plan.judges.len(), ..JudgedColumn::default() };
+    let judged = || JudgedColumn::of(plan.judges.len());
     let judged = has_several_judges(plan, metric).then(judged);
     Column { kind, labels, judged, rule: Reduce::of_metric(plan, metric), ..Column::default() }
 }
@@ -500,13 +448,8 @@ impl TableBuilder {
             let has_judges = self.table.columns.get(metric).is_some_and(|column| column.judged.is_some());
             let grades = if has_judges { grades_of(&self.plan, row, metric) } else { None };
             if let (Some(grades), Some(sums)) = (grades, self.judged.get_mut(row.system * metrics + metric)) {
-                sums.cells += u32::from(!grades.is_empty());
-                let failed = failed_grades(&self.plan, row, metric) as f64;
-                sums.lost += if grades.is_empty() { 0.0 } else { failed / (failed + grades.len() as f64) };
-                for (judge, grade) in grades {
-                    let sum = sums.by_judge.entry(judge).or_default();
-                    *sum = (sum.0 + grade, sum.1 + 1);
-                }
+                let failed = scores.consensus.get(metric).and_then(Option::as_ref).map_or(0, |it| it.partial.len());
+                sums.add(&grades, failed);
             }
             if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
                 let state = State::of(row, score);

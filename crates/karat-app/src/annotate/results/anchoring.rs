@@ -10,8 +10,7 @@ use karat_store::{Store, StoredAnnotationTask, StoredRun};
 use karat_types::{Key, KeyBuilder, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::Value;
 
-use super::label_rows::SETTLED;
-use super::label_rows::is_score;
+use super::label_rows::{SETTLED, is_score};
 use super::settle::{SettledState, settle_item};
 use crate::AppError;
 use crate::annotate::question::{Question, QuestionKind};
