@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{BoundKind, GateCase, Target};
 use super::early::verdicts::{StoredVerdict, claim_finding, claim_verdict, stored_verdict};
-use super::evidence::{Basis, GateContext};
+use super::evidence::{Basis, Evidence, GateContext};
 use super::verdict_text::{Verdict, VerdictText};
 use crate::figures::finding::Finding;
 use crate::planning::PLANNED_POWER;
@@ -146,8 +146,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     let is_early = matches!(stored, StoredVerdict::Claim(..));
     let is_open = !is_early && verdict == Verdict::Undecided && by_interval;
     let needed = finding.as_ref().zip(limit).filter(|(found, _)| is_open && found.open().is_none());
-    let needed =
-        needed.and_then(|(found, limit)| required_samples(context, case, &evidence.basis, (found, limit), level));
+    let needed = needed.and_then(|(found, limit)| required_samples(context, case, &evidence, (found, limit), level));
     if let Some(needed) = &needed {
         reason = format!("{reason}; {}", words.needed_text(needed));
     }
@@ -212,7 +211,7 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
 fn required_samples(
     context: &GateContext<'_>,
     case: &GateCase<'_>,
-    basis: &Basis,
+    evidence: &Evidence,
     (finding, limit): (&Finding, f64),
     level: Level,
 ) -> Option<Needed> {
@@ -220,9 +219,9 @@ fn required_samples(
     let (spec, measure) = (context.findings.plan.metrics.get(metric)?, context.findings.measures.get(metric)?);
     let margin = context.findings.plan.scorers.get(spec.scorer).and_then(|it| it.margin);
     let inside =
-        planned_difference((&spec.name, margin), &context.policy.mde, (Some(finding.value()), measure.max_change()))?;
+        planned_difference((&spec.name, margin), &context.policy.mde, (evidence.observed, measure.max_change()))?;
     let (n, units) = (finding.n() as f64, finding.effective_clusters());
-    let needed = match basis {
+    let needed = match &evidence.basis {
         Basis::Observed(..) if measure.binary && units.is_none() && measure.aggregate == Aggregate::Mean => {
             let rate = limit + if case.bound.is_least() { inside } else { -inside };
             let alone = PairedDesign { deviation: 1.0, cluster_size: 1.0 };

@@ -225,6 +225,15 @@ fn an_undecided_gate_says_how_many_samples_decide() {
     let typo = Policy { mde: [("hitt".to_owned(), Threshold::absolute(0.1))].into(), ..Policy::default() };
     let error = check(&run.header.plan, &GateRules { policy: typo, ..GateRules::default() }).unwrap_err();
     assert!(error.to_string().starts_with("`policy.mde`: the run has no metric `hitt`"), "{error}");
+    // A percentage is one of the figure, also where a change is compared.
+    let change = gate(|it| {
+        (it.max_drop, it.decide) = (at(0.0), GateBasis::Interval);
+        it.against = Some(GateReference::Model("model-a".to_owned()));
+    });
+    let mde = [("*".to_owned(), Threshold { value: 0.1, percent: true })].into();
+    let policy = Policy { mde, ..Policy::default() };
+    let found = say(&two([6.0, 7.0, 8.0, 9.0]), vec![change], policy, &References::default()).decisions.remove(0);
+    assert!((found.needed.unwrap().difference - 0.75).abs() < 1e-12, "{}", found.reason);
     let point = first(GateBasis::Point, &[]);
     assert_eq!((point.verdict, point.needed), (Verdict::Pass, None));
     assert!(

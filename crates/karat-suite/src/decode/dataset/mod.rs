@@ -173,8 +173,9 @@ impl Decoder<'_> {
             None => {
                 let source = node.field("source").filter(|source| traces::dataset_name(source).is_none())?;
                 let path = DatasetDesign::file_name(&self.path(source)?);
-                let text = self.files.is_file(&path).then(|| self.files.read(&path).ok()).flatten()?;
-                (path, String::from_utf8(text).ok()?)
+                // What cannot be read is no JSON either, which is said below.
+                let text = self.files.is_file(&path).then(|| self.files.read(&path).unwrap_or_default())?;
+                (path, String::from_utf8_lossy(&text).into_owned())
             }
         };
         let found: Result<DrawnSet, _> = serde_json::from_str(&text);
