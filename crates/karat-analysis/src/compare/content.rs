@@ -27,10 +27,15 @@ pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Resul
 pub(crate) fn contents_of(rows: &dyn RunRows) -> Result<BTreeMap<String, Contents>, AnalysisError> {
     let mut contents = BTreeMap::new();
     each_sample(rows, &mut |sample| {
-        let parts = sample.reads.iter().map(|(name, digest)| (part(name).to_owned(), *digest));
-        contents.insert(sample.id.clone(), parts.chain(shown_roles(sample)).collect());
+        contents.insert(sample.id.clone(), contents_of_sample(sample));
     })?;
     Ok(contents)
+}
+
+/// The content of a sample, with recorded outputs.
+pub(super) fn contents_of_sample(sample: &SampleRecord) -> Contents {
+    let parts = sample.reads.iter().map(|(name, digest)| (part(name).to_owned(), *digest));
+    parts.chain(shown_roles(sample)).collect()
 }
 
 /// Digests of the input and the reference as readers see them. A suite of recorded outputs has no step that reads them.
@@ -118,6 +123,40 @@ fn each_sample(rows: &dyn RunRows, visit: &mut dyn FnMut(&SampleRecord)) -> Resu
     result.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })
 }
 
+/// The samples of a run, by id with digests of their content.
+pub struct RunSamples(BTreeMap<String, Contents>);
+
+impl RunSamples {
+    /// Reads the samples of a run.
+    ///
+    /// # Errors
+    /// Rows that cannot be read.
+    pub fn of(rows: &dyn RunRows) -> Result<Self, AnalysisError> {
+        contents_of(rows).map(Self)
+    }
+
+    /// If this run has all samples of another one, with the same content, and more: a digest of the other one's ids. Reads up
+    /// to the first sample that it lacks.
+    ///
+    /// # Errors
+    /// Rows that cannot be read.
+    pub fn extends(&self, earlier: &dyn RunRows) -> Result<Option<Key>, AnalysisError> {
+        let (mut ids, mut last, mut lacks) = (BTreeSet::new(), None, false);
+        let read = earlier.for_each(&mut |row| {
+            if last.replace(row.sample.row) == Some(row.sample.row) {
+                return ControlFlow::Continue(());
+            }
+            let before = contents_of_sample(row.sample);
+            lacks = self.0.get(&row.sample.id).is_none_or(|own| differs(&before, own));
+            ids.insert(row.sample.id.clone());
+            if lacks { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        read.map_err(|source| AnalysisError::Rows { run: earlier.header().id.clone(), source })?;
+        let is_part = !lacks && !ids.is_empty() && ids.len() < self.0.len();
+        Ok(is_part.then(|| ids.iter().fold(KeyBuilder::new("karat/sample-ids"), |key, id| key.text(id)).finish()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +211,17 @@ mod tests {
         };
         assert_eq!(changed_samples(&run("old"), &run("new")).unwrap(), BTreeSet::from(["sample-0".to_owned()]));
         assert!(changed_samples(&run("old"), &run("old")).unwrap().is_empty());
+    }
+
+    /// DC-14: only a run with more samples, and with all of the earlier ones unchanged, extends it.
+    #[test]
+    fn a_run_extends_another_by_content() {
+        let run = |samples: usize| Sketch::new(1, 2, samples).fill(1.0).run();
+        let samples = RunSamples::of(&run(60)).unwrap();
+        assert!(samples.extends(&run(20)).unwrap().is_some());
+        assert!(!samples.extends(&run(60)).unwrap().is_some());
+        let mut renamed = run(20);
+        renamed.samples[7].id = "elsewhere".to_owned();
+        assert!(!samples.extends(&renamed).unwrap().is_some());
     }
 }

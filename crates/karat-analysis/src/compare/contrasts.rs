@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | one axis × headline metrics: the base variant against each other, all pairs of models |
 //! | `runs` | two runs, or single systems: the headline metrics |
+//! | `gates` | what a gate decides by interval, at the level of that gate |
 //! | `other` | the same for metrics that are no headline: shown, never the reason of an advice |
 //!
 //! Within a family p-values are corrected by the policy's rule. Rank sets come from all pairs of the ranked axis.
@@ -192,6 +193,7 @@ pub(crate) fn add_contrasts(findings: &mut Findings, policy: &Policy) {
             family: it.family,
             tests: it.tests,
             verdict: it.result.verdict,
+            look: it.result.look,
             impossible: it.result.impossible,
             needed: it.result.needed,
         };

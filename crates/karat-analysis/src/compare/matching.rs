@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::mean;
 use karat_stats::interval::Level;
-use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
+use karat_types::{Key, MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::significance::TestedMetric;
 use super::{CompareError, CompareOptions, KEPT, Kind, LeftOut, NotCompared, PairedFigures, Side, SideSummary};
+use crate::figures::contrast::GatedChange;
 use crate::figures::groups::system_id;
+use crate::figures::looks::{Look, system_content};
 use crate::infer::pairs::resampling;
 use crate::run::findings::Findings;
 use crate::run::instrument::{instruments, metric_change};
@@ -185,7 +187,9 @@ impl<'a> Matching<'a> {
         let resampling = resampling(&self.candidate.findings.plan, options.seed);
         let plan = &self.candidate.findings.plan;
         let questions = plan.metrics.len().max(1) * plan.systems.len().max(1);
-        let finest = Level::from_alpha(options.level.alpha() / questions as f64).unwrap_or(options.level);
+        let look = self.look(&metric.spec.name);
+        let finest =
+            Level::from_alpha(options.level.alpha() / (questions as f64 * look.factor())).unwrap_or(options.level);
         let test = paired.figures.test(kind, aggregate, &resampling).with_draws(options.seed, finest);
         if test.n() == 0 {
             return Err(match paired.left_out.missing() {
@@ -206,11 +210,33 @@ impl<'a> Matching<'a> {
             bounds,
             margin: options.margins.get(&metric.spec.name).copied().or_else(|| self.declared_margin(metric.spec)),
             instrument_change: self.instrument_change(metric.spec),
+            look,
+            gated: self.gated(metric.candidate),
         };
         match tested.has_figures() {
             true => Ok(tested),
             false => Err("its scores are too large for their difference to be represented".to_owned()),
         }
+    }
+
+    /// The level and the number of tests of the gates, if one of them decides this change by interval.
+    fn gated(&self, metric: usize) -> Option<(Level, u64)> {
+        let findings = self.candidate.findings;
+        let turned: Vec<(usize, usize)> = self.pairs.iter().map(|(base, other)| (*other, *base)).collect();
+        let is_same = |it: &&GatedChange| it.metric == metric && [self.pairs, &turned].contains(&it.pairs.as_slice());
+        let gated = std::ptr::eq(self.baseline.findings, findings).then(|| findings.gated.iter().find(is_same));
+        gated.flatten().map(|it| (it.level, it.tests))
+    }
+
+    /// The number of this look at the compared systems.
+    fn look(&self, metric: &str) -> Look {
+        let content = |findings: &Findings, systems: Vec<usize>| -> Vec<Key> {
+            systems.into_iter().map(|system| system_content(&findings.plan, system)).collect()
+        };
+        let (before, after): (Vec<usize>, Vec<usize>) = self.pairs.iter().copied().unzip();
+        let both = content(self.baseline.findings, before).into_iter();
+        let both = both.chain(content(self.candidate.findings, after)).collect();
+        self.candidate.findings.looks.at(&both, metric)
     }
 
     /// The kind of a metric's numbers: pass/fail if both sides are, else by the scale of the rubric's dimension.

@@ -31,7 +31,7 @@ use karat_stats::numeric::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
-pub use content::changed_samples;
+pub use content::{RunSamples, changed_samples};
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, TestedChange};
 pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
 pub use reused::{SystemResults, results_of_both};
@@ -41,6 +41,7 @@ pub use systems::SystemChange;
 pub use crate::figures::contrast::{ComparisonVerdict, Contrast, Family};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+pub use crate::figures::looks::{EarlierRun, FirstLook, Look, Looks};
 pub use crate::infer::change::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use crate::infer::pairs::{LabelPair, PairedFigures};
 use crate::planning::needed::Needed;
@@ -215,6 +216,9 @@ pub struct ComparedMetric {
     pub p_adjusted: Option<f64>,
     /// The family.
     pub family: Family,
+    /// The number of the look at this change.
+    #[serde(flatten)]
+    pub look: Look,
     /// Other tests of the same differences, for information.
     pub beside: Vec<SecondTest>,
     /// Samples and cells of both sides without a score on either.
@@ -441,6 +445,7 @@ pub fn compare(
     let mut warnings = matching.warnings(&tested);
     warnings.extend(stop_warnings(baseline, candidate));
     warnings.extend(by_words_warning(&candidate.findings.plan));
+    warnings.extend(tested.first().and_then(|it| it.look.sentence(options.level.alpha())));
     if tested.is_empty() {
         let reasons = not_compared.iter().map(|it| format!("{}: {}.", it.metric, it.reason));
         return Err(CompareError::NoScore { why: reasons.chain(warnings).collect::<Vec<String>>().join(" ") });

@@ -11,6 +11,7 @@ use super::{
     first_with_same_scores,
 };
 use crate::figures::finding::Finding;
+use crate::figures::looks::Look;
 use crate::infer::measure::Measure;
 use crate::planning::needed::{Needed, Planning, planned_difference};
 use crate::run::metric_names::matches_pattern;
@@ -29,6 +30,10 @@ pub(super) struct TestedMetric<'a> {
     pub(super) margin: Option<Threshold>,
     /// The difference between the instruments of the two sides.
     pub(super) instrument_change: Option<String>,
+    /// Its number among the looks at this change.
+    pub(super) look: Look,
+    /// The level and the number of tests of the gates, if one of them decides this change by interval.
+    pub(super) gated: Option<(Level, u64)>,
 }
 
 /// The reason for metrics with different instruments; the warning names the difference.
@@ -56,7 +61,9 @@ pub(super) fn correct(
 ) -> Vec<Vec<Option<Corrected>>> {
     let mut corrected: Vec<Vec<Option<Corrected>>> = pairs.iter().map(|tested| vec![None; tested.len()]).collect();
     for family in [binding, Family::Other] {
-        let belongs = |it: &TestedMetric<'_>| headline.contains(it.spec.name.as_str()) == (family != Family::Other);
+        let belongs = |it: &TestedMetric<'_>| {
+            it.gated.is_none() && headline.contains(it.spec.name.as_str()) == (family != Family::Other)
+        };
         let mut p_values = Vec::new();
         let mut members = Vec::new();
         for (pair, tested) in pairs.iter().enumerate() {
@@ -66,7 +73,7 @@ pub(super) fn correct(
                 let original = originals.get(at).and_then(|first| slots.get(*first).copied().flatten());
                 let slot = original.unwrap_or(p_values.len());
                 if original.is_none() {
-                    p_values.push(metric.test.p());
+                    p_values.push(metric.test.p().map(|p| (p * metric.look.factor()).min(1.0)));
                 }
                 if let Some(kept) = slots.get_mut(at) {
                     *kept = Some(slot);
@@ -79,9 +86,19 @@ pub(super) fn correct(
         let tests = p_values.iter().flatten().count() as u64;
         for (pair, at, slot) in members {
             let (Some(p_adjusted), Some(alpha)) = (adjusted.get(slot), levels.get(slot)) else { continue };
-            let level = Level::from_alpha(*alpha).unwrap_or(options.level);
+            let look = pairs.get(pair).and_then(|it| it.get(at)).map_or(1.0, |it| it.look.factor());
+            let level = Level::from_alpha(*alpha / look).unwrap_or(options.level);
             if let Some(kept) = corrected.get_mut(pair).and_then(|it| it.get_mut(at)) {
                 *kept = Some(Corrected { family, tests, p_adjusted: *p_adjusted, level });
+            }
+        }
+    }
+    for (slots, tested) in corrected.iter_mut().zip(pairs) {
+        for (slot, metric) in slots.iter_mut().zip(*tested) {
+            if let Some((level, tests)) = metric.gated {
+                let share = options.level.alpha() / level.alpha();
+                let p_adjusted = metric.test.p().map(|p| (p * share).min(1.0));
+                *slot = Some(Corrected { family: Family::Gates, tests, p_adjusted, level });
             }
         }
     }
@@ -124,6 +141,7 @@ impl TestedMetric<'_> {
             p: self.test.p(),
             p_adjusted,
             family: place.family,
+            look: self.look.clone(),
             beside: Vec::new(),
             left_out: self.left_out,
             bounds: self.bounds,

@@ -1,9 +1,11 @@
 //! A contrast: one change along an axis of a run, with its test, its family and its verdict. `compare::contrasts` makes them.
 
+use karat_stats::interval::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::finding::Finding;
+use crate::figures::looks::Look;
 use crate::planning::needed::Needed;
 
 /// The compared axis.
@@ -41,8 +43,23 @@ pub enum Family {
     Run,
     /// The headline metrics of two runs.
     Runs,
+    /// What a gate decides by interval.
+    Gates,
     /// Everything else: shown, never binding.
     Other,
+}
+
+/// A change between systems of a run that a gate decides by interval, so that it is no test of its axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GatedChange {
+    /// The systems as (base, other), in order.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    /// Index of the metric.
+    pub(crate) metric: usize,
+    /// The level of the gate's decision.
+    pub(crate) level: Level,
+    /// Number of decisions by interval that are corrected together.
+    pub(crate) tests: u64,
 }
 
 /// One change along an axis of a run.
@@ -72,6 +89,9 @@ pub struct Contrast {
     pub tests: u64,
     /// The verdict on the other.
     pub verdict: ComparisonVerdict,
+    /// The number of the look at this change.
+    #[serde(flatten)]
+    pub look: Look,
     /// The reason why no data could decide it. Only if undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,

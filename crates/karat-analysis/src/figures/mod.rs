@@ -6,7 +6,7 @@
 //! - `aggregate`, `spread`: a metric over a group of cells, with its extremes and what is missing
 //! - `groups`: systems, models, variants and the whole run, each with its figures
 //! - `leaderboard`: rankings on the cells that all models share
-//! - `contrast`: a tested change with its verdict
+//! - `contrast`: a tested change with its verdict; `looks`: its number among the looks at a growing dataset
 //! - `cost`, `breakdown`: tokens and money, by judge and by step
 //! - `cascaded`: the estimate of a judge cascade, and when it decides nothing
 //! - `slope`: a number against a feature, within groups
@@ -19,6 +19,7 @@ pub(crate) mod cost;
 pub(crate) mod finding;
 pub(crate) mod groups;
 pub(crate) mod leaderboard;
+pub(crate) mod looks;
 pub(crate) mod resampled;
 pub(crate) mod slope;
 pub(crate) mod spread;

@@ -153,7 +153,9 @@ pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Leve
     if let (true, StoredVerdict::Claim(_, claim)) = (finding.is_some(), &stored) {
         finding = finding.and_then(|figure| claim_finding(claim, &figure).or(Some(figure)));
     }
-    if let Some(remark) = &evidence.remark {
+    let alpha = 1.0 - context.policy.confidence;
+    let look = evidence.look.as_ref().filter(|_| by_interval).and_then(|look| look.sentence(alpha));
+    for remark in evidence.remark.iter().chain(&look) {
         reason = format!("{reason} ({remark})");
     }
     if let (Some(change), true) = (&evidence.instrument_change, verdict != Verdict::Undecided) {

@@ -12,6 +12,7 @@ use super::case::{BoundKind, GateCase, Target};
 use super::path;
 use crate::figures::cascaded;
 use crate::figures::finding::Finding;
+use crate::figures::looks::{Look, system_content};
 use crate::figures::resampled::Resampled;
 use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired_change};
 use crate::infer::measure::Measure;
@@ -43,6 +44,8 @@ pub(super) struct Evidence {
     pub(super) lacking: MissingCount,
     /// The data that are compared with the threshold.
     pub(super) basis: Basis,
+    /// The number of the look at a change between systems of the run.
+    pub(super) look: Option<Look>,
     /// A remark for the reader.
     pub(super) remark: Option<String>,
     /// The difference between the instruments of both sides, because of which a change decides nothing.
@@ -311,6 +314,8 @@ impl GateContext<'_> {
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
         let change = changes.next().or_else(|| self.cascade_refusal(&observed));
         let evidence = Evidence { instrument_change: change, ..evidence };
+        let look = self.look(&partners, name);
+        let evidence = Evidence { look, ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
@@ -341,6 +346,29 @@ impl GateContext<'_> {
             }
             _ => missing(format!("{} has no result for this metric", reference_name(case.gate)), evidence),
         }
+    }
+
+    /// The number of this look at the change between systems of the run; `None` if it is from another run.
+    fn look(&self, partners: &[(usize, Partner<'_>)], metric: &str) -> Option<Look> {
+        let pairs = system_pairs(partners)?;
+        let systems = pairs.into_iter().flat_map(|(base, other)| [base, other]);
+        let content = systems.map(|system| system_content(&self.findings.plan, system)).collect();
+        Some(self.findings.looks.at(&content, metric))
+    }
+
+    /// The systems that a case compares within the run, as (base, other) in order: of all samples, by interval.
+    pub(super) fn compared_systems(&self, case: &GateCase<'_>) -> Option<Vec<(usize, usize)>> {
+        let is_part = case.unit.sample.is_some() || case.unit.group.is_some() || case.gate.condition.is_some();
+        if is_part || !case.bound.is_change() || case.gate.decide != GateBasis::Interval || case.gate.human_anchor {
+            return None;
+        }
+        let partner = |system: &usize| {
+            find_partner(&self.findings.plan, self.references, case.gate, *system).ok().map(|it| (*system, it))
+        };
+        let partners: Vec<_> = case.unit.systems.iter().filter_map(partner).collect();
+        let mut pairs = system_pairs(&partners)?;
+        pairs.sort_unstable();
+        Some(pairs)
     }
 
     /// Returns true if the figure of a case is an estimate of a cascade.
@@ -464,6 +492,15 @@ impl GateContext<'_> {
             ),
         }
     }
+}
+
+/// The systems of partners within the run, as (base, other).
+fn system_pairs(partners: &[(usize, Partner<'_>)]) -> Option<Vec<(usize, usize)>> {
+    let pair = |(own, partner): &(usize, Partner<'_>)| match partner {
+        Partner::System(base) => Some((*base, *own)),
+        Partner::Pinned(..) => None,
+    };
+    partners.iter().map(pair).collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())
 }
 
 fn reference_name(gate: &Gate) -> String {

@@ -16,9 +16,16 @@ use karat_types::{Correction, GateBasis};
 use super::case::GateCase;
 use super::decision::bound;
 use super::evidence::{Basis, GateContext};
+use crate::figures::looks::Look;
 
 /// The level of each case; the policy's own level for cases decided by their figure.
 pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
+    corrected(context, cases, 0).0
+}
+
+/// The level of each case, and the number of different tests. `unread` are cases that are corrected together with these, and
+/// whose references are not read; they are taken for the least significant ones.
+pub(super) fn corrected(context: &GateContext<'_>, cases: &[GateCase<'_>], unread: usize) -> (Vec<Level>, u64) {
     let alpha = 1.0 - context.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
@@ -26,24 +33,27 @@ pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<L
     let mut tests: Vec<IntervalTest> = tests.collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();
-    let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
+    let p = questions.iter().filter_map(|same| Some(same.first()?.p));
+    let p: Vec<f64> = p.chain(std::iter::repeat_n(1.0, unread)).collect();
     // Half of the error of a run that may stop early is spent on looking at it.
     let is_followed = context.findings.stop.as_deref().is_some_and(|stop| !stop.to_end);
     let left = if is_followed { 0.5 * alpha } else { alpha };
     for (same, alpha) in questions.iter().zip(alphas(&p, left, context.policy.correction)) {
         for test in *same {
-            if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha)) {
+            if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha / test.look)) {
                 *slot = level;
             }
         }
     }
-    levels
+    (levels, p.len() as u64)
 }
 
 /// A case that is decided by its interval.
 struct IntervalTest {
     case: usize,
     p: f64,
+    /// What its p-value is multiplied with, because it is a later look.
+    look: f64,
     /// Digest of the threshold and the values.
     digest: u64,
 }
@@ -56,8 +66,9 @@ impl IntervalTest {
         }
         let evidence = context.evidence_for(case);
         let threshold = bound(case, evidence.reference).filter(|_| evidence.instrument_change.is_none())?;
-        let p = p_value(&evidence.basis, threshold)?;
-        Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })
+        let look = evidence.look.as_ref().map_or(1.0, Look::factor);
+        let p = (p_value(&evidence.basis, threshold)? * look).min(1.0);
+        Some(Self { case: at, p, look, digest: evidence.basis.digest(threshold) })
     }
 
     /// Returns true if another case compares the same values with the same threshold, as `pass` does if there is only

@@ -11,10 +11,11 @@ use crate::analyses::{
 };
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
-use crate::figures::contrast::Contrast;
+use crate::figures::contrast::{Contrast, GatedChange};
 use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
+use crate::figures::looks::Looks;
 use crate::figures::spread::Spread;
 use crate::infer::measure::Measure;
 use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
@@ -114,10 +115,14 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// The changes along the axes of the run, each tested once.
     pub contrasts: Vec<Contrast>,
+    /// The earlier looks at its contrasts.
+    pub looks: Looks,
     /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
     /// The early stop of the run: its figures are those of the cells before it, unless the run was continued to its end.
     pub stop: Option<Arc<StoredStop>>,
+    /// The changes that gates decide by interval.
+    pub(crate) gated: Vec<GatedChange>,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,

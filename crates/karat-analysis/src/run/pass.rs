@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use karat_stats::inference::DECIDABLE_DF;
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, Policy, RunHeader, RunRows, RunStatus, StoredStop};
+use karat_types::{
+    CellRow, CellStatus, Gate, NoteKind, PASS, PlanHeader, Policy, RunHeader, RunRows, RunStatus, StoredStop,
+};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -17,7 +19,8 @@ use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
 use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
-use crate::gate::{Prefix, apply_ends};
+use crate::figures::looks::Looks;
+use crate::gate::{Prefix, apply_ends, gated_changes};
 use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
@@ -44,11 +47,22 @@ pub struct Options {
     pub baseline: Option<Arc<Pinned>>,
     /// Labels and verdicts of people on the suite's outputs in closed tasks, the newest task first.
     pub people: Arc<[PeopleTask]>,
+    /// The earlier looks at what the run compares.
+    pub looks: Looks,
+    /// The run's gates: a change that one of them decides by interval leaves the family of its axis.
+    pub gates: Vec<Gate>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: Level::P95, policy: Policy::default(), baseline: None, people: Arc::default() }
+        Self {
+            level: Level::P95,
+            policy: Policy::default(),
+            baseline: None,
+            people: Arc::default(),
+            looks: Looks::default(),
+            gates: Vec::new(),
+        }
     }
 }
 
@@ -92,6 +106,8 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
             };
             let stop = rows.stop().cloned().map(Arc::new);
             let mut findings = pass.finish(measures, unmatched, (options.baseline.as_deref(), stop));
+            findings.looks = options.looks.clone();
+            findings.gated = gated_changes(&findings, rows, &options.gates, &options.policy)?;
             add_contrasts(&mut findings, &options.policy);
             findings.recommendations = recommend::recommend(&findings);
             apply_ends(&mut findings);
@@ -269,6 +285,8 @@ impl PassState {
             stop,
             warnings: Vec::new(),
             contrasts: Vec::new(),
+            looks: Looks::default(),
+            gated: Vec::new(),
             recommendations: Vec::new(),
             costs: self.costs,
             breakdown: self.breakdown.finish(&plan),

@@ -1,5 +1,6 @@
 //! Derives recommendations from the findings, each with its caveat (CL-19).
 
+use karat_stats::interval::Level;
 use karat_types::Better;
 
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
@@ -98,6 +99,7 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
 
 fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
     let Some((metric, _)) = primary_direction(findings) else { return Vec::new() };
+    let alpha = findings.measures.first().map_or(Level::P95, |measure| measure.level).alpha();
     let own = |it: &&Contrast| it.axis == DeltaAxis::Variant && it.metric == metric && it.family == Family::Run;
     let advice = |it: &Contrast| {
         let (base, other, figure) = (&it.base, &it.other, with_interval(&it.difference));
@@ -109,7 +111,9 @@ fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
             }
             ComparisonVerdict::Undecided => format!("{other} and {base}: {metric} is undecided ({figure})."),
         };
-        Recommendation::new(said, it.impossible.as_ref().map(|why| format!("{why}.")))
+        let caveats = [it.look.sentence(alpha), it.impossible.clone()].into_iter().flatten();
+        let caveats = caveats.map(|why| format!("{why}.")).collect::<Vec<_>>().join(" ");
+        Recommendation::new(said, Some(caveats).filter(|it| !it.is_empty()))
     };
     findings.contrasts.iter().filter(own).map(advice).collect()
 }

@@ -8,6 +8,7 @@ use karat_suite::Files;
 use karat_types::{AnalysisSpec, PlanHeader, RunRows};
 
 use crate::AppError;
+use crate::analyse::looks::looks;
 use crate::annotate::results::anchoring::people_tasks;
 use crate::error::{AnalyseError, FileError};
 use crate::run::stored_invocation::read_stored_invocation;
@@ -17,8 +18,10 @@ use crate::suite::preset::SuiteFiles;
 /// one.
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     let (baseline, people) = (baseline(stored)?.map(Arc::new), people_tasks(stored)?.into());
-    let policy = read_stored_invocation(stored.header()).map(|begun| begun.rules.policy).unwrap_or_default();
-    let options = Options { policy, baseline, people, ..Options::default() };
+    let begun = read_stored_invocation(stored.header()).unwrap_or_default();
+    let looks = looks(stored, &begun)?;
+    let options =
+        Options { policy: begun.rules.policy, gates: begun.rules.gates, baseline, people, looks, ..Options::default() };
     analyse(stored, &options).map_err(AppError::from)
 }
 

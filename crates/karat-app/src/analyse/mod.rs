@@ -2,7 +2,8 @@
 //!
 //! - `compare`, `agree`, `drift`, `digest`, `golden`, `power`: the commands of these names.
 //! - `series` reads the page of a dated suite, with the drift of `past_drift`.
-//! - `gates` applies quality gates; `baseline` reads pinned runs for gates and analyses.
+//! - `gates` applies quality gates; `baseline` reads pinned runs for gates and analyses; `looks` finds earlier runs on a part
+//!   of the same samples.
 //! - `suite_rows` collects the judged rows of all runs of a suite, for `drift`, `digest` and `golden`.
 
 pub(crate) mod agree;
@@ -13,6 +14,7 @@ pub(crate) mod digest;
 pub(crate) mod drift;
 pub(crate) mod gates;
 pub(crate) mod golden;
+mod looks;
 mod past_drift;
 pub(crate) mod power;
 pub(crate) mod series;

@@ -143,6 +143,28 @@ impl Store {
         })
     }
 
+    /// Returns the finished runs of any suite among the `limit` runs that started last before a run, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
+    pub fn finished_before(&self, run: &str, limit: usize) -> Result<Vec<RunHeader>, StoreError> {
+        self.read("the runs before", |connection| {
+            let own = named_run(connection, run, &[], |row| Ok(row.get::<i64>(column::ID)?))?;
+            let Some(own) = own else { return Err(no_such_run(connection, run)?.into()) };
+            let (mut seen, mut finished) = (0, Vec::new());
+            newest_run(connection, WITH_HEADER, |row| {
+                if row.get::<i64>(column::ID)? < own {
+                    seen += 1;
+                    let is_finished = row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished);
+                    finished.extend(is_finished.then(|| read_run_entry(row)).transpose()?.map(|entry| entry.header));
+                }
+                Ok((seen >= limit).then_some(()))
+            })?;
+            finished.reverse();
+            Ok(finished)
+        })
+    }
+
     /// Returns the runs that are one shard of a run, oldest first.
     ///
     /// # Errors

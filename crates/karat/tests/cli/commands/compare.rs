@@ -157,3 +157,50 @@ fn a_plan_says_what_a_difference_takes() {
     let wrong = place.karat(&["plan", "--mde", "hit=much"]);
     assert!(wrong.code == 1 && wrong.stderr.contains("METRIC=0.02"), "{}", wrong.all());
 }
+
+/// DC-14: a dataset that grows is looked at again, at a fifth of the level, by run, comparison and gate; repeating a command is
+/// no further look, and a run on a part of the dataset is a pilot that does not count for the whole.
+#[test]
+fn a_later_look_is_decided_at_a_lower_level() {
+    let place = Place::new();
+    let rows = |n: usize| -> String {
+        let row = |i: usize| {
+            let (old, new) = (i % 10 < 5, i % 10 < 6);
+            format!("{{\"id\":\"q{i}\",\"target\":\"true\",\"old\":\"{old}\",\"new\":\"{new}\"}}\n")
+        };
+        (0..n).map(row).collect()
+    };
+    place.write("data.jsonl", &rows(60));
+    place.write(
+        "karat.yaml",
+        "name: looks\ndataset: { source: data.jsonl, id: id, reference: target }\n\
+         variants:\n  old: [ { recorded: { column: old } } ]\n  new: [ { recorded: { column: new } } ]\n\
+         scorers:\n  right: { metric: exact }\n\
+         gates:\n  - { id: drop, metric: right, against: 'variant:old', max_drop: 0, decide: interval }\n",
+    );
+    let contrast = |run: &str| -> Value {
+        let json = place.fine(&["report", run, "--format", "json", "-o", "-"]).stdout;
+        serde_json::from_str::<Value>(&json).unwrap()["analyses"]["contrasts"][0].clone()
+    };
+    place.fine(&["run", "--run-id", "a"]);
+    assert_eq!((&contrast("a")["verdict"], &contrast("a")["look"]), (&"better".into(), &1.into()));
+    assert_eq!(contrast("a")["family"], "gates");
+    place.write("data.jsonl", &rows(70));
+    for run in ["b", "again"] {
+        place.fine(&["run", "--run-id", run]);
+        let found = contrast(run);
+        assert_eq!((&found["look"], &found["first_look"]["run"]), (&2.into(), &"a".into()), "{found}");
+        assert_eq!(found["difference"]["level"], 0.99);
+    }
+    let look = "look 2 (first: run a, 60 samples): decided at 1 %";
+    for command in [["compare", "old", "new", "--run", "b"].as_slice(), &["gate", "b"]] {
+        assert!(place.fine(command).stdout.contains(look), "{command:?}");
+    }
+    let pilot = place.karat(&["run", "--run-id", "pilot", "--limit", "50"]);
+    assert!(pilot.all().contains("verdict undecided"), "{}", pilot.all());
+    let said = place.fine(&["compare", "old", "new", "--run", "pilot"]).stdout;
+    assert!(said.contains("a pilot on a part of its dataset: decided at 1 %"), "{said}");
+    place.write("data.jsonl", &rows(80));
+    place.fine(&["run", "--run-id", "c"]);
+    assert_eq!(contrast("c")["look"], 3);
+}
