@@ -389,7 +389,10 @@ pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f6
 /// The number of a sample's stratum; none of the design's where its value is not there.
 fn stratum_of(design: &DatasetDesign, sample: &SampleRecord) -> u32 {
     let value = design.by.as_ref().and_then(|by| sample.metadata.get(by));
-    let text = DatasetDesign::stratum_text(value);
+    let text = match (value, &sample.date) {
+        (None, Some(day)) if design.by.as_deref() == Some(DatasetDesign::DAY) => day.clone(),
+        _ => DatasetDesign::stratum_text(value),
+    };
     design.strata.iter().position(|stratum| stratum.value == text).map_or(u32::MAX, |at| at as u32)
 }
 

@@ -21,7 +21,7 @@ errors! {
             hint "draw the rows again with `karat dataset sample`, or write `design: none` for plain means";
         NotWeighted { what: String, place: String } =>
             "{what} of a weighted sample is not offered: draw proportionally{place}"
-            hint "draw with `--alloc proportional`, or write `design: none` for plain figures of these rows";
+            hint "draw with `--alloc proportional` (in a suite: `draw.by` in place of `draw.per`), or write `design: none` for plain figures of these rows";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"

@@ -25,7 +25,11 @@ pub(super) fn settle(
     traces: &TraceFiles,
     plan: &mut Plan,
 ) -> Result<(), AppError> {
-    let Some((file, is_whole)) = suite.design_file() else { return Ok(()) };
+    let Some((file, is_whole)) = suite.design_file() else {
+        // The suite's own draw.
+        let own = plan.header.dataset.design.as_ref().filter(|design| design.is_weighted());
+        return own.map_or(Ok(()), |_| Ok(check_metrics(&plan.header)?));
+    };
     let mut header = PlanHeader::clone(&plan.header);
     let Some(design) = header.dataset.design.take() else { return Ok(()) };
     let shown = &file.path;

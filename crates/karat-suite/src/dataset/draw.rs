@@ -7,11 +7,9 @@
 use std::collections::{BTreeMap, BinaryHeap};
 
 use karat_text::path::Path;
-use karat_types::Key;
+use karat_types::{DatasetDesign, DesignFrame, DesignKind, DesignStratum, Key};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-
-use super::scalar::plain;
 
 /// The settings of a draw.
 #[derive(Debug, Clone)]
@@ -25,10 +23,47 @@ pub(crate) struct Draw {
 /// The value by which rows are grouped.
 #[derive(Debug, Clone)]
 pub(crate) enum GroupKey {
-    /// A column.
-    Column(Path),
+    /// A column, by its path as written.
+    Column(String, Path),
     /// The day of the row's date.
     Day,
+}
+
+impl GroupKey {
+    /// The name under which a sample has it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Column(name, _) => name,
+            Self::Day => DatasetDesign::DAY,
+        }
+    }
+}
+
+/// The rows that a draw takes, by their number among those that the filters keep.
+#[derive(Debug, Default)]
+pub(crate) struct DrawnRows {
+    pub rows: FxHashSet<u64>,
+    /// What each group and each stratum within it has.
+    strata: Vec<(String, DesignStratum)>,
+}
+
+impl DrawnRows {
+    /// The design of the draw, if its figures can be weighted: it is by one column, or by the day. `None` for a draw from all
+    /// rows alike, and for one by two columns.
+    pub fn design(&self, draw: &Draw, frame: Key) -> Option<DatasetDesign> {
+        let (by, is_group) = match (&draw.per, &draw.by) {
+            (Some(per), None) => (per, true),
+            (None, Some(by)) => (by, false),
+            _ => return None,
+        };
+        let named = |(group, stratum): &(String, DesignStratum)| match is_group {
+            true => DesignStratum { value: group.clone(), ..stratum.clone() },
+            false => stratum.clone(),
+        };
+        let strata: Vec<DesignStratum> = self.strata.iter().map(named).collect();
+        let frame = DesignFrame { rows: strata.iter().map(|stratum| stratum.rows).sum(), hash: frame };
+        Some(DatasetDesign { kind: DesignKind::Stratified, by: Some(by.name().to_owned()), strata, frame })
+    }
 }
 
 /// A draw under way.
@@ -53,7 +88,7 @@ impl<'a> DrawSampler<'a> {
     pub fn add(&mut self, row: u64, id: &str, day: Option<&str>, columns: &Value) {
         let value = |part: &Option<GroupKey>| match part {
             None => String::new(),
-            Some(GroupKey::Column(path)) => path.first(columns).map_or_else(String::new, plain),
+            Some(GroupKey::Column(_, path)) => DatasetDesign::stratum_text(path.first(columns)),
             Some(GroupKey::Day) => day.unwrap_or_default().to_owned(),
         };
         let group = self.groups.entry(value(&self.draw.per)).or_default();
@@ -66,13 +101,14 @@ impl<'a> DrawSampler<'a> {
     }
 
     /// The rows that are drawn.
-    pub fn into_rows(self) -> FxHashSet<u64> {
-        let mut drawn = FxHashSet::default();
-        for group in self.groups.into_values() {
+    pub fn into_rows(self) -> DrawnRows {
+        let mut drawn = DrawnRows::default();
+        for (name, group) in self.groups {
             let sizes: Vec<u64> = group.values().map(|stratum| stratum.rows).collect();
-            for (stratum, share) in group.into_values().zip(shares(&sizes, self.draw.n)) {
+            for ((value, stratum), share) in group.into_iter().zip(shares(&sizes, self.draw.n)) {
+                drawn.strata.push((name.clone(), DesignStratum { value, rows: stratum.rows, drawn: share as u64 }));
                 let ranked = stratum.lowest.into_sorted_vec();
-                drawn.extend(ranked.into_iter().take(share).map(|(_, row)| row));
+                drawn.rows.extend(ranked.into_iter().take(share).map(|(_, row)| row));
             }
         }
         drawn
@@ -117,13 +153,13 @@ mod tests {
             let day = format!("2026-11-0{}", row % 4);
             urn.add(row, &format!("s{row}"), Some(&day), &columns);
         }
-        urn.into_rows()
+        urn.into_rows().rows
     }
 
     /// GE-02: a stratified draw is seeded, proportional, and does not depend on the order of rows.
     #[test]
     fn strata_are_drawn_in_proportion() {
-        let path = |text| Some(GroupKey::Column(Path::parse(text).unwrap()));
+        let path = |text: &str| Some(GroupKey::Column(text.to_owned(), Path::parse(text).unwrap()));
         let draw = Draw { n: 20, per: None, by: path("topic"), seed: 7 };
         let rows = drawn(&draw, 0..1000);
         assert_eq!((rows.len(), rows.iter().filter(|row| *row % 10 == 0).count()), (20, 2));
@@ -134,6 +170,34 @@ mod tests {
         let daily = drawn(&Draw { per: Some(GroupKey::Day), ..draw.clone() }, 0..1000);
         assert_eq!((daily.len(), daily.iter().filter(|row| *row % 4 == 3).count()), (80, 20));
         assert_eq!(drawn(&draw, 0..5).len(), 5);
+    }
+
+    /// DC-20: a draw by a column or by the day says what its rows stand for.
+    #[test]
+    fn a_draw_knows_its_design() {
+        let path = |text: &str| Some(GroupKey::Column(text.to_owned(), Path::parse(text).unwrap()));
+        let design = |per, by| {
+            let draw = Draw { n: 20, per, by, seed: 7 };
+            let mut urn = DrawSampler::new(&draw);
+            for row in 0..1000 {
+                let topic = if row % 10 == 0 { json!(7) } else { json!(null) };
+                urn.add(row, &format!("s{row}"), Some("2026-11-01"), &json!({ "topic": topic }));
+            }
+            urn.into_rows().design(&draw, Key([0; 16]))
+        };
+        let strata = |design: DatasetDesign| -> Vec<(String, u64, u64)> {
+            design.strata.into_iter().map(|it| (it.value, it.rows, it.drawn)).collect()
+        };
+        let of = |texts: [(&str, u64, u64); 2]| texts.map(|(value, rows, drawn)| (value.to_owned(), rows, drawn));
+        let by = design(None, path("topic")).unwrap();
+        assert!(!by.is_weighted());
+        assert_eq!(strata(by), of([("(none)", 900, 18), ("7", 100, 2)]));
+        let per = design(path("topic"), None).unwrap();
+        assert!(per.is_weighted());
+        assert_eq!((per.frame.rows, per.by.as_deref()), (1000, Some("topic")));
+        assert_eq!(strata(per), of([("(none)", 900, 20), ("7", 100, 20)]));
+        assert_eq!(design(Some(GroupKey::Day), None).unwrap().by.as_deref(), Some("date"));
+        assert_eq!((design(None, None), design(path("topic"), Some(GroupKey::Day))), (None, None));
     }
 
     #[test]

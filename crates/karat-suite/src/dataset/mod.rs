@@ -28,7 +28,6 @@ use std::sync::{Arc, OnceLock};
 use karat_text::path::Path;
 use karat_text::template::Expression;
 use karat_types::Sample;
-use rustc_hash::FxHashSet;
 
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
@@ -127,7 +126,7 @@ pub(crate) struct Dataset {
     pub days: Option<(String, String)>,
     pub draw: Option<draw::Draw>,
     /// The drawn rows, by their number among those that the filters keep; computed on first use.
-    pub drawn: OnceLock<FxHashSet<u64>>,
+    pub drawn: OnceLock<draw::DrawnRows>,
     pub limit: Option<u64>,
     /// Requested ids; empty = all.
     pub only: BTreeSet<String>,

@@ -14,7 +14,7 @@ use super::checks::only;
 use super::checks::row_schema::Leniency;
 use super::columns::ColumnEffects;
 use super::columns::earlier_values::{EarlierValues, History};
-use super::draw::DrawSampler;
+use super::draw::{Draw, DrawSampler, DrawnRows};
 use super::scalar::plain;
 use super::source::RowStream;
 use super::source::raw::{RowPlace, SourceRow};
@@ -252,7 +252,12 @@ impl Dataset {
     /// Returns whether the row of this number, among those that count, is drawn. Requested samples are always drawn.
     pub(super) fn is_drawn(self: &Arc<Self>, number: u64) -> bool {
         let Some(draw) = self.draw.as_ref().filter(|_| self.only.is_empty()) else { return true };
-        let drawn = self.drawn.get_or_init(|| {
+        self.drawn_rows(draw).rows.contains(&number)
+    }
+
+    /// The rows that a draw takes.
+    pub(crate) fn drawn_rows(self: &Arc<Self>, draw: &Draw) -> &DrawnRows {
+        self.drawn.get_or_init(|| {
             let mut urn = DrawSampler::new(draw);
             let mut rows = Rows::new(self.clone());
             let kept = std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok);
@@ -261,8 +266,7 @@ impl Dataset {
                 urn.add(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
             }
             urn.into_rows()
-        });
-        drawn.contains(&number)
+        })
     }
 
     fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {

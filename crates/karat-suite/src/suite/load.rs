@@ -11,8 +11,8 @@ use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::redact::Redactor;
 use karat_types::{
-    AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerKind, ScorerSpec,
-    VariantSpec,
+    AnalysisSpec, DatasetDesign, DatasetHeader, Gate, GateReference, GateRules, KeyBuilder, ModelSpec, PrivacySpec,
+    ScorerKind, ScorerSpec, VariantSpec,
 };
 
 use super::selection::{
@@ -24,6 +24,7 @@ use crate::check;
 use crate::check::{references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
+use crate::dataset::draw::GroupKey;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::digests::UnreadFile;
 use crate::decode::dataset::{DecodedDataset, DecodedDesign, DesignFile};
@@ -31,7 +32,7 @@ use crate::decode::scorers::EMBEDDER;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::decode::{Decoder, gates, run};
-use crate::diagnostics::{Diagnostics, Severity};
+use crate::diagnostics::{Diagnostics, Problems, Severity};
 use crate::files::Files;
 use crate::grammar::SUITE;
 use crate::overrides::changes;
@@ -66,6 +67,11 @@ impl Suite {
         let scanned = dataset.map(|(at, mut decoded)| {
             decoded.dataset.keep(gates::columns(&assessment.gates));
             decoded.dataset.keep(decoded.design.iter().filter_map(|it| it.design.by.clone()));
+            let draw = decoded.dataset.draw.clone();
+            let keys = draw.iter().flat_map(|draw| [&draw.per, &draw.by]).flatten();
+            decoded
+                .dataset
+                .keep(keys.filter(|key| matches!(key, GroupKey::Column(..))).map(|key| key.name().to_owned()));
             decoded.dataset.row_redaction = row_redaction(node, &assessment.privacy);
             decoded.dataset.turns = std::mem::take(&mut decoder.turns_checks);
             decoded.dataset.systems = known_systems(node, &matrix, &registry);
@@ -294,6 +300,7 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
     });
     let (design, design_file) = match decoded.design {
         Some(DecodedDesign { design, file }) => (Some(design), Some(file)),
+        None if scan.is_read => (draw_design(node, &dataset, problems), None),
         None => (None, None),
     };
     let header = DatasetHeader {
@@ -317,6 +324,30 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
         checks: scan.checks,
         design_file,
     }
+}
+
+/// The design of the suite's own draw, unless figures are to be plain means, or have to be, which is a warning.
+fn draw_design(node: &Node, dataset: &Arc<Dataset>, problems: &mut Problems) -> Option<DatasetDesign> {
+    let draw = dataset.draw.as_ref().filter(|draw| draw.per.is_some() || draw.by.is_some())?;
+    if node.text_of("design") == Some("none") || !dataset.only.is_empty() {
+        return None;
+    }
+    let place = node.field("draw").map_or(&node.place, |at| &at.place);
+    let cannot = match (&draw.per, &draw.by) {
+        _ if dataset.limit.is_some() => {
+            Some("`limit` takes the first of the drawn rows, so figures are plain means of these")
+        }
+        (Some(_), Some(_)) => {
+            Some("figures of a draw with both `per` and `by` are not weighted: they are plain means of the drawn rows")
+        }
+        _ => None,
+    };
+    if let Some(why) = cannot {
+        problems.warn(place, why);
+        return None;
+    }
+    let frame = KeyBuilder::new("karat/drawn-frame").number(draw.seed);
+    dataset.drawn_rows(draw).design(draw, frame.finish())
 }
 
 /// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows

@@ -53,6 +53,9 @@ pub struct DesignFrame {
 }
 
 impl DatasetDesign {
+    /// The name of strata that are the days of the samples.
+    pub const DAY: &str = "date";
+
     /// Returns whether the rows of some strata stand for more rows of the frame than others, but for rounding.
     pub fn is_weighted(&self) -> bool {
         let drawn: u64 = self.strata.iter().map(|stratum| stratum.drawn).sum();

@@ -401,7 +401,7 @@ impl Decoder<'_> {
     fn draw(&mut self, node: &Node, has_date: bool) -> Option<Draw> {
         let mut part = |key: &str| match node.field(key)? {
             named if has_date && named.text() == Some("date") => Some(GroupKey::Day),
-            named => self.require_match(named).map(GroupKey::Column),
+            named => Some(GroupKey::Column(named.text()?.to_owned(), self.require_match(named)?)),
         };
         let (per, by) = (part("per"), part("by"));
         Some(Draw { n: super::integer_at(node, "n")?, per, by, seed: super::integer_at(node, "seed").unwrap_or(1) })
