@@ -1,7 +1,8 @@
 //! Clusters of any size: coverage of means and rates, and false decisions about changes.
 
+use karat_stats::describe::clustered_mean;
 use karat_stats::inference::{Change, Clusters, DECIDABLE_DF, cluster_rate, robust_mean};
-use karat_stats::interval::Level;
+use karat_stats::interval::{Interval, Level};
 use karat_stats::numeric::seed::Seed;
 
 use crate::draw::{Draw, share};
@@ -49,17 +50,23 @@ fn outcomes(draw: &mut Draw, clusters: &Clusters, rate: f64, icc: f64) -> Vec<f6
     clusters.of().iter().map(|at| draw.passes(rates[*at])).collect()
 }
 
-/// The share of runs in which the interval of the mean holds 0, and its degrees of freedom.
-fn mean_coverage(runs: u64, sizes: &[usize], icc: f64) -> (f64, f64) {
+/// The share of runs in which the interval of the mean holds 0, also of CR1 with t of G − 1, and its degrees of freedom.
+fn mean_coverage(runs: u64, sizes: &[usize], icc: f64) -> (f64, f64, f64) {
     let clusters = clusters(sizes);
-    let mut df = 0.0;
+    let (mut df, mut by_cr1) = (0.0, 0);
     let covered = share(runs, |run| {
         let values = normals(&mut Draw::new(73, run), &clusters, icc);
+        by_cr1 += u64::from(cr1(&values, &clusters).contains(0.0));
         let found = robust_mean(&values, &clusters, Level::P95).unwrap();
         df = found.df.unwrap();
         found.interval.unwrap().contains(0.0)
     });
-    (covered, df)
+    (covered, by_cr1 as f64 / runs as f64, df)
+}
+
+/// The interval that clustered means usually have.
+fn cr1(values: &[f64], clusters: &Clusters) -> Interval {
+    clustered_mean(values, clusters.of(), Level::P95).unwrap().interval.unwrap()
 }
 
 fn rate_coverage(runs: u64, sizes: &[usize], rate: f64, icc: f64) -> f64 {
@@ -72,15 +79,18 @@ fn rate_coverage(runs: u64, sizes: &[usize], rate: f64, icc: f64) -> f64 {
     })
 }
 
-/// The share of runs without a change that are decided at 95 %.
-fn false_decisions(runs: u64, sizes: &[usize], icc: f64) -> f64 {
+/// The share of runs without a change that are decided at 95 %, also by CR1 with t of G − 1.
+fn false_decisions(runs: u64, sizes: &[usize], icc: f64) -> (f64, f64) {
     let labels = clusters(sizes);
-    share(runs, |run| {
+    let mut by_cr1 = 0;
+    let decided = share(runs, |run| {
         let values = normals(&mut Draw::new(83, run), &labels, icc);
+        by_cr1 += u64::from(!cr1(&values, &labels).contains(0.0));
         let change = Change::of_differences(values, None, Some(labels.clone())).unwrap();
         let change = change.with_draws(Seed(run), Level::P95);
         change.interval(Level::P95).is_some_and(|it| !it.contains(0.0))
-    })
+    });
+    (decided, by_cr1 as f64 / runs as f64)
 }
 
 /// Two Monte-Carlo errors of a share near `p`.
@@ -91,8 +101,9 @@ fn error(p: f64, runs: u64) -> f64 {
 fn check_means(runs: u64, iccs: &[f64]) {
     for (name, sizes) in designs() {
         for icc in iccs {
-            let (covered, df) = mean_coverage(runs, &sizes, *icc);
-            println!("mean     {name:32} ICC {icc:.1}  df {df:5.1}  covers {:5.1} %", 100.0 * covered);
+            let (covered, by_cr1, df) = mean_coverage(runs, &sizes, *icc);
+            let shown = [covered, by_cr1].map(|share| 100.0 * share);
+            println!("mean     {name:32} ICC {icc:.1}  df {df:5.1}  covers {:5.1} %, CR1 {:5.1} %", shown[0], shown[1]);
             assert!(df < DECIDABLE_DF || covered >= 0.93 - error(0.93, runs), "{name}, ICC {icc}: {covered}");
         }
     }
@@ -114,8 +125,9 @@ fn check_rates(runs: u64, iccs: &[f64]) {
 fn check_changes(runs: u64, iccs: &[f64]) {
     for (name, sizes) in designs() {
         for icc in iccs {
-            let decided = false_decisions(runs, &sizes, *icc);
-            println!("change   {name:32} ICC {icc:.1}  decided {:4.1} %", 100.0 * decided);
+            let (decided, by_cr1) = false_decisions(runs, &sizes, *icc);
+            let shown = [decided, by_cr1].map(|share| 100.0 * share);
+            println!("change   {name:32} ICC {icc:.1}  decided {:4.1} %, CR1 {:4.1} %", shown[0], shown[1]);
             let most = if sizes.len() < 6 { 0.0 } else { 0.06 };
             assert!(decided <= most + error(most, runs), "{name}, ICC {icc}: {decided}");
         }

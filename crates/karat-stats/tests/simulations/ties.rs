@@ -20,26 +20,35 @@ fn figure(scores: &[f64]) -> Option<Interval> {
     }
 }
 
+/// The interval that means usually have; none where all are equal.
+fn by_t(scores: &[f64]) -> Option<Interval> {
+    mean_with_t_interval(scores, Level::P95).interval
+}
+
 /// Scores that are 5 with probability `top`, else 1 to 4 evenly.
-fn coverage(runs: u64, n: usize, top: f64) -> f64 {
+fn coverage(runs: u64, n: usize, top: f64, rule: fn(&[f64]) -> Option<Interval>) -> f64 {
     let truth = 5.0 * top + 2.5 * (1.0 - top);
     share(runs, |run| {
         let mut draw = Draw::new(91, run);
         let score = |draw: &mut Draw| if draw.uniform() < top { 5.0 } else { 1.0 + draw.below(4) as f64 };
         let scores: Vec<f64> = (0..n).map(|_| score(&mut draw)).collect();
-        figure(&scores).unwrap().contains(truth)
+        rule(&scores).is_some_and(|it| it.contains(truth))
     })
 }
 
 /// The share of runs that are called equivalent, and of those that are decided, when the mean change is at the margin.
-fn equivalent_at_the_margin(runs: u64, n: usize, changes: &[(f64, f64)]) -> f64 {
+fn equivalent_at_the_margin(runs: u64, n: usize, changes: &[(f64, f64)]) -> (f64, f64) {
     let truth: f64 = changes.iter().map(|(value, p)| value * p).sum();
-    share(runs, |run| {
-        let mut draw = Draw::new(97, run);
-        let change = Change::of_differences(differences(&mut draw, n, changes), Some(4.0), None).unwrap();
-        let margin = truth.abs();
-        change.interval(Level::P90).is_some_and(|it| it.lo > -margin && it.hi < margin)
-    })
+    let margin = truth.abs();
+    let within = |it: Interval| it.lo > -margin && it.hi < margin;
+    let mut by_t = 0;
+    let equivalent = share(runs, |run| {
+        let differences = differences(&mut Draw::new(97, run), n, changes);
+        by_t += u64::from(mean_with_t_interval(&differences, Level::P90).interval.is_some_and(within));
+        let change = Change::of_differences(differences, Some(4.0), None).unwrap();
+        change.interval(Level::P90).is_some_and(within)
+    });
+    (equivalent, by_t as f64 / runs as f64)
 }
 
 fn differences(draw: &mut Draw, n: usize, changes: &[(f64, f64)]) -> Vec<f64> {
@@ -63,13 +72,18 @@ fn error(p: f64, runs: u64) -> f64 {
 fn check(runs: u64, sizes: &[usize]) {
     for n in sizes {
         for top in [0.9, 0.98] {
-            let covered = coverage(runs, *n, top);
-            println!("scores   n {n:4}  {:2.0} % are 5  covers {:5.1} %", 100.0 * top, 100.0 * covered);
+            let (covered, by_t) = (coverage(runs, *n, top, figure), coverage(runs, *n, top, by_t));
+            let (top_shown, shown) = (100.0 * top, [covered, by_t].map(|share| 100.0 * share));
+            println!("scores   n {n:4}  {top_shown:2.0} % are 5  covers {:5.1} %, t {:5.1} %", shown[0], shown[1]);
             assert!(covered >= 0.925 - error(0.925, runs), "{n}, {top}: {covered}");
         }
         for changes in CHANGES {
-            let found = equivalent_at_the_margin(runs, *n, changes);
-            println!("changes  n {n:4}  {changes:?}  equivalent at the margin {:4.1} %", 100.0 * found);
+            let (found, by_t) = equivalent_at_the_margin(runs, *n, changes);
+            let shown = [found, by_t].map(|share| 100.0 * share);
+            println!(
+                "changes  n {n:4}  {changes:?}  equivalent at the margin {:4.1} %, t {:4.1} %",
+                shown[0], shown[1]
+            );
             assert!(found <= 0.06 + error(0.06, runs), "{n}, {changes:?}: {found}");
         }
     }

@@ -158,3 +158,37 @@ fn why_a_scorer_failed_is_said() {
     let report = place.fine(&["report", "down", "--format", "md", "-o", "-"]).stdout;
     assert!(report.contains("| `unscored` | score | 2 | `a` `ext`: model down |"), "{report}");
 }
+
+/// DC-20: figures of the suite's own draw are those of its dataset: rows that `per` draws from rare groups count for less. A draw
+/// that cannot be weighted has plain means and a warning; metrics without a weighted figure are refused.
+#[test]
+fn a_suites_own_draw_is_weighted() {
+    let place = Place::new();
+    let row = |i: usize| {
+        let (topic, output) = if i % 10 == 0 { ("rare", "yes") } else { ("common", "no") };
+        format!("{{\"id\":\"q{i}\",\"topic\":\"{topic}\",\"lang\":\"de\",\"target\":\"yes\",\"out\":\"{output}\"}}\n")
+    };
+    place.write("data.jsonl", &(0..200).map(row).collect::<String>());
+    let suite = |draw: &str, metric: &str| {
+        format!(
+            "name: drawn\ndataset: {{ source: data.jsonl, id: id, reference: target, {draw} }}\n\
+             variants: {{ v: [ {{ recorded: {{ column: out }} }} ] }}\nscorers: {{ right: {{ {metric} }} }}\n"
+        )
+    };
+    for (draw, more, text) in [
+        ("draw: { n: 10, per: topic }", [].as_slice(), "0.100"),
+        ("draw: { n: 10, per: topic }", &[], "stratified by topic, 10 + 10 of 200 rows"),
+        ("draw: { n: 20, by: topic }", &[], "stratified by topic, 18 + 2 of 200 rows"),
+        ("draw: { n: 10, per: topic }, design: none", &[], "0.500"),
+        ("draw: { n: 10, per: topic }", &["--limit", "12"], "so figures are plain means of these"),
+        ("draw: { n: 10, per: topic, by: lang }", &[], "with both `per` and `by` are not weighted"),
+    ] {
+        place.write("karat.yaml", &suite(draw, "metric: exact"));
+        let said = place.fine(&[["run"].as_slice(), more].concat()).all();
+        assert!(said.contains(text), "{draw}: {said}");
+    }
+    place.write("karat.yaml", &suite("draw: { n: 10, per: topic }", "metric: exact, aggregate: f1"));
+    let refused = place.karat(&["validate"]);
+    assert_eq!(refused.code, 1, "{}", refused.all());
+    assert!(refused.all().contains("f1 of a weighted sample is not offered"), "{}", refused.all());
+}
