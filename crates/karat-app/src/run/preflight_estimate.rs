@@ -120,7 +120,7 @@ mod tests {
     use std::sync::Arc;
 
     use karat_store::StoreUrl;
-    use karat_suite::{Overrides, Registry, Suite};
+    use karat_suite::{LoadContext, Overrides, Registry, Suite};
     use karat_types::Money;
 
     use super::*;
@@ -134,7 +134,7 @@ variants: { direct: [ { prompt: { text: '{{ sample.question }}' } } ] }
 scorers: { hit: { metric: contains } }
 ";
 
-    /// A plan over so many rows, and an empty store.
+    /// A plan over so many rows, of which 4,096 are many, and an empty store.
     fn plan(rows: usize, question: impl Fn(usize) -> String) -> (testkit::Scratch, Plan, Store) {
         let folder = testkit::scratch().unwrap();
         let row = |at| format!(r#"{{"id":"s{at}","question":"{}","target":"x"}}"#, question(at));
@@ -143,7 +143,8 @@ scorers: { hit: { metric: contains } }
         let path = folder.path().join("karat.yaml");
         std::fs::write(&path, SUITE).unwrap();
         let path = path.to_str().unwrap();
-        let overrides = Overrides::default();
+        let context = LoadContext { large_dataset: Some(4_096), ..LoadContext::default() };
+        let overrides = Overrides { context, ..Overrides::default() };
         let suite = Suite::load(Arc::new(SuiteFiles), path, &overrides, &catalog::compose(), &Registry::builtin());
         let plan = suite.unwrap().plan().unwrap();
         let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
@@ -157,8 +158,8 @@ scorers: { hit: { metric: contains } }
     /// CL-22: a sample of a large dataset stands for all rows, even if much longer rows stand together.
     #[test]
     fn sampled_rows_stand_for_all() {
-        let long = |at: usize| if (30_000..32_000).contains(&at) { 200 } else { at / 2_000 };
-        let (_folder, plan, store) = plan(40_000, |at| format!("{at} {}", "ab ".repeat(long(at))));
+        let long = |at: usize| if (6_000..6_400).contains(&at) { 200 } else { at / 400 };
+        let (_folder, plan, store) = plan(8_000, |at| format!("{at} {}", "ab ".repeat(long(at))));
         let whole = test_estimator(&store, &plan).estimate_all().unwrap();
         let forecast = PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, |_| true).unwrap();
         let share = |found: Money, whole: Money| found.usd() / whole.usd();
@@ -177,7 +178,7 @@ scorers: { hit: { metric: contains } }
     /// BY-05: if the sample leaves a doubt, all rows are walked before the run starts; small datasets always are.
     #[test]
     fn doubtful_plans_are_walked_whole() {
-        for (rows, is_allowed) in [(40_000, false), (600, true)] {
+        for (rows, is_allowed) in [(8_000, false), (600, true)] {
             let (_folder, plan, store) = plan(rows, |at| format!("{} {}", at / 3, "ab ".repeat(at % 7)));
             let whole = test_estimator(&store, &plan).estimate_all().unwrap();
             let forecast =
@@ -189,9 +190,9 @@ scorers: { hit: { metric: contains } }
     /// A sample does not tell how often rows of a large dataset repeat requests.
     #[test]
     fn repeated_rows_are_walked_whole() {
-        let (_folder, plan, store) = plan(40_000, |at| format!("question {:05}", at % 20_000));
+        let (_folder, plan, store) = plan(8_000, |at| format!("question {:04}", at % 4_000));
         let whole = test_estimator(&store, &plan).estimate_all().unwrap();
-        assert_eq!(whole.models[0].calls.0, 20_000);
+        assert_eq!(whole.models[0].calls.0, 4_000);
         let forecast = PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, |_| true).unwrap();
         assert_eq!(forecast.uncached, whole.uncached);
     }
@@ -199,7 +200,7 @@ scorers: { hit: { metric: contains } }
     /// A budget below four times the sampled estimate is checked row by row.
     #[test]
     fn a_sample_suffices_below_a_quarter_of_the_budget() {
-        let (_folder, plan, store) = plan(40_000, |at| format!("question {at}"));
+        let (_folder, plan, store) = plan(8_000, |at| format!("question {at}"));
         let whole = test_estimator(&store, &plan).estimate_all().unwrap();
         for (times, sampled) in [(3.9, false), (4.1, true)] {
             let budget = whole.cost().1.usd() * times;

@@ -86,8 +86,12 @@ impl Invocation {
     /// The overrides, with the circumstances of a load that starts now.
     pub(crate) fn overrides_at(&self, lookup: &EnvLookup, now: Moment) -> Overrides {
         let lookup = lookup.clone();
+        // Only a build with debug assertions has the switch, so that tests of large datasets need fewer rows.
+        let large_dataset = if cfg!(debug_assertions) { lookup("KARAT_TEST_LARGE_DATASET") } else { None };
+        let large_dataset = large_dataset.and_then(|rows| rows.parse().ok());
         let environment = Environment::new(move |name| lookup(name));
-        let context = LoadContext { now: Some(now), environment, any_day: self.any_day, ..LoadContext::default() };
+        let context =
+            LoadContext { now: Some(now), environment, any_day: self.any_day, large_dataset, ..LoadContext::default() };
         Overrides { context, ..self.overrides.clone() }
     }
 

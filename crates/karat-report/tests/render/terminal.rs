@@ -14,7 +14,7 @@ fn the_summary_of_the_example() {
 
 #[test]
 fn the_summary_of_a_large_run_is_short() {
-    let mut sketch = Sketch::new(20, 2, 3).fill(5.0);
+    let mut sketch = Sketch::new(9, 2, 3).fill(5.0);
     for sample in 0..3 {
         sketch = sketch.error(sample, 0, "timeout").unscored(sample, 1).value(sample, 2, 9.0);
     }
@@ -23,7 +23,7 @@ fn the_summary_of_a_large_run_is_short() {
     let text = terminal::render(example.report()) + &terminal::files(&files);
     let lines = text.lines().count();
     assert!(lines <= LINES, "{lines}\n{text}");
-    assert!(text.contains("25 more systems"), "{text}");
+    assert!(text.contains("3 more systems"), "{text}");
 }
 
 /// CL-22, invariant 13: an estimate names its basis and what it leaves out; an unknown cost is not 0.

@@ -134,6 +134,8 @@ pub(crate) struct Dataset {
     pub reports_broken: bool,
     /// Redaction of messages about rows.
     pub row_redaction: RowRedaction,
+    /// Number of rows from which a sample of them is kept; `None` for the usual one.
+    pub large: Option<u64>,
     pub metadata: Vec<(String, Path)>,
     /// Conditions that fetched content must not meet.
     pub rules: Vec<columns::fetch::ForbiddenCondition>,

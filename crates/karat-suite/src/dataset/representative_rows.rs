@@ -8,7 +8,7 @@
 use karat_types::Sample;
 use serde_json::{Map, Value};
 
-/// Smaller datasets are not sampled: reading all rows takes no time.
+/// Smaller datasets are not sampled, unless a test says so: reading all rows takes no time.
 const LARGE: u64 = 32_768;
 
 /// One in this many rows is kept, as long as that is within the two limits below.
@@ -68,13 +68,13 @@ impl RowSampler {
         }
     }
 
-    /// Returns the kept rows if the dataset is large and they represent it.
-    pub fn finish(self) -> Option<RepresentativeRows> {
+    /// Returns the kept rows if the dataset is large and they represent it. `large` replaces the usual number of rows.
+    pub fn finish(self, large: Option<u64>) -> Option<RepresentativeRows> {
         let kept = self.sample.samples.len();
         let mean = |length: f64, rows: f64| (length + 1.0) / rows;
         let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.sample.rows as f64);
         let is_representative = kept >= FEWEST && (share - 1.0).abs() <= APART;
-        (self.sample.rows >= LARGE && is_representative).then_some(self.sample)
+        (self.sample.rows >= large.unwrap_or(LARGE) && is_representative).then_some(self.sample)
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
                 ..Sample::new(format!("s{row}"), None)
             });
         }
-        sampler.finish()
+        sampler.finish(None)
     }
 
     /// One row of each stretch is kept, in order, never too many, and the same ones each time.

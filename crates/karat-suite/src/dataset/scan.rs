@@ -120,7 +120,7 @@ impl Dataset {
         }
         let contents = rows.contents.finalize().to_hex().to_string();
         let leniencies = rows.leniencies;
-        scanner.scan.representative_rows = std::mem::take(&mut scanner.sampler).finish();
+        scanner.scan.representative_rows = std::mem::take(&mut scanner.sampler).finish(self.large);
         scanner.scan.checks = checks.iter().map(Check::counts_so_far).collect();
         scanner.finish(self, place, watched, checks, leniencies);
         Scan { contents, ..scanner.scan }

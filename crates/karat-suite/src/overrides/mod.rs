@@ -103,6 +103,9 @@ pub struct LoadContext {
     pub host_functions: BTreeMap<String, String>,
     /// The outputs of the suite's last run, which paths into outputs are checked against.
     pub last_outputs: LastOutputs,
+    /// Number of rows from which a dataset counts as large: a run then starts before all rows are estimated. `None` for
+    /// the usual number; tests need fewer rows.
+    pub large_dataset: Option<u64>,
 }
 
 /// The caller's folder of traces: `NAME/YYYY-MM-DD.jsonl`. It is no part of the suite's files.

@@ -118,6 +118,7 @@ impl Decoder<'_> {
             only: BTreeSet::new(),
             reports_broken: node.text_of("broken") == Some("report"),
             row_redaction: RowRedaction::default(),
+            large: overrides.context.large_dataset,
             metadata,
             rules,
         };
