@@ -196,9 +196,9 @@ fn a_large_run_that_has_begun_stops_at_the_ceiling() {
     assert!(said.code == 5 && said.stderr.contains("does not fit the budget of $25.00"), "{}", said.all());
     let report = place.report("a");
     let (paid, cells) = (report["cost"]["actual_cost_usd"].as_f64().unwrap(), &report["totals"]["cells"]);
-    // Row s3001, which is not in the sample, stops the run. Workers take cells in plan order, one at a time, so all rows before it have been taken by
-    // then, and at most one row by each of the other workers has not reserved its call yet: it is refused, too. Rows after
-    // it are made as long as its long prompt is rendered, which may be none.
+    // Row s3001, which is not in the sample, stops the run. Workers take cells in plan order, one at a time, so all rows
+    // before it have been taken by then, and at most one row by each of the other workers has not reserved its call yet: it
+    // is refused, too. Rows after it are made as long as its long prompt is rendered, which may be none.
     const WORKERS: u64 = 2 * 32;
     let cells = cells.as_u64().unwrap();
     assert!((0.05..=25.0).contains(&paid) && cells > 3_001 - WORKERS, "{paid}, {cells}");
