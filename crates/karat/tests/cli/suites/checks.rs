@@ -165,7 +165,7 @@ fn why_a_scorer_failed_is_said() {
 fn a_suites_own_draw_is_weighted() {
     let place = Place::new();
     let row = |i: usize| {
-        let (topic, output) = if i % 10 == 0 { ("rare", "yes") } else { ("common", "no") };
+        let (topic, output) = if i.is_multiple_of(10) { ("rare", "yes") } else { ("common", "no") };
         format!("{{\"id\":\"q{i}\",\"topic\":\"{topic}\",\"lang\":\"de\",\"target\":\"yes\",\"out\":\"{output}\"}}\n")
     };
     place.write("data.jsonl", &(0..200).map(row).collect::<String>());
@@ -187,7 +187,7 @@ fn a_suites_own_draw_is_weighted() {
         let said = place.fine(&[["run"].as_slice(), more].concat()).all();
         assert!(said.contains(text), "{draw}: {said}");
     }
-    place.write("karat.yaml", &suite("draw: { n: 10, per: topic }", "metric: exact, aggregate: f1"));
+    place.write("karat.yaml", &suite("draw: { n: 10, per: topic }", "metric: label, aggregate: f1"));
     let refused = place.karat(&["validate"]);
     assert_eq!(refused.code, 1, "{}", refused.all());
     assert!(refused.all().contains("f1 of a weighted sample is not offered"), "{}", refused.all());
