@@ -30,7 +30,7 @@ impl Tokenizer {
 
     /// Returns the number of tokens of a text. Linear in its length.
     pub fn count(self, text: &str) -> usize {
-        windows(text).map(|window| table().bpe.encode_ordinary(window).len()).sum()
+        windows(text).map(|window| table().encode_ordinary(window).len()).sum()
     }
 
     /// True if a text has at most `limit` tokens. Free where its length says so already.
@@ -40,7 +40,7 @@ impl Tokenizer {
         }
         let mut tokens = 0;
         windows(text).all(|window| {
-            tokens += table().bpe.encode_ordinary(window).len();
+            tokens += table().encode_ordinary(window).len();
             tokens <= limit
         })
     }
@@ -48,32 +48,28 @@ impl Tokenizer {
     /// Byte offsets at which the tokens end, ascending; the last is the text's length. A token may end within a
     /// character.
     pub fn ends(self, text: &str) -> Vec<usize> {
-        let table = table();
+        let (table, lengths) = (table(), lengths());
         let mut at = 0;
         windows(text)
-            .flat_map(|window| table.bpe.encode_ordinary(window))
+            .flat_map(|window| table.encode_ordinary(window))
             .map(|token| {
-                at += table.lengths.get(token as usize).copied().map_or(0, usize::from);
+                at += lengths.get(token as usize).copied().map_or(0, usize::from);
                 at
             })
             .collect()
     }
 }
 
-struct Table {
-    bpe: &'static CoreBPE,
-    /// Bytes of each token.
-    lengths: Vec<u16>,
+fn table() -> &'static CoreBPE {
+    tiktoken_rs::o200k_base_singleton()
 }
 
-fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(|| {
-        let bpe = tiktoken_rs::o200k_base_singleton();
-        let lengths =
-            (0..200_000).map(|token| bpe.decode_bytes(&[token]).map_or(0, |bytes| bytes.len() as u16)).collect();
-        Table { bpe, lengths }
+/// Bytes of each token. Apart from the table: most runs only count tokens.
+fn lengths() -> &'static [u16] {
+    static LENGTHS: LazyLock<Vec<u16>> = LazyLock::new(|| {
+        (0..200_000).map(|token| table().decode_bytes(&[token]).map_or(0, |bytes| bytes.len() as u16)).collect()
     });
-    &TABLE
+    &LENGTHS
 }
 
 /// The text in stretches of about [`WINDOW`] bytes. They meet where white space follows a letter or digit, which no
@@ -123,7 +119,7 @@ mod tests {
         let text =
             "It was 1,234 degrees, she said; it's the don't-care  case.\n\nÜber \u{1F600} 東京です。\n".repeat(1500);
         assert!(text.len() > 3 * WINDOW);
-        assert_eq!(Tokenizer::plan().count(&text), table().bpe.encode_ordinary(&text).len());
+        assert_eq!(Tokenizer::plan().count(&text), table().encode_ordinary(&text).len());
     }
 
     #[test]
