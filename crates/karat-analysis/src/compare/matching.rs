@@ -236,7 +236,9 @@ impl<'a> Matching<'a> {
         let (before, after): (Vec<usize>, Vec<usize>) = self.pairs.iter().copied().unzip();
         let both = content(self.baseline.findings, before).into_iter();
         let both = both.chain(content(self.candidate.findings, after)).collect();
-        self.candidate.findings.looks.at(&both, metric)
+        let look = self.candidate.findings.looks.at(&both, metric);
+        // Of a whole run only the part that both sides have is compared.
+        Look { pilot: look.pilot || self.baseline.findings.looks.is_pilot, ..look }
     }
 
     /// The kind of a metric's numbers: pass/fail if both sides are, else by the scale of the rubric's dimension.

@@ -53,10 +53,16 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
         let pair = [it.base.as_str(), it.other.as_str()];
         it.metric == metric && pair.contains(&first.id.as_str()) && pair.contains(&second.id.as_str())
     };
-    let impossible =
-        findings.contrasts.iter().find(is_lead).and_then(|it| Some(format!("{}.", it.impossible.as_ref()?)));
-    let caveat = [impossible, caveats(findings)].into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
+    let of_lead = findings.contrasts.iter().find(is_lead).and_then(|it| contrast_caveat(findings, it));
+    let caveat = [of_lead, caveats(findings)].into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
     Some(Recommendation::new(advice, caveat))
+}
+
+/// The look at a contrast, if it is not the first, and the reason why no data decide it.
+fn contrast_caveat(findings: &Findings, contrast: &Contrast) -> Option<String> {
+    let alpha = findings.measures.first().map_or(Level::P95, |measure| measure.level).alpha();
+    let reasons = contrast.look.sentence(alpha).into_iter().chain(contrast.impossible.clone());
+    reasons.map(|reason| format!("{reason}.")).reduce(|one, other| format!("{one} {other}"))
 }
 
 /// The reasons why a ranking is fragile.
@@ -99,7 +105,6 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
 
 fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
     let Some((metric, _)) = primary_direction(findings) else { return Vec::new() };
-    let alpha = findings.measures.first().map_or(Level::P95, |measure| measure.level).alpha();
     let own = |it: &&Contrast| it.axis == DeltaAxis::Variant && it.metric == metric && it.family == Family::Run;
     let advice = |it: &Contrast| {
         let (base, other, figure) = (&it.base, &it.other, with_interval(&it.difference));
@@ -111,9 +116,7 @@ fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
             }
             ComparisonVerdict::Undecided => format!("{other} and {base}: {metric} is undecided ({figure})."),
         };
-        let caveats = [it.look.sentence(alpha), it.impossible.clone()].into_iter().flatten();
-        let caveats = caveats.map(|why| format!("{why}.")).collect::<Vec<_>>().join(" ");
-        Recommendation::new(said, Some(caveats).filter(|it| !it.is_empty()))
+        Recommendation::new(said, contrast_caveat(findings, it))
     };
     findings.contrasts.iter().filter(own).map(advice).collect()
 }
