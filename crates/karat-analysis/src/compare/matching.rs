@@ -211,7 +211,7 @@ impl<'a> Matching<'a> {
             margin: options.margins.get(&metric.spec.name).copied().or_else(|| self.declared_margin(metric.spec)),
             instrument_change: self.instrument_change(metric.spec),
             look,
-            gated: self.gated(metric.candidate),
+            gated: self.gate_level(metric.candidate),
         };
         match tested.has_figures() {
             true => Ok(tested),
@@ -220,7 +220,7 @@ impl<'a> Matching<'a> {
     }
 
     /// The level and the number of tests of the gates, if one of them decides this change by interval.
-    fn gated(&self, metric: usize) -> Option<(Level, u64)> {
+    fn gate_level(&self, metric: usize) -> Option<(Level, u64)> {
         let findings = self.candidate.findings;
         let turned: Vec<(usize, usize)> = self.pairs.iter().map(|(base, other)| (*other, *base)).collect();
         let is_same = |it: &&GatedChange| it.metric == metric && [self.pairs, &turned].contains(&it.pairs.as_slice());

@@ -43,7 +43,7 @@ pub enum Family {
     Run,
     /// The headline metrics of two runs.
     Runs,
-    /// What a gate decides by interval.
+    /// The changes that gates decide by interval.
     Gates,
     /// Everything else: shown, never binding.
     Other,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use karat_types::{Key, KeyBuilder, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
-/// What an earlier look leaves of the level.
+/// The factor of p-values for each earlier look.
 const SHARE: f64 = 5.0;
 
 /// An earlier finished run, all of whose samples are among those of a run.
@@ -82,7 +82,7 @@ impl Looks {
 }
 
 impl Look {
-    /// What p-values are multiplied with, and the level is divided by.
+    /// The factor of p-values, by which the level is divided.
     pub(crate) fn factor(&self) -> f64 {
         SHARE.powi(i32::try_from(self.look - 1 + u32::from(self.pilot)).unwrap_or(i32::MAX))
     }

@@ -11,21 +11,26 @@
 //! - none: all at level 1 − α.
 
 use karat_stats::interval::Level;
-use karat_types::{Correction, GateBasis};
+use karat_types::{Correction, Gate, GateBasis, GateReference, Policy, RunRows};
 
-use super::case::GateCase;
+use super::References;
+use super::case::{GateCase, Target, gate_cases};
 use super::decision::bound;
 use super::evidence::{Basis, GateContext};
+use super::scope::Scope;
+use crate::AnalysisError;
+use crate::figures::contrast::GatedChange;
 use crate::figures::looks::Look;
+use crate::run::findings::Findings;
 
 /// The level of each case; the policy's own level for cases decided by their figure.
 pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
-    corrected(context, cases, 0).0
+    correct(context, cases, 0).0
 }
 
 /// The level of each case, and the number of different tests. `unread` are cases that are corrected together with these, and
 /// whose references are not read; they are taken for the least significant ones.
-pub(super) fn corrected(context: &GateContext<'_>, cases: &[GateCase<'_>], unread: usize) -> (Vec<Level>, u64) {
+fn correct(context: &GateContext<'_>, cases: &[GateCase<'_>], unread: usize) -> (Vec<Level>, u64) {
     let alpha = 1.0 - context.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
@@ -48,11 +53,42 @@ pub(super) fn corrected(context: &GateContext<'_>, cases: &[GateCase<'_>], unrea
     (levels, p.len() as u64)
 }
 
+/// The changes between systems of a run that its gates decide by interval. Gates that cannot be read are left to the
+/// decision itself.
+///
+/// # Errors
+/// Unreadable rows.
+pub(crate) fn gated_changes(
+    findings: &Findings,
+    rows: &dyn RunRows,
+    gates: &[Gate],
+    policy: &Policy,
+) -> Result<Vec<GatedChange>, AnalysisError> {
+    let by_interval = gates.iter().filter(|gate| gate.decide == GateBasis::Interval);
+    let is_within = |gate: &Gate| matches!(gate.against, Some(GateReference::Variant(_) | GateReference::Model(_)));
+    if !by_interval.clone().any(is_within) {
+        return Ok(Vec::new());
+    }
+    let gates: Vec<Gate> = by_interval.cloned().collect();
+    let scopes = Scope::read(findings, rows, &gates)?;
+    let read = gates.iter().zip(&scopes).filter_map(|(gate, scope)| Some((gate, scope.as_ref().ok()?)));
+    let cases: Vec<GateCase<'_>> = read.flat_map(|(gate, scope)| gate_cases(findings, gate, scope)).collect();
+    let references = References::default();
+    let context = GateContext { findings, references: &references, policy, missing: None };
+    let unread = cases.iter().filter(|case| case.bound.is_change() && !is_within(case.gate)).count();
+    let (levels, tests) = correct(&context, &cases, unread);
+    let change = |(case, level): (&GateCase<'_>, Level)| match case.target {
+        Target::Metric(metric) => Some(GatedChange { pairs: context.compared_systems(case)?, metric, level, tests }),
+        Target::Finding(_) => None,
+    };
+    Ok(cases.iter().zip(levels).filter_map(change).collect())
+}
+
 /// A case that is decided by its interval.
 struct IntervalTest {
     case: usize,
     p: f64,
-    /// What its p-value is multiplied with, because it is a later look.
+    /// The factor of its p-value, above 1 for a later look.
     look: f64,
     /// Digest of the threshold and the values.
     digest: u64,

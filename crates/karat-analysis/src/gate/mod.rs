@@ -31,10 +31,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use karat_stats::interval::Level;
-use karat_types::{Gate, GateBasis, GateReference, GateRules, PlanHeader, Policy, RunRows, Subject};
+use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, Subject};
 
-use crate::figures::contrast::GatedChange;
 use crate::reference::canary::{ALPHA, AlarmChance, Canary};
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
@@ -44,6 +42,7 @@ pub(crate) use early::verdicts::apply_ends;
 pub use early::{Counted, EarlyStop, Prefix, StopSummary, open_gates, stop_problems};
 use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
+pub(crate) use level::gated_changes;
 use scope::Scope;
 pub use verdict_text::Verdict;
 pub use verdicts::Verdicts;
@@ -91,39 +90,6 @@ pub fn decide(
     let mut notes = notes(findings, rules, references);
     notes.extend(rules.gates.iter().flat_map(|gate| alarm_notes(findings, gate, &decisions)));
     Ok(Verdicts { decisions, kpis, notes })
-}
-
-/// The changes between systems of a run that its gates decide by interval. Gates that cannot be read are left to [`decide`].
-///
-/// # Errors
-/// Unreadable rows.
-pub(crate) fn gated_changes(
-    findings: &Findings,
-    rows: &dyn RunRows,
-    gates: &[Gate],
-    policy: &Policy,
-) -> Result<Vec<GatedChange>, AnalysisError> {
-    let by_interval = gates.iter().filter(|gate| gate.decide == GateBasis::Interval);
-    let is_within = |gate: &Gate| matches!(gate.against, Some(GateReference::Variant(_) | GateReference::Model(_)));
-    if !by_interval.clone().any(is_within) {
-        return Ok(Vec::new());
-    }
-    let gates: Vec<Gate> = by_interval.cloned().collect();
-    let scopes = Scope::read(findings, rows, &gates)?;
-    let read = gates.iter().zip(&scopes).filter_map(|(gate, scope)| Some((gate, scope.as_ref().ok()?)));
-    let cases: Vec<case::GateCase<'_>> =
-        read.flat_map(|(gate, scope)| case::gate_cases(findings, gate, scope)).collect();
-    let references = References::default();
-    let context = GateContext { findings, references: &references, policy, missing: None };
-    let unread = cases.iter().filter(|case| case.bound.is_change() && !is_within(case.gate)).count();
-    let (levels, tests) = level::corrected(&context, &cases, unread);
-    let change = |(case, level): (&case::GateCase<'_>, Level)| match case.target {
-        case::Target::Metric(metric) => {
-            Some(GatedChange { pairs: context.compared_systems(case)?, metric, level, tests })
-        }
-        case::Target::Finding(_) => None,
-    };
-    Ok(cases.iter().zip(levels).filter_map(change).collect())
 }
 
 /// For a gate that compares each sample with the baseline: how many dropped, and the chance that an unchanged judge does

@@ -43,7 +43,7 @@ impl GroupKey {
 #[derive(Debug, Default)]
 pub(crate) struct DrawnRows {
     pub rows: FxHashSet<u64>,
-    /// What each group and each stratum within it has.
+    /// The strata with the group of each.
     strata: Vec<(String, DesignStratum)>,
 }
 
