@@ -219,9 +219,9 @@ mod tests {
         let run = |samples: usize| Sketch::new(1, 2, samples).fill(1.0).run();
         let samples = RunSamples::of(&run(60)).unwrap();
         assert!(samples.extends(&run(20)).unwrap().is_some());
-        assert!(!samples.extends(&run(60)).unwrap().is_some());
+        assert!(samples.extends(&run(60)).unwrap().is_none());
         let mut renamed = run(20);
         renamed.samples[7].id = "elsewhere".to_owned();
-        assert!(!samples.extends(&renamed).unwrap().is_some());
+        assert!(samples.extends(&renamed).unwrap().is_none());
     }
 }
