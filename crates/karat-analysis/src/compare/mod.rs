@@ -326,15 +326,15 @@ impl RunComparison {
     }
 
     /// The exit code if some verdicts are binding: *worse* is a regression, *undecided* has its own code. Where headline
-    /// metrics are compared, they alone bind.
+    /// metrics, or those that a gate decides, are compared, they alone bind.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         let code = |verdict: ComparisonVerdict| match verdict {
             ComparisonVerdict::Worse => Exit::GateFailed,
             ComparisonVerdict::Undecided => Exit::Undecided,
             ComparisonVerdict::Better | ComparisonVerdict::Equivalent => Exit::Pass,
         };
-        let family = self.metrics.iter().map(|it| it.family).min();
-        let bound = self.metrics.iter().filter(|it| Some(it.family) == family);
+        let any = self.metrics.iter().any(|it| it.family != Family::Other);
+        let bound = self.metrics.iter().filter(|it| !any || it.family != Family::Other);
         let bound = bound.map(|it| it.verdict).filter(|verdict| binding.contains(verdict));
         let lost = if binding.contains(&ComparisonVerdict::Undecided) && !self.not_compared.is_empty() {
             Exit::Undecided

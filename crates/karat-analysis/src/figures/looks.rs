@@ -1,5 +1,5 @@
-//! Looks: earlier runs that tried the same systems on a part of the same samples. Who adds samples until a change is
-//! significant finds one in every second null result, so look k is decided at α/5^(k−1): at most 1.25 α in all.
+//! Looks: earlier runs that tried the same systems on a part of the same samples. Adding samples until
+//! a change is significant finds one by chance, so look k is decided at α/5^(k−1): at most 1.25 α in all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -64,7 +64,7 @@ fn earlier_runs(stored: &StoredRun) -> Result<Vec<EarlierRun>, AppError> {
             Some(samples) => samples,
             None => samples.insert(RunSamples::of(stored)?),
         };
-        // A run that cannot be read any more was looked at all the same, but nobody can say at what.
+        // A run that cannot be read any more may have been a look, but of unknown samples.
         let Ok(rows) = stored.store().rows(&run.run) else { continue };
         if let Ok(Some(ids)) = samples.extends(&rows)
             && seen.insert((ids, run.systems.clone()))

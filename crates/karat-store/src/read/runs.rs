@@ -148,21 +148,23 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`], or the rows cannot be read.
     pub fn finished_before(&self, run: &str, limit: usize) -> Result<Vec<RunHeader>, StoreError> {
-        self.read("the runs before", |connection| {
+        // Headers are long, so only those that are wanted are read.
+        let names = self.read("the runs before", |connection| {
             let own = named_run(connection, run, &[], |row| Ok(row.get::<i64>(column::ID)?))?;
             let Some(own) = own else { return Err(no_such_run(connection, run)?.into()) };
-            let (mut seen, mut finished) = (0, Vec::new());
-            newest_run(connection, WITH_HEADER, |row| {
+            let (mut seen, mut finished) = (0, Vec::<String>::new());
+            newest_run(connection, &[], |row| {
                 if row.get::<i64>(column::ID)? < own {
                     seen += 1;
-                    let is_finished = row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished);
-                    finished.extend(is_finished.then(|| read_run_entry(row)).transpose()?.map(|entry| entry.header));
+                    if row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished) {
+                        finished.push(row.get(column::NAME)?);
+                    }
                 }
                 Ok((seen >= limit).then_some(()))
             })?;
-            finished.reverse();
             Ok(finished)
-        })
+        })?;
+        names.iter().rev().map(|name| self.run(name)).collect()
     }
 
     /// Returns the runs that are one shard of a run, oldest first.

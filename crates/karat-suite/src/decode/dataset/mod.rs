@@ -174,7 +174,7 @@ impl Decoder<'_> {
             None => {
                 let source = node.field("source").filter(|source| traces::dataset_name(source).is_none())?;
                 let path = DatasetDesign::file_name(&self.path(source)?);
-                // What cannot be read is no JSON either, which is said below.
+                // An unreadable file fails to parse, which is reported below.
                 let text = self.files.is_file(&path).then(|| self.files.read(&path).unwrap_or_default())?;
                 (path, String::from_utf8_lossy(&text).into_owned())
             }
