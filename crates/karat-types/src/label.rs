@@ -62,24 +62,32 @@ fn text_of_any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Stri
     }
 }
 
-/// Positions of the rows that a judge is shown as examples when it judges a sample: `count` of those with an output and
-/// scores, drawn by the seed and by content, never of the sample itself.
-pub fn draw_examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<usize> {
-    let others = labels
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| is_example(row) && Label::sample_of(row).as_deref() != Some(sample));
-    let mut drawn: Vec<(Key, usize)> = others.map(|(at, row)| (rank(seed, row), at)).collect();
-    drawn.sort_unstable();
-    drawn.into_iter().take(count).map(|(_, at)| at).collect()
+/// The rows that can be shown to a judge as examples, in the order in which a seed draws them: by content.
+#[derive(Debug)]
+pub struct ExampleOrder(Vec<(usize, Option<String>)>);
+
+impl ExampleOrder {
+    /// Reads the rows of a labels file. This hashes each, so it is done once.
+    pub fn new(labels: &[Value], seed: u64) -> Self {
+        let examples = labels.iter().enumerate().filter(|(_, row)| is_example(row));
+        let mut order: Vec<(Key, usize)> = examples.map(|(at, row)| (rank(seed, row), at)).collect();
+        order.sort_unstable();
+        Self(order.into_iter().map(|(_, at)| (at, labels.get(at).and_then(Label::sample_of))).collect())
+    }
+
+    /// Positions of the first rows that are not of a sample.
+    pub fn draw(&self, count: usize, sample: &str) -> impl Iterator<Item = usize> {
+        self.0.iter().filter(move |(_, of)| of.as_deref() != Some(sample)).take(count).map(|(at, _)| *at)
+    }
 }
 
 /// Positions of the rows that are shown as examples to any judgment: they cannot measure the judge.
 pub fn all_drawn_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usize> {
-    let mut shown: BTreeSet<usize> = draw_examples(labels, count, seed, "").into_iter().collect();
+    let order = ExampleOrder::new(labels, seed);
+    let mut shown: BTreeSet<usize> = order.draw(count, "").collect();
     // Only where the sample is one of the shown does leaving it out bring another in.
     let samples: BTreeSet<String> = shown.iter().filter_map(|at| Label::sample_of(labels.get(*at)?)).collect();
-    shown.extend(samples.iter().flat_map(|sample| draw_examples(labels, count, seed, sample)));
+    shown.extend(samples.iter().flat_map(|sample| order.draw(count, sample)));
     shown
 }
 
@@ -105,6 +113,9 @@ mod tests {
     #[test]
     fn examples_are_of_other_samples() {
         let rows = rows(6);
+        let draw_examples = |rows: &[Value], count, seed, sample: &str| -> Vec<usize> {
+            ExampleOrder::new(rows, seed).draw(count, sample).collect()
+        };
         for at in 0..6 {
             let drawn = draw_examples(&rows, 2, 7, &format!("s{at}"));
             assert!(drawn.len() == 2 && !drawn.contains(&at), "{at}: {drawn:?}");
@@ -117,7 +128,8 @@ mod tests {
     #[test]
     fn shown_rows_are_those_that_any_sample_draws() {
         let rows = rows(9);
-        let all: BTreeSet<usize> = (0..9).flat_map(|at| draw_examples(&rows, 2, 3, &format!("s{at}"))).collect();
+        let order = ExampleOrder::new(&rows, 3);
+        let all: BTreeSet<usize> = (0..9).flat_map(|at| order.draw(2, &format!("s{at}")).collect::<Vec<_>>()).collect();
         assert_eq!(all_drawn_examples(&rows, 2, 3), all);
         assert!(all.len() < 5 && all_drawn_examples(&rows, 0, 3).is_empty());
     }

@@ -31,7 +31,7 @@ pub use call::{
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
 pub use key::{Key, KeyBuilder, ParseKeyError, output_key, seeded_uniform};
-pub use label::{Label, all_drawn_examples, draw_examples, is_example};
+pub use label::{ExampleOrder, Label, all_drawn_examples, is_example};
 pub use money::Money;
 pub use plan::{
     AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,

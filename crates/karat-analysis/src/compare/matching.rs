@@ -13,7 +13,7 @@ use crate::figures::groups::system_id;
 use crate::figures::looks::{Look, system_content};
 use crate::infer::pairs::resampling;
 use crate::run::findings::Findings;
-use crate::run::instrument::{instruments, metric_change};
+use crate::run::instrument::metric_change;
 use crate::run::matched_cells::{MatchedCells, SampleCells};
 use crate::run::metric_names::matches_pattern;
 use crate::run::served_models::{by_asked, name_changes};
@@ -337,7 +337,7 @@ impl<'a> Matching<'a> {
     fn instrument_change(&self, spec: &MetricSpec) -> Option<String> {
         let (baseline, candidate) = (self.baseline.findings, self.candidate.findings);
         measure_change(&spec.name, &baseline.plan, &candidate.plan)
-            .or_else(|| metric_change(&instruments(baseline.measured_run()), candidate.measured_run(), spec))
+            .or_else(|| metric_change(&baseline.instruments, candidate.measured_run(), spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {

@@ -19,7 +19,7 @@ use crate::figures::looks::Looks;
 use crate::figures::spread::Spread;
 use crate::infer::measure::Measure;
 use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
-use crate::run::instrument::MeasuredRun;
+use crate::run::instrument::{Instruments, MeasuredRun};
 use crate::run::served_models::ServedJudge;
 use crate::run::unmatched_outputs::UnmatchedOutput;
 use crate::score::consensus::CellScores;
@@ -123,6 +123,7 @@ pub struct Findings {
     pub stop: Option<Arc<StoredStop>>,
     /// The changes that gates decide by interval.
     pub(crate) gated: Vec<GatedChange>,
+    pub(crate) instruments: Instruments,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,
@@ -165,9 +166,9 @@ impl Findings {
         finite(line.at(first))
     }
 
-    /// The plan and judges that measured the run.
+    /// What measured the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
-        MeasuredRun { plan: &self.plan, judges: &self.judges }
+        MeasuredRun { plan: &self.plan, instruments: &self.instruments }
     }
 
     /// The part of the plan that the figures are of, such as `61 of 200 samples`, if the run stopped early.

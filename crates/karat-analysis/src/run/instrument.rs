@@ -18,13 +18,16 @@ const SHOWN: usize = 40;
 const ASIDE: [&str; 9] =
     ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads", "cascade", "is_first_judge"];
 
-/// The plan and judges that measured a run.
+/// The instruments of a run, by scorer.
+pub(crate) type Instruments = BTreeMap<String, Instrument>;
+
+/// What measured a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRun<'a> {
     /// Its plan.
     pub(crate) plan: &'a PlanHeader,
-    /// Model names reported for its judges.
-    pub(crate) judges: &'a [ServedJudge],
+    /// Its judges and rules.
+    pub(crate) instruments: &'a Instruments,
 }
 
 /// The judges and rules of a scorer.
@@ -42,7 +45,7 @@ pub struct Instrument {
 }
 
 impl Instrument {
-    fn of(MeasuredRun { plan, judges: answers }: MeasuredRun<'_>, scorer: &ScorerSpec) -> Self {
+    fn of(plan: &PlanHeader, answers: &[ServedJudge], scorer: &ScorerSpec) -> Self {
         let mut rules = BTreeMap::new();
         flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
         let named = |id: &String| {
@@ -97,32 +100,29 @@ impl Instrument {
     }
 }
 
-/// The instruments of a run, by scorer.
-pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
-    run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
+/// The instruments of a run, given the model names that its judges reported. Rows that are shown to a judge are hashed, so
+/// this is done once a run.
+pub(crate) fn instruments(plan: &PlanHeader, judges: &[ServedJudge]) -> Instruments {
+    plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(plan, judges, scorer))).collect()
 }
 
 /// One note for each scorer of both sides whose instrument changed.
-pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
+pub(crate) fn changes(then: &Instruments, now: &Instruments) -> Vec<String> {
     now.iter().filter_map(|(id, instrument)| then.get(id)?.change(id, instrument)).collect()
 }
 
 /// Describes how the instrument of a metric changed; for `pass`, the instruments of all its checks. `None` if it did
 /// not change, or the earlier one is unknown.
-pub(crate) fn metric_change(
-    then: &BTreeMap<String, Instrument>,
-    run: MeasuredRun<'_>,
-    metric: &MetricSpec,
-) -> Option<String> {
+pub(crate) fn metric_change(then: &Instruments, run: MeasuredRun<'_>, metric: &MetricSpec) -> Option<String> {
     let plan = run.plan;
     let own = [metric.scorer];
     let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
         Some(_) => own.into(),
         None => plan.checks().map(|check| check.scorer).collect(),
     };
-    let mut now = instruments(run);
-    now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
-    let changed = changes(then, &now);
+    let scorers: BTreeSet<&String> = scorers.iter().filter_map(|at| Some(&plan.scorers.get(*at)?.id)).collect();
+    let changed = scorers.into_iter().filter_map(|id| then.get(id)?.change(id, run.instruments.get(id)?));
+    let changed: Vec<String> = changed.collect();
     (!changed.is_empty()).then(|| changed.join("; "))
 }
 
@@ -153,7 +153,8 @@ pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, score
         answered_as,
     };
     let version = if then.version.is_none() { &None } else { version };
-    let now = instrument(judge, version, Instrument::of(run, scorer).answered_as);
+    let answered_as = run.instruments.get(&scorer.id).map(|now| now.answered_as.clone()).unwrap_or_default();
+    let now = instrument(judge, version, answered_as);
     instrument(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
@@ -189,11 +190,11 @@ mod tests {
             let scorer = &mut changed["scorers"][0];
             let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
             place[key] = value;
-            instruments(MeasuredRun { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
+            instruments(&serde_json::from_value(changed).unwrap(), &[])
         };
-        let same = MeasuredRun { plan: &plan, judges: &[] };
-        let told = |now: &BTreeMap<String, Instrument>| changes(&instruments(same), now).join("\n");
-        assert_eq!(told(&instruments(same)), "");
+        let same = instruments(&plan, &[]);
+        let told = |now: &Instruments| changes(&same, now).join("\n");
+        assert_eq!(told(&same), "");
         let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
         let longer = told(&with("reduce", json!("median")));
@@ -210,7 +211,8 @@ mod tests {
         let told = |judge: Option<&str>, version: Option<&str>| {
             let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
             let then = SampleInstrument { judge, version, ..SampleInstrument::default() };
-            sample_change(&then, MeasuredRun { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
+            let run = MeasuredRun { plan: &plan, instruments: &instruments(&plan, &[]) };
+            sample_change(&then, run, &plan.scorers[0]).unwrap_or_default()
         };
         let models = joined_names(plan.judges.iter().map(|judge| judge.model.as_str()));
         for same in [None, Some("j1 + j2"), models.as_deref()] {

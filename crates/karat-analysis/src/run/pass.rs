@@ -25,6 +25,7 @@ use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
+use crate::run::instrument::instruments;
 use crate::run::metric_names::{by_words_warning, primary_metric};
 use crate::run::missing_judges::missing_judges;
 use crate::run::recommend;
@@ -269,13 +270,15 @@ impl PassState {
             systems: members.systems,
         };
         let primary = primary_metric(&plan);
+        let judges = self.answers.judges(&plan);
         let mut findings = Findings {
             planned: self.planned,
             run: group(groups::whole_run(&plan)),
             systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
             models: groups::models(&plan).into_iter().map(&mut group).collect(),
             variants: groups::variants(&plan).into_iter().map(&mut group).collect(),
-            judges: self.answers.judges(&plan),
+            instruments: instruments(&plan, &judges),
+            judges,
             summary: summary(&plan, primary, &leaderboards),
             leaderboards,
             primary,

@@ -36,7 +36,7 @@ impl Pinned {
         };
         Self {
             schema: BASELINE_SCHEMA.to_owned(),
-            run: PinnedRun { stopped_after: findings.stopped_after(), ..PinnedRun::of(header, &findings.judges) },
+            run: PinnedRun { stopped_after: findings.stopped_after(), ..PinnedRun::of(header, &findings.instruments) },
             overall: metrics(&findings.run, &|_| Default::default()),
             systems: findings.systems.iter().map(system).collect(),
             contents: PinnedContents::default(),

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use self::contents::PinnedContents;
 use crate::run::instrument::{
-    Instrument, MeasuredRun, SampleInstrument, changes, instruments, metric_change, sample_change,
+    Instruments, MeasuredRun, SampleInstrument, changes, metric_change, sample_change,
 };
 use crate::run::matched_cells::SampleCells;
-use crate::run::served_models::{NamesByAsked, ServedJudge};
+use crate::run::served_models::NamesByAsked;
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, reduce_trials};
 
@@ -82,7 +82,7 @@ pub struct PinnedRun {
     pub stopped_after: Option<String>,
     /// Instrument of each scorer; empty if the file does not state it.
     #[serde(rename = "rulers", skip_serializing_if = "BTreeMap::is_empty")]
-    pub instruments: BTreeMap<String, Instrument>,
+    pub instruments: Instruments,
 }
 
 /// A pinned system.
@@ -230,7 +230,7 @@ impl Pinned {
             ));
         }
         if !self.run.instruments.is_empty() {
-            differences.extend(changes(&self.run.instruments, &instruments(run)));
+            differences.extend(changes(&self.run.instruments, run.instruments));
             return differences;
         }
         if !self.scorers.is_empty() {
@@ -272,7 +272,7 @@ impl Pinned {
 
 impl PinnedRun {
     /// From a stored run.
-    pub fn of(header: &RunHeader, judges: &[ServedJudge]) -> Self {
+    pub(crate) fn of(header: &RunHeader, instruments: &Instruments) -> Self {
         let plan = &header.plan;
         Self {
             id: header.id.clone(),
@@ -283,7 +283,7 @@ impl PinnedRun {
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
             stopped_after: None,
-            instruments: instruments(MeasuredRun { plan, judges }),
+            instruments: instruments.clone(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Calibration examples: labelled outputs of other samples, with the scores that people gave.
 
+use std::sync::OnceLock;
+
 use karat_text::template::Context;
-use karat_types::{Rubric, draw_examples, is_example};
+use karat_types::{ExampleOrder, Rubric, is_example};
 use serde_json::{Map, Value, json};
 
 use super::item::Item;
@@ -13,6 +15,8 @@ pub(crate) struct Examples {
     labels: Vec<Value>,
     /// By position of the label: `{claims, score, reasoning}`.
     shown: Vec<Value>,
+    /// The order of the run's seed.
+    order: OnceLock<(u64, ExampleOrder)>,
 }
 
 impl Examples {
@@ -22,12 +26,16 @@ impl Examples {
         let rows = if count == 0 { &[] } else { labels };
         let labels: Vec<Value> = rows.iter().filter(|row| is_example(row)).cloned().collect();
         let shown = labels.iter().map(|row| drawable(rubric, items, row)).collect();
-        Self { count, labels, shown }
+        Self { count, labels, shown, order: OnceLock::new() }
     }
 
     /// The examples for one sample: drawn by the seed, never from the sample itself.
     pub fn draw(&self, seed: u64, sample: &str) -> Vec<&Value> {
-        draw_examples(&self.labels, self.count, seed, sample).into_iter().filter_map(|at| self.shown.get(at)).collect()
+        let new = || ExampleOrder::new(&self.labels, seed);
+        let (known_seed, known) = self.order.get_or_init(|| (seed, new()));
+        let other = (*known_seed != seed).then(new);
+        let order = other.as_ref().unwrap_or(known);
+        order.draw(self.count, sample).filter_map(|at| self.shown.get(at)).collect()
     }
 
     /// The longest ones: no draw takes more room.
