@@ -7,7 +7,8 @@
 //!
 //! - `number`: how a number is written; read it first, it is short.
 //! - `text/`: makes strings from outside harmless; Markdown of models; word diff.
-//! - `block/`: what an analysis hands over: plain data. [`render`] makes a panel of it. Knows no analysis and no preset.
+//! - `block/`: what an analysis hands over: plain data. Knows no analysis and no preset.
+//! - `render`: a block to a panel. `tabulate`: its numbers as a table, for documents without charts; a chart has the same one.
 //! - `chart/`: one file for each chart, on the primitives of `chart/draw`.
 //! - `component/`: what pages are built from beside blocks, and the shell of a page.
 //! - `assets`: style, script and font, embedded and addressed by their hash.
@@ -20,10 +21,14 @@ pub mod block;
 mod chart;
 pub mod component;
 pub mod number;
+mod render;
 pub mod style;
+mod tabulate;
 pub mod text;
 
-pub use block::{Block, Head, render, render_all};
+pub use block::{Block, Head};
 pub use component::shell::Document;
 pub use maud::{Markup, PreEscaped, html};
+pub use render::{is_empty, render, render_all};
 pub use style::style_page;
+pub use tabulate::tabulate;

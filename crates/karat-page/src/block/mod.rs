@@ -2,13 +2,11 @@
 //!
 //! - `head`: the title, question and facts that all blocks have.
 //! - `table`, `plots`, `texts`: the kinds of blocks.
-//! - `render`: a block to a panel. Charts make their own table from the same data, so both always agree.
 //!
 //! A block knows neither its analysis nor its preset; the caller may name the analysis for tests and links.
 
 mod head;
 mod plots;
-mod render;
 mod table;
 mod texts;
 
@@ -17,7 +15,6 @@ pub use plots::{
     Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Interval, Matrix,
     MatrixShape, Radar, RadarAxis, Scatter, ScatterPoint, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
-pub use render::{render, render_all};
 pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
 pub use texts::{
     Answer, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Highlight, Message, TextBlock, TextForm,

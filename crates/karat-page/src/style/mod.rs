@@ -11,8 +11,9 @@ mod parts;
 
 use maud::{Markup, html};
 
-use crate::block::{Block, render};
+use crate::block::Block;
 use crate::component::shell::{Document, NavLink, section};
+use crate::render::render;
 
 /// Returns every chart in every state, as name of the chart, name of the state, and block.
 pub fn states() -> Vec<(&'static str, &'static str, Block)> {

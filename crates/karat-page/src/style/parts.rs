@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::block::{
     Block, Cell, Column, Empty, Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Filter, Head, Highlight, Message, Row,
-    Rows, Stat, Stats, Table, TextBlock, TextForm, Transcript, render,
+    Rows, Stat, Stats, Table, TextBlock, TextForm, Transcript,
 };
 use crate::component::gates::{self, GateRow};
 use crate::component::ledger::{self, CostRow, FailureGroup};
@@ -13,6 +13,7 @@ use crate::component::metrics::{self, MetricRow, Place};
 use crate::component::state;
 use crate::component::verdict::{Verdict, verdict_line};
 use crate::number::{Estimate, Scale, Unit};
+use crate::render::render;
 use crate::style::data::{Draws, LONG_NAME, dates, estimate};
 use crate::text::diff;
 

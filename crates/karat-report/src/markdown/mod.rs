@@ -1,26 +1,36 @@
-//! report.md: CommonMark with GFM tables, one file a section.
+//! report.md: CommonMark with GFM tables.
 //!
-//! [`render`] joins the sections in the order of the four lists. `summary/` has the overall figures, `changes/` comparisons,
-//! `judging/` everything about judges, `samples/` parts of the dataset and single cells. `digest` and some files of
-//! the folders also make documents of their own, and `comment/` the comment on a pull request. `page` builds the Markdown: every text from a suite, a dataset, a
-//! model or a provider goes through `page::Inline::text` or `page::Inline::code`, which escape it.
+//! [`render`] joins the sections in the order of the four lists. What analyses found comes as blocks from
+//! [`blocks`](crate::blocks) and is written by `block`; the other sections have a file each: `summary/`, `changes/`, `cost`,
+//! `outputs`, `mismatches`. `comment/` is the comment on a pull request; `agreement`, `calibration`, `digest` and the
+//! comparison in `changes/` are documents of their own. `page` builds the Markdown: every text from a suite, a dataset, a
+//! model or a provider goes through `page::Inline`, which escapes it.
 
+mod agreement;
+mod block;
+mod calibration;
 mod changes;
 mod comment;
+mod cost;
 mod digest;
-mod judging;
+mod mismatches;
+mod outputs;
 mod page;
-mod samples;
 mod summary;
 
+pub use self::agreement::agreement;
+pub use self::calibration::calibration;
 pub use self::changes::comparison::comparison;
 pub use self::comment::{comment, comment_of_document};
 pub use self::digest::digest;
-pub use self::judging::agreement::agreement;
-pub use self::judging::calibration::calibration;
 pub use self::summary::gates::gates;
 
+use karat_analysis::Outcome;
+use karat_page::Block;
+
 use self::page::Page;
+use crate::blocks;
+use crate::blocks::samples::notes;
 use crate::shared::report::{RenderError, Report};
 
 /// Returns the changes in diagnostics of a comparison, for pages.
@@ -40,8 +50,7 @@ const OPENING: &[Section] = &[summary::overview::write, summary::recommendations
 const GATES: &[Section] = &[summary::gates::write];
 
 /// The figures of each system, and what failed.
-const FIGURES: &[Section] =
-    &[summary::kpis::write, summary::systems::write, samples::failures::write_errors, samples::failures::write];
+const FIGURES: &[Section] = &[summary::kpis::write, summary::systems::write, write_errors, write_failures];
 
 /// Everything that explains the figures; provenance comes last.
 const DETAILS: &[Section] = &[
@@ -49,27 +58,45 @@ const DETAILS: &[Section] = &[
     summary::legend::write,
     summary::scorecards::write,
     summary::leaderboards::write,
-    changes::ranking::write,
-    changes::delta::write,
     changes::baselines::write,
-    samples::slices::write,
-    changes::power::write,
-    samples::missing_items::write,
-    samples::diagnostics::write,
-    samples::sessions::write,
-    changes::drift::write,
-    samples::dataset::write,
-    judging::judges::write,
-    judging::cascade::write,
-    judging::human_anchor::write,
-    judging::judge_bias::write,
-    judging::evidence_position::write,
-    judging::calibration::write,
-    samples::cost::write,
-    samples::failures::write_skipped,
-    samples::failures::write_notes,
+    write_analyses,
+    mismatches::write,
+    cost::write,
+    write_rest,
     summary::provenance::write,
 ];
+
+fn write_errors(page: &mut Page, report: Report<'_>) {
+    let errors = blocks::of_outcomes(report, |it| matches!(it, Outcome::Errors(_)));
+    errors.iter().take(1).for_each(|block| block::write(page, block, 2));
+}
+
+fn write_failures(page: &mut Page, report: Report<'_>) {
+    write_panels(page, &blocks::of_outcomes(report, |it| matches!(it, Outcome::Failures(_))));
+}
+
+fn write_analyses(page: &mut Page, report: Report<'_>) {
+    for analysed in report.findings.analyses.iter().filter(|it| blocks::is_of_analyses(it)) {
+        write_panels(page, &blocks::of_analysis(report, analysed));
+    }
+}
+
+/// Writes the cells that were skipped, the notes and the remarks of judges that changed.
+fn write_rest(page: &mut Page, report: Report<'_>) {
+    let skipped = blocks::of_outcomes(report, |it| matches!(it, Outcome::Errors(_)));
+    skipped.iter().skip(1).for_each(|block| block::write(page, block, 2));
+    write_panels(page, &blocks::of_outcomes(report, |it| matches!(it, Outcome::Notes(found) if notes::has_any(found))));
+    for (first, _) in blocks::changed_remarks(report) {
+        block::write(page, &first, 2);
+    }
+}
+
+/// Writes the panels of an analysis, the first under a heading of the document.
+fn write_panels(page: &mut Page, blocks: &[Block]) {
+    for (at, block) in blocks.iter().enumerate() {
+        block::write(page, block, if at == 0 { 2 } else { 3 });
+    }
+}
 
 /// The report without the texts of cells, in four parts; other formats put something between them.
 pub(crate) struct Parts {
@@ -100,7 +127,7 @@ pub(crate) fn parts(report: Report<'_>) -> Parts {
 pub fn render(report: Report<'_>) -> Result<String, RenderError> {
     let Parts { opening, gates, figures, details } = parts(report);
     let mut page = Page::default();
-    samples::outputs::write(&mut page, report)?;
+    outputs::write(&mut page, report)?;
     let all = [opening, gates, figures, page.finish(), details];
     let filled: Vec<String> = all.into_iter().filter(|part| !part.is_empty()).collect();
     Ok(filled.join("\n"))

@@ -26,9 +26,19 @@ impl Inline {
         Self(if fits { format!("`{id}`") } else { escape(&id.replace('@', "＠")) })
     }
 
+    /// Makes a piece from a name or a short text, which mentions nobody where the document is shown: its `@` is the
+    /// full-width one.
+    pub(crate) fn name(text: impl AsRef<str>) -> Self {
+        Self::text(text.as_ref().replace('@', "＠"))
+    }
+
     /// Makes a piece from a sentence in which backticks enclose code.
     pub(crate) fn sentence(text: &str) -> Self {
+        let text = one_line(text);
         let pieces = text.split('`').enumerate();
+        if pieces.clone().count() % 2 == 0 {
+            return Self(escape(&text));
+        }
         let piece = |(at, part)| if at % 2 == 1 { Self::code(part) } else { Self(escape(part)) };
         pieces.map(piece).fold(Self::default(), Self::then)
     }

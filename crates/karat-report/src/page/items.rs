@@ -3,11 +3,10 @@
 
 use karat_analysis::Finding;
 use karat_analysis::items::{FlagKind, ItemAnalysis, TestItem};
-use karat_page::block::{
-    Block, Cell, Column, Filter, Head, Row, Rows, Scatter, ScatterPoint, Stat, Stats, Table, render,
-};
+use karat_page::block::{Block, Cell, Column, Filter, Head, Row, Rows, Scatter, ScatterPoint, Stat, Stats, Table};
 use karat_page::component::table::link;
 use karat_page::number::{Estimate, Scale, Unit, count_noun, percent};
+use karat_page::render;
 use karat_page::text::diff;
 use karat_page::text::visible::line;
 use karat_page::{Document, Markup, html};

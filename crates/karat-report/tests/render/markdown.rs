@@ -45,17 +45,19 @@ fn every_section_renders() {
             "Recommendations",
             "Summary table",
             "Errors",
-            "Failure analysis",
+            "Below a threshold",
             "Inputs and outputs",
             "Model × sample",
             "Scorecards",
             "Leaderboards",
-            "Variant delta",
             "Manual baseline",
-            "Judges",
+            "Variant delta: quality.overallScore",
+            "Agreement of judges",
             "Position of the evidence",
+            "Judges",
             "Cost",
             "Notes",
+            "Remarks of judges that changed",
             "How this number was made",
         ]
     );
@@ -138,10 +140,10 @@ fn sections_that_are_asked_for() {
     ]));
     let text = markdown::render(example.report()).unwrap();
     let found = headings(&events(&text), HeadingLevel::H2);
-    for section in ["Slices", "Power", "Human-anchored scores", "Judge bias"] {
+    for section in ["quality.overallScore by topic", "Power", "Human-anchored scores", "Judge bias in quality"] {
         assert!(found.iter().any(|heading| heading == section), "{section}: {found:?}");
     }
-    let from = text.find("## Slices").unwrap();
+    let from = text.find("## quality.overallScore by topic").unwrap();
     let to = text[from..].find("## Cost").map_or(text.len(), |at| from + at);
     assert!(!text[from..to].contains("<script>"));
     insta::assert_snapshot!(&text[from..to]);

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::block::{Cell, Column, Curve, Row, Rows};
+use crate::block::{Cell, Column, Curve, CurveLine, Row, Rows};
 use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, Plane, legend};
 use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
@@ -34,16 +34,22 @@ impl Sorted<'_> {
     }
 }
 
+fn sorted(curve: &Curve) -> Vec<Sorted<'_>> {
+    let sorted = |line: &'_ CurveLine| {
+        let mut values: Vec<f64> = line.points.iter().map(|point| point.x).filter(|x| x.is_finite()).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    curve.lines.iter().map(|line| Sorted { name: &line.name, values: sorted(line) }).collect()
+}
+
+/// Returns the numbers.
+pub(crate) fn rows(curve: &Curve) -> Rows {
+    table(&sorted(curve), curve)
+}
+
 pub(crate) fn render(curve: &Curve) -> Markup {
-    let lines: Vec<Sorted<'_>> = curve
-        .lines
-        .iter()
-        .map(|line| {
-            let mut values: Vec<f64> = line.points.iter().map(|point| point.x).filter(|x| x.is_finite()).collect();
-            values.sort_by(f64::total_cmp);
-            Sorted { name: &line.name, values }
-        })
-        .collect();
+    let lines = sorted(curve);
     let axis = Axis::log_or_zero(lines.iter().flat_map(|line| line.values.iter().copied()));
     let vertical = Axis::linear(0.0, 1.0);
     let shares = Scale::of(Unit::Share);

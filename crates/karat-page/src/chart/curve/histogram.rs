@@ -19,9 +19,9 @@ const FEW: usize = 5;
 
 pub(crate) fn render(histogram: &Histogram) -> Markup {
     let scale = &histogram.scale;
-    let values: Vec<f64> = histogram.values.iter().map(|(value, _)| *value).filter(|value| value.is_finite()).collect();
+    let values = values(histogram);
     let mark = histogram.mark.as_ref().map(|(value, _)| *value);
-    let axis = Axis::of(scale, values.iter().copied().chain(mark));
+    let axis = axis(histogram, &values);
     let bins = bins(&values, &axis);
     let is_few = values.len() < FEW;
     let drawing = if is_few { single_values(histogram, &axis) } else { bars(histogram, &bins, &axis) };
@@ -40,6 +40,21 @@ pub(crate) fn render(histogram: &Histogram) -> Markup {
         notes: notes.into_iter().flatten().collect(),
     }
     .render(&table(&bins, scale))
+}
+
+/// Returns the numbers.
+pub(crate) fn rows(histogram: &Histogram) -> Rows {
+    let values = values(histogram);
+    table(&bins(&values, &axis(histogram, &values)), &histogram.scale)
+}
+
+fn values(histogram: &Histogram) -> Vec<f64> {
+    histogram.values.iter().map(|(value, _)| *value).filter(|value| value.is_finite()).collect()
+}
+
+fn axis(histogram: &Histogram, values: &[f64]) -> Axis {
+    let mark = histogram.mark.as_ref().map(|(value, _)| *value);
+    Axis::of(&histogram.scale, values.iter().copied().chain(mark))
 }
 
 /// Counts values into bins; the last bin contains its upper end.

@@ -78,7 +78,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
         }),
         notes: notes.into_iter().flatten().collect(),
     }
-    .render(&table(curve))
+    .render(&rows(curve))
 }
 
 fn known_points(line: &CurveLine) -> Vec<CurvePoint> {
@@ -154,7 +154,11 @@ fn counts(points: &[CurvePoint], horizontal: &Axis, plane: &Plane<'_>) -> Markup
     }
 }
 
-fn table(curve: &Curve) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(curve: &Curve) -> Rows {
+    if curve.shape == CurveShape::Distribution {
+        return distribution::rows(curve);
+    }
     let row = |of: &CurveLine, point: &CurvePoint| {
         let x = Estimate { value: Some(point.x).filter(|x| x.is_finite()), ..Estimate::default() };
         let y = Estimate {

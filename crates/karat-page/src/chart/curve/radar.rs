@@ -151,7 +151,8 @@ fn label_lines(name: &str) -> Vec<String> {
     vec![first.iter().collect::<String>().trim_end().to_owned(), second]
 }
 
-fn rows(radar: &Radar) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(radar: &Radar) -> Rows {
     let scale = &radar.scale;
     let mut columns = vec![Column::text("Axis"), Column::number("Value")];
     if let Some(baseline) = &radar.baseline {

@@ -70,7 +70,7 @@ pub(crate) fn render(scatter: &Scatter) -> Markup {
         }),
         notes: notes.into_iter().flatten().collect(),
     }
-    .render(&table(scatter))
+    .render(&rows(scatter))
 }
 
 fn title(scatter: &Scatter, point: &ScatterPoint) -> String {
@@ -86,7 +86,8 @@ fn sentence(scatter: &Scatter, n: usize) -> String {
     format!("{n} by {} and {}: {}.", scatter.axes.0, scatter.axes.1, groups.join(", "))
 }
 
-fn table(scatter: &Scatter) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(scatter: &Scatter) -> Rows {
     let value = |value: f64| Estimate { value: Some(value).filter(|value| value.is_finite()), ..Estimate::default() };
     let row = |point: &ScatterPoint| Row {
         key: point.key.clone(),

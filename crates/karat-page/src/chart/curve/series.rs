@@ -61,7 +61,7 @@ pub(crate) fn render(series: &Series) -> Markup {
         }),
         notes: notes.into_iter().flatten().collect(),
     }
-    .render(&table(series))
+    .render(&rows(series))
 }
 
 fn extent(series: &Series) -> impl Iterator<Item = f64> {
@@ -204,7 +204,8 @@ fn mark_layer(series: &Series) -> Option<String> {
     Some(format!("Triangles on the axis: {} ({}{more}).", line(label), line(&named.join(", "))))
 }
 
-fn table(series: &Series) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(series: &Series) -> Rows {
     let cell = |line: &SeriesLine, at: usize| {
         let point = line.points.get(at).cloned().unwrap_or_default();
         let estimate = Estimate { value: point.value, interval: point.interval, ..Estimate::default() };

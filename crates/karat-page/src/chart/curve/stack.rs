@@ -60,7 +60,7 @@ pub(crate) fn render(stack: &Stack) -> Markup {
         legend: Some(legend(items.into_iter())),
         notes: notes.into_iter().flatten().collect(),
     }
-    .render(&table(stack))
+    .render(&rows(stack))
 }
 
 fn column(parts: &[Part], stack: &Stack, at: usize, x: f64, width: f64, plane: &Plane<'_>) -> Markup {
@@ -107,7 +107,8 @@ fn parts(stack: &Stack) -> Vec<Part> {
     kept.iter().map(part).chain([other]).collect()
 }
 
-fn table(stack: &Stack) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(stack: &Stack) -> Rows {
     let cell = |values: &[Option<f64>], at: usize| match value(values, at) {
         Some(value) => {
             Cell::Value(Estimate::point(value, 1), Scale { range: stack.scale.range, ..stack.scale.clone() })

@@ -167,7 +167,7 @@ fn sentence(matrix: &Matrix, scale: &Scale) -> String {
 }
 
 /// Samples as rows and systems as columns; of many samples those that are drawn.
-fn table(matrix: &Matrix, scale: &Scale, only: &[usize]) -> Rows {
+pub(super) fn table(matrix: &Matrix, scale: &Scale, only: &[usize]) -> Rows {
     let all: Vec<usize> = if only.is_empty() { (0..matrix.columns.len()).collect() } else { only.to_vec() };
     let cell = |row: usize, column: usize| match cell(matrix, row, column) {
         Some(value) => Cell::Value(Estimate::point(value, 1), scale.clone()),

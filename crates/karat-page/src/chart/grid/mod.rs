@@ -5,13 +5,38 @@ mod heatmap;
 
 use maud::Markup;
 
-use crate::block::{Matrix, MatrixShape};
+use crate::block::{Cell, Column, Matrix, MatrixShape, Row, Rows};
+use crate::number::{Estimate, Scale, Unit};
 
 /// Renders a matrix by its kind.
 pub(crate) fn render(matrix: &Matrix) -> Markup {
     match &matrix.shape {
         MatrixShape::Counts => counts::render(matrix),
         MatrixShape::Scores(scale) => heatmap::render(matrix, scale),
+    }
+}
+
+/// Returns the numbers: for scores, samples as rows.
+pub(crate) fn rows(matrix: &Matrix) -> Rows {
+    let counts = match &matrix.shape {
+        MatrixShape::Scores(scale) => return heatmap::table(matrix, scale, &[]),
+        MatrixShape::Counts => Scale::of(Unit::Count),
+    };
+    let (down, across) = &matrix.axes;
+    let value = |row: usize, column: usize| match cell(matrix, row, column) {
+        Some(count) => Cell::Value(Estimate::point(count, 0), counts.clone()),
+        None => Cell::Missing("no value".to_owned()),
+    };
+    let row = |(at, name): (usize, &String)| {
+        Row::of(
+            [Cell::text(name)].into_iter().chain((0..matrix.columns.len()).map(|column| value(at, column))).collect(),
+        )
+    };
+    let columns = matrix.columns.iter().map(Column::number);
+    Rows {
+        columns: [Column::text(format!("{down} \\ {across}"))].into_iter().chain(columns).collect(),
+        rows: matrix.rows.iter().enumerate().map(row).collect(),
+        ..Rows::default()
     }
 }
 

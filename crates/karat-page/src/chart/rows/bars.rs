@@ -8,7 +8,7 @@ use crate::chart::draw::figure::{Figure, cut_note, missing_note};
 use crate::chart::draw::mark::{Marker, percent};
 use crate::chart::rows::{HEIGHT, Line, MOST_LINES, cut_lines, dots, draw};
 use crate::component::gates::observed_value;
-use crate::number::{Scale, Unit};
+use crate::number::Unit;
 use crate::text::visible::{line, short_name};
 use karat_types::Better;
 
@@ -54,7 +54,7 @@ pub(crate) fn render(bars: &Bars) -> Markup {
         legend: None,
         notes: notes.into_iter().flatten().collect(),
     }
-    .render(&rows(&bars.bars, scale))
+    .render(&rows(bars))
 }
 
 fn solid(bar: &Bar, axis: &Axis) -> Markup {
@@ -69,17 +69,18 @@ fn solid(bar: &Bar, axis: &Axis) -> Markup {
     }
 }
 
-fn rows(bars: &[Bar], scale: &Scale) -> Rows {
+/// Returns the numbers.
+pub(crate) fn rows(bars: &Bars) -> Rows {
     let row = |bar: &Bar| {
         let name = match &bar.href {
             Some(href) => Cell::Link { text: bar.name.clone(), href: href.clone() },
             None => Cell::Text(bar.name.clone()),
         };
-        Row::of(vec![name, Cell::Value(bar.estimate.clone(), scale.clone()), Cell::Count(bar.estimate.n)])
+        Row::of(vec![name, Cell::Value(bar.estimate.clone(), bars.scale.clone()), Cell::Count(bar.estimate.n)])
     };
     Rows {
         columns: vec![Column::text("Name"), Column::number("Value"), Column::number("n")],
-        rows: bars.iter().map(row).collect(),
+        rows: bars.bars.iter().map(row).collect(),
         ..Rows::default()
     }
 }

@@ -16,10 +16,7 @@ use crate::text::visible::short_name;
 pub(crate) fn render(forest: &Forest) -> Markup {
     let scale = &forest.scale;
     let is_turned = scale.better == Better::Lower;
-    let mut rows: Vec<(&ForestRow, Estimate)> =
-        forest.rows.iter().map(|row| (row, if is_turned { turn(&row.effect) } else { row.effect.clone() })).collect();
-    let effect = |estimate: &Estimate| estimate.finite_value().unwrap_or(f64::NEG_INFINITY);
-    rows.sort_by(|a, b| effect(&b.1).total_cmp(&effect(&a.1)));
+    let rows = sorted(forest);
     let margin = forest.margin.filter(|margin| margin.is_finite()).map(f64::abs);
     let ends = margin.map(|margin| [-margin, margin]);
     let axis = Axis::around_zero(rows.iter().flat_map(|row| dots::extent(&row.1)).chain(ends.into_iter().flatten()));
@@ -57,6 +54,21 @@ pub(crate) fn render(forest: &Forest) -> Markup {
         notes: notes.into_iter().flatten().collect(),
     }
     .render(&table(&rows, scale))
+}
+
+/// Returns the rows with their differences where positive is better, the best first.
+fn sorted(forest: &Forest) -> Vec<(&ForestRow, Estimate)> {
+    let is_turned = forest.scale.better == Better::Lower;
+    let mut rows: Vec<(&ForestRow, Estimate)> =
+        forest.rows.iter().map(|row| (row, if is_turned { turn(&row.effect) } else { row.effect.clone() })).collect();
+    let effect = |estimate: &Estimate| estimate.finite_value().unwrap_or(f64::NEG_INFINITY);
+    rows.sort_by(|a, b| effect(&b.1).total_cmp(&effect(&a.1)));
+    rows
+}
+
+/// Returns the numbers.
+pub(crate) fn rows(forest: &Forest) -> Rows {
+    table(&sorted(forest), &forest.scale)
 }
 
 fn turn(effect: &Estimate) -> Estimate {

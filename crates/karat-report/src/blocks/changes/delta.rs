@@ -7,7 +7,7 @@ use karat_page::block::{Block, Cell, Forest, ForestRow, Head};
 use karat_page::component::verdict::Verdict;
 use karat_types::MetricSpec;
 
-use crate::blocks::build::{difference, prose, table_if_any, texts};
+use crate::blocks::build::{difference, numbers, prose, table, table_if_any, texts};
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::shared::visible::excerpt;
@@ -46,7 +46,21 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block>
         forest(report, title, delta, metric, note)
     });
     let forests: Vec<Block> = forests.take(METRICS).collect();
-    forests.into_iter().chain(movers(report, delta)).collect()
+    forests.into_iter().chain([pairs(delta)]).chain(movers(report, delta)).collect()
+}
+
+/// Returns the pairs of cells behind each comparison.
+fn pairs(delta: &Delta) -> Block {
+    let columns = numbers("Compared", ["Matched pairs of cells", "Without a partner"]);
+    let row = |it: &Comparison| vec![Cell::text(&it.id), Cell::Count(it.matched), Cell::Count(it.unmatched)];
+    let by = match delta.over {
+        DeltaAxis::Variant => "sample, model and judge",
+        DeltaAxis::Model => "sample, variant and judge",
+        DeltaAxis::Baseline => "sample and system",
+    };
+    let head = Head::new("Pairs of cells", "How much of each side is compared?")
+        .with_note(format!("Each is compared with {}, paired by {by}.", delta.base));
+    table(head, columns, delta.comparisons.iter().map(row))
 }
 
 /// Returns true if any comparison has a difference in this metric.

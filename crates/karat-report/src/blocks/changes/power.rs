@@ -14,8 +14,8 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, power: &Power) -> Vec<Block>
     let head = match power.metrics.first() {
         Some(first) => head.with_note(format!(
             "Differences between two systems that paired samples detect with {} power at the {} level.",
-            number::share(first.power),
-            number::share(first.level)
+            number::percent(first.power),
+            number::percent(first.level)
         )),
         None => head,
     };
@@ -29,14 +29,25 @@ fn row(report: Report<'_>, metric: &MetricPower) -> Vec<Cell> {
     let wanted = match (&metric.needed, metric.wanted) {
         (Some(needed), _) => {
             let clusters = needed.clusters.map_or_else(String::new, |it| format!(" in {} clusters", number::count(it)));
-            format!("{} needs {} samples{clusters}", scale.text(needed.difference), number::count(needed.samples))
+            let pairs =
+                needed.pairs.map_or_else(String::new, |it| format!(", {} of them with a score", number::count(it)));
+            format!(
+                "{} needs {} samples{clusters}{pairs}",
+                scale.text(needed.difference),
+                number::count(needed.samples)
+            )
         }
         (None, Some(wanted)) => format!("{} needs more than 10¹² samples", scale.text(wanted)),
         (None, None) => String::new(),
     };
     vec![
         Cell::text(&metric.metric),
-        Cell::Count(metric.samples),
+        match metric.clusters {
+            Some(clusters) => {
+                Cell::Text(format!("{} in {} clusters", number::count(metric.samples), number::count(clusters)))
+            }
+            None => Cell::Count(metric.samples),
+        },
         value(metric.detectable, &scale),
         value(Some(metric.deviation.value()), &scale),
         Cell::text(wanted),

@@ -3,16 +3,17 @@
 use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationVerdict, Finding};
 use karat_page::block::{Bar, Bars, Block, Cell, Column, Head};
 use karat_page::component::verdict::Verdict;
-use karat_page::number::{Scale, Unit};
+use karat_page::number::{self, Estimate, Scale, Unit};
 
-use crate::blocks::build::{count, difference, table, table_if_any, texts, value};
+use crate::blocks::build::{count, difference, figure, table, table_if_any, texts, value};
+use crate::shared::calibration_round::CalibrationRound;
 use crate::shared::scales::{self, bare_scale};
-use crate::wording::calibration::{cautions, judge_verdict, open_note, unscored_note};
+use crate::wording::calibration::{agreement_value, cautions, judge_verdict, open_note, unscored_note};
 
 /// Number of sets listed, the largest differences first.
 const SETS: usize = 15;
 
-pub(in crate::blocks) fn blocks(found: &Calibration) -> Vec<Block> {
+pub(crate) fn blocks(found: &Calibration) -> Vec<Block> {
     [Some(agreement(found)), Some(dimensions(found)), sets(found)].into_iter().flatten().collect()
 }
 
@@ -42,7 +43,11 @@ fn agreement(found: &Calibration) -> Block {
     let version = found.prompt_version.as_deref().map_or_else(String::new, |it| format!(", prompt version {it}"));
     let mut head = Head::new(format!("Calibration of {}", found.scorer), "Do the judges grade as people do?")
         .with_n(found.sets)
-        .with_note(format!("Agreement: {name}{version}; {} labelled samples.", found.samples))
+        .with_note(format!(
+            "Agreement: {name}{version}; {} labelled samples, {} labels without a cell.",
+            number::count(found.samples),
+            number::count(found.unmatched)
+        ))
         .when_empty("No human label matches an output of this run.", "karat calibrate SUITE");
     head.notes.extend(found.judges.iter().map(|judge| format!("{}: {}.", judge.judge, judge_verdict(found, judge))));
     let threshold = threshold.map(|it| (*it, "threshold".to_owned()));
@@ -57,11 +62,16 @@ fn dimensions(found: &Calibration) -> Block {
             Some(CalibrationVerdict::Undecided) | None => Cell::Verdict(Verdict::Undecided),
         };
         let note = [unscored_note(found, dimension), open_note(dimension)].into_iter().filter(|it| !it.is_empty());
-        let notes: Vec<String> = note.chain(cautions(dimension)).collect();
+        let decided = dimension.reason.iter().map(|reason| format!("the threshold was decided: {reason}"));
+        let notes: Vec<String> = note.chain(cautions(dimension)).chain(decided).collect();
         vec![
             Cell::text(&judge.judge),
             Cell::text(&dimension.dimension),
             count(Some(dimension.labelled)),
+            count(Some(dimension.unscored)),
+            agreed(found, dimension),
+            figure(dimension.icc.as_ref(), &coefficient()),
+            figure(dimension.alpha.as_ref(), &coefficient()),
             difference(dimension.bias.as_ref(), &bare_scale()),
             value(dimension.mean_abs_difference.as_ref().map(Finding::value), &bare_scale()),
             value(Some(dimension.threshold), &Scale::of(Unit::Score)),
@@ -70,9 +80,53 @@ fn dimensions(found: &Calibration) -> Block {
         ]
     });
     let mut columns = texts(["Judge", "Dimension"]);
-    columns.extend(["Labelled", "Bias (judge − people)", "Mean abs. difference", "Threshold"].map(Column::number));
+    columns.extend(
+        [
+            "Labelled",
+            "Unscored",
+            "1 − mean abs. difference / range",
+            "ICC(2,1)",
+            "α",
+            "Bias (judge − people)",
+            "Mean abs. difference",
+            "Must exceed",
+        ]
+        .map(Column::number),
+    );
     columns.extend(texts(["Verdict", "Notes"]));
     table(Head::new("Calibration by dimension", "Where do judge and people part?"), columns, rows)
+}
+
+/// Returns the share of agreement. If it decides the verdict, it has enough digits to tell it from the threshold.
+fn agreed(found: &Calibration, dimension: &CalibratedDimension) -> Cell {
+    match (found.agreement, &dimension.within_share) {
+        (CalibrationForm::WithinShare, Some(share)) => Cell::Text(agreement_value(share, dimension.threshold)),
+        (_, share) => figure(share.as_ref(), &Scale::score(0.0, 1.0)),
+    }
+}
+
+/// Returns the judges of a round compared with each other; `None` for one judge.
+pub(crate) fn between_judges(round: &CalibrationRound) -> Option<Block> {
+    let rows = round.judges.iter().flat_map(|judges| &judges.metrics).flat_map(|(metric, found)| {
+        found.pairs.iter().map(move |pair| {
+            vec![
+                Cell::text(metric),
+                Cell::text(format!("{} and {}", pair.judges.0, pair.judges.1)),
+                difference(Some(&pair.bias), &bare_scale()),
+                figure(Some(&pair.mean_abs_difference), &bare_scale()),
+                figure(pair.icc.as_ref(), &coefficient()),
+                figure(pair.alpha.as_ref(), &coefficient()),
+                Cell::Count(pair.bias.n()),
+            ]
+        })
+    });
+    let mut columns = texts(["Metric", "Judges"]);
+    columns.extend(["Bias (first − second)", "Mean abs. difference", "ICC(2,1)", "α", "n"].map(Column::number));
+    table_if_any(Head::new("Judges compared with each other", "Do the judges mean the same?"), columns, rows)
+}
+
+fn coefficient() -> Scale {
+    Scale::score(-1.0, 1.0)
 }
 
 fn sets(found: &Calibration) -> Option<Block> {
@@ -86,7 +140,7 @@ fn sets(found: &Calibration) -> Option<Block> {
         .collect();
     sets.sort_by(|a, b| b.3.total_cmp(&a.3));
     let rows = sets.into_iter().take(SETS).map(|(judge, dimension, set, _)| {
-        let difference = set.delta.map_or_else(Default::default, |it| karat_page::number::Estimate::point(it, 1));
+        let difference = set.delta.map_or_else(Default::default, |it| Estimate::point(it, 1));
         vec![
             Cell::text(&set.sample),
             Cell::text(judge),

@@ -1,7 +1,8 @@
 //! The effect of the position of evidence in a long text on its judgment.
 
-use karat_analysis::{EvidencePosition, PlaceEffect, PlaceMeasure};
+use karat_analysis::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 use karat_page::block::{Block, Cell, Column, Head};
+use karat_page::number;
 
 use crate::blocks::build::{difference, figure, table, texts};
 use crate::shared::report::Report;
@@ -35,6 +36,14 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &EvidencePosition) ->
         .with_note(
             "A slope that all judges share may come from the texts or outputs; a slope of a single judge is the judge's own.",
         )
+        .with_note("Texts judged in pieces: a judge's result for each piece against the position of the piece in its text.")
         .when_empty("No text was judged in pieces.", "karat rubrics");
+    let head = match found.effects.iter().filter(|it| it.over == PlaceUnit::Pieces).map(|it| it.texts).max() {
+        Some(texts) => head.with_note(format!(
+            "The texts judged in pieces ({}) form fewer than five clusters, so intervals are over pieces and do not apply to other texts.",
+            number::count(texts)
+        )),
+        None => head,
+    };
     vec![table(head, columns, found.effects.iter().map(row))]
 }

@@ -5,6 +5,7 @@ use karat_page::block::{Block, Cell, Column, Head};
 
 use crate::blocks::build::{difference, figure, prose, table, texts};
 use crate::shared::anchored::labels_text;
+use crate::shared::figures::count;
 use crate::shared::report::Report;
 use crate::shared::scales;
 
@@ -14,7 +15,16 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, anchor: &HumanAnchor) -> Vec
         let scale = scales::scale_named(&report.findings.plan, &it.metric);
         let basis = match (&it.why, &it.anchored) {
             (Some(why), _) => why.clone(),
-            (None, Some(anchored)) => format!("{} labels + {} judged, {}", it.labelled, it.judged, anchored.method()),
+            (None, Some(anchored)) => {
+                let worth = it.worth.as_ref().map(|it| format!(", worth {} labels", count(it.value().round() as u64)));
+                let weight = it.lambda.as_ref().map(|it| format!(", λ {:.2}", it.value()));
+                let needed = it.labels_needed.map(|(with, without)| {
+                    format!(", the wanted width needs {} labels (without the judge {})", count(with), count(without))
+                });
+                let more: String = [weight, worth, needed].into_iter().flatten().collect();
+                let labels = count(it.labelled);
+                format!("{labels} labels + {} judged, {}{more}", count(it.judged), anchored.method())
+            }
             (None, None) => String::new(),
         };
         vec![

@@ -1,12 +1,13 @@
 //! Preferences of judges for properties other than quality.
 
-use karat_analysis::{BiasCheck, JudgeBias};
+use karat_analysis::{BiasCheck, Finding, JudgeBias};
 use karat_page::block::{Block, Cell, Column, Head};
 use karat_page::number::Scale;
 
 use crate::blocks::build::{count, difference, figure, table, table_if_any, texts};
 use crate::shared::report::Report;
 use crate::shared::scales;
+use crate::wording::comparison::p_value;
 
 pub(in crate::blocks) fn blocks(report: Report<'_>, bias: &JudgeBias) -> Vec<Block> {
     let scale = |metric: &str| scales::scale_named(&report.findings.plan, metric);
@@ -28,6 +29,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, bias: &JudgeBias) -> Vec<Blo
     columns.extend(["Slope", "Correlation", "Slope against human labels"].map(Column::number));
     let mut head =
         Head::new(format!("Judge bias in {}", bias.scorer), "Does a judge prefer long or formatted answers?")
+            .with_note("Slopes are within samples that several systems answered.")
             .with_note("Longer answers may be better: a slope against human labels shows bias, a slope alone does not.")
             .when_empty(
                 "No sample was answered by several systems, so no slope can be computed.",
@@ -52,10 +54,11 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, bias: &JudgeBias) -> Vec<Blo
             figure(Some(&it.consistency), &scales::shares()),
             count(Some(it.flips.0)),
             count(Some(it.flips.1)),
+            Cell::text(p_value(it.p.as_ref().map(Finding::value))),
         ]
     });
     let mut columns = texts(["Judge", "Metric"]);
-    columns.extend(["Consistent pairs", "Flips to the first", "Flips to the second"].map(Column::number));
+    columns.extend(["Consistent pairs", "Flips to the first", "Flips to the second", "p"].map(Column::number));
     let head = Head::new("Position of the outputs", "Does the order of a pair decide?");
     let positions = table_if_any(head, columns, positions);
 

@@ -2,7 +2,7 @@
 //! `cascade` for judges estimated from a cheaper one, `human_anchor` for corrected scores, `judge_bias` and `evidence_position` for systematic errors.
 
 pub(super) mod agreement;
-pub(super) mod calibration;
+pub(crate) mod calibration;
 pub(super) mod cascade;
 pub(super) mod evidence_position;
 pub(super) mod grading;

@@ -9,6 +9,7 @@ use karat_page::number::{Estimate, Scale, Unit};
 use serde_json::{Map, Value};
 
 use crate::blocks::build::{count, count_card, figure_card, numbers, prose, stats, table, table_if_any, texts, value};
+use crate::shared::reliability_curve;
 use crate::shared::scales::{self, bare_scale};
 use crate::shared::visible::excerpt;
 
@@ -18,9 +19,10 @@ const WORST: usize = 15;
 /// Number of texts listed for each kind of finding.
 const COMMON: usize = 8;
 
-pub(in crate::blocks) fn blocks(found: &Diagnostics) -> Vec<Block> {
+/// `id` is that of the analysis, after which the file with the reliability curve is named.
+pub(in crate::blocks) fn blocks(id: &str, found: &Diagnostics) -> Vec<Block> {
     let all = &found.all;
-    let confidence = all.confidence.iter().flat_map(|it| [buckets(it), reliability(it)]);
+    let confidence = all.confidence.iter().flat_map(|it| [buckets(it), reliability(id, it)]);
     let blocks = [
         Some(cards(found)),
         counts("Distribution of scores", "Are a few outputs bad, or many?", &all.score_distribution),
@@ -28,6 +30,7 @@ pub(in crate::blocks) fn blocks(found: &Diagnostics) -> Vec<Block> {
         sections(all),
         counts("Reasons", "Why are items wrong?", &all.false_positive_reasons),
         confusions(&all.top_taxonomy_errors),
+        confused_items(&all.top_taxonomy_errors),
     ];
     let after = [common(all), worst(all)];
     blocks.into_iter().flatten().chain(confidence).chain(after.into_iter().flatten()).collect()
@@ -126,6 +129,19 @@ fn confusions(found: &[Confusion]) -> Option<Block> {
     (!pairs.is_empty()).then_some(Block::Matrix(matrix))
 }
 
+/// Returns the confusions with examples of items.
+fn confused_items(found: &[Confusion]) -> Option<Block> {
+    let rows = found.iter().map(|it| {
+        let label = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let label = if it.equal { format!("{label} (the same: no confusion)") } else { label };
+        let examples: Vec<String> = it.examples.iter().map(|text| excerpt(text, 60)).collect();
+        vec![Cell::Text(label), Cell::Count(it.count), prose(examples.join("\n"))]
+    });
+    let mut columns = numbers("Said → right", ["Count"]);
+    columns.extend(texts(["Examples"]));
+    table_if_any(Head::new("Confused items", "Which items are taken for others?"), columns, rows)
+}
+
 fn buckets(found: &Confidence) -> Block {
     let rows = found.buckets.by_name().map(|(name, bucket)| {
         let (from, to) = bucket.range;
@@ -147,7 +163,7 @@ fn buckets(found: &Confidence) -> Block {
     table(head, columns, rows)
 }
 
-fn reliability(found: &Confidence) -> Block {
+fn reliability(id: &str, found: &Confidence) -> Block {
     let points = found.reliability.iter().filter_map(|bin| {
         Some(CurvePoint { x: bin.mean_confidence?, y: bin.accuracy?, interval: None, n: bin.count as u64 })
     });
@@ -156,6 +172,9 @@ fn reliability(found: &Confidence) -> Block {
     let mut head = Head::new("Reliability of confidence", "Is a stated confidence the share that is right?")
         .with_n(n)
         .when_empty_because("No item has a confidence.");
+    if !line.points.is_empty() {
+        head.notes.push(format!("The curve is in `{}`, too.", reliability_curve::file_name(id)));
+    }
     if let Some(ece) = &found.ece {
         head.notes.push(format!(
             "Expected calibration error: {}.",

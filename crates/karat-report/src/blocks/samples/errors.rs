@@ -4,6 +4,7 @@ use karat_analysis::{ErrorKind, Errors, Stage};
 use karat_page::block::{Block, Cell, Column, Head};
 
 use crate::blocks::build::{prose, table, table_if_any, texts};
+use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
 
 /// Returns the name of the stage that failed.
@@ -16,19 +17,19 @@ pub(crate) fn stage_name(stage: Stage) -> &'static str {
 }
 
 /// Returns the first message of a kind of error, with what it happened to.
-pub(crate) fn example(kind: &ErrorKind) -> String {
-    kind.examples
-        .first()
-        .map_or_else(String::new, |it| format!("{} {}: {}", it.sample, it.who, excerpt(&it.message, MESSAGE)))
+fn example(report: Report<'_>, kind: &ErrorKind) -> String {
+    let Some(it) = kind.examples.first() else { return String::new() };
+    let see = report.reply_command(&kind.code, it.cell).map(|command| format!(" (see `{command}`)"));
+    format!("{} {}: {}{}", it.sample, it.who, excerpt(&it.message, MESSAGE), see.unwrap_or_default())
 }
 
-pub(in crate::blocks) fn blocks(found: &Errors) -> Vec<Block> {
+pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Errors) -> Vec<Block> {
     let rows = found.kinds.iter().map(|kind| {
         vec![
             Cell::Code(kind.code.clone()),
             Cell::text(stage_name(kind.stage)),
             Cell::Count(kind.count),
-            prose(example(kind)),
+            prose(example(report, kind)),
         ]
     });
     let mut columns = texts(["Code", "Stage"]);
@@ -49,6 +50,6 @@ fn skipped_cells(found: &Errors) -> Option<Block> {
     columns.push(Column::number("Cells"));
     columns.extend(texts(["First reason"]));
     let head = Head::new("Skipped", "Which cells did the suite leave out?")
-        .with_note("A condition of the suite skipped these cells. They are no failures and cost nothing.");
+        .with_note("A condition of the suite skipped these cells. They are not failures and cost nothing.");
     table_if_any(head, columns, rows)
 }

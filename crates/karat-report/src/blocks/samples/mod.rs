@@ -7,7 +7,7 @@ pub(super) mod diagnostics;
 pub(crate) mod errors;
 pub(super) mod failures;
 pub(super) mod missing_items;
-pub(super) mod notes;
+pub(crate) mod notes;
 pub(super) mod slices;
 
 use serde_json::Value;

@@ -7,6 +7,11 @@ use crate::blocks::build::{prose, table, texts};
 use crate::shared::visible::excerpt;
 use crate::wording::notes::note_name;
 
+/// Returns true if anything was cut, dropped or read leniently.
+pub(crate) fn has_any(found: &Notes) -> bool {
+    !found.kinds.is_empty() || found.rungs.keys().any(|rung| rung != "direct")
+}
+
 pub(in crate::blocks) fn blocks(found: &Notes) -> Vec<Block> {
     let kinds = found.kinds.iter().map(|note| {
         vec![

@@ -19,7 +19,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     page.list(all.iter().map(|it| {
         let advice = Inline::text(&it.advice);
         match &it.caveat {
-            Some(caveat) => advice.and(" *Caveat:* ").and_text(caveat),
+            Some(caveat) => advice.and(" *Caveat:* ").then(Inline::sentence(caveat)),
             None => advice,
         }
     }));

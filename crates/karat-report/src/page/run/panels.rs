@@ -1,10 +1,11 @@
 //! Panels of the analyses in the suite's order, and the failures.
 
-use karat_analysis::{AnalysisResult, Errors, Outcome};
+use karat_analysis::{Errors, Outcome};
 use karat_page::component::ledger::{self, FailureGroup};
 use karat_page::{Block, Markup, html, render_all};
 
-use crate::blocks::{changes::delta, of_analysis, samples::errors};
+use crate::blocks::samples::{errors, notes};
+use crate::blocks::{self, of_analysis};
 use crate::page::links::Links;
 use crate::page::sections::disclosure;
 use crate::shared::report::Report;
@@ -15,21 +16,8 @@ const SHOWN: usize = 6;
 
 /// The panels of all analyses that have no section of their own.
 pub(super) fn analyses(report: Report<'_>) -> Markup {
-    let own = report.findings.analyses.iter().filter(|it| !is_elsewhere(it));
+    let own = report.findings.analyses.iter().filter(|it| blocks::is_of_analyses(it));
     html! { @for analysed in own { (panels(&of_analysis(report, analysed))) } }
-}
-
-/// Returns true for outcomes that another section shows, and for those that found nothing to say.
-fn is_elsewhere(analysed: &AnalysisResult) -> bool {
-    match &analysed.outcome {
-        Outcome::Leaderboards(_) | Outcome::Errors(_) | Outcome::Failures(_) | Outcome::Notes(_) => true,
-        Outcome::EvidencePosition(found) => found.effects.is_empty(),
-        Outcome::Grading(found) => {
-            found.shared_cells + found.single_judge_cells == 0 && found.failing_judges.is_empty()
-        }
-        Outcome::Services(found) => found.versions.is_empty() && found.models.is_empty(),
-        _ => false,
-    }
 }
 
 fn panels(blocks: &[Block]) -> Markup {
@@ -44,14 +32,11 @@ fn panels(blocks: &[Block]) -> Markup {
 
 /// The failures: groups by code and message, then cells below thresholds, skipped cells and notes.
 pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
-    let of = |wanted: fn(&Outcome) -> bool| {
-        let found = report.findings.analyses.iter().filter(move |it| wanted(&it.outcome));
-        found.flat_map(|it| of_analysis(report, it)).collect::<Vec<_>>()
-    };
+    let of = |chosen| blocks::of_outcomes(report, chosen);
     let below = of(|it| matches!(it, Outcome::Failures(found) if found.cells > 0));
     // The first panel of errors repeats the groups.
     let skipped: Vec<Block> = of(|it| matches!(it, Outcome::Errors(_))).into_iter().skip(1).collect();
-    let notes = of(|it| matches!(it, Outcome::Notes(found) if !found.kinds.is_empty()));
+    let notes = of(|it| matches!(it, Outcome::Notes(found) if notes::has_any(found)));
     let groups = report.findings.errors().map(|errors| groups(errors, links)).unwrap_or_default();
     html! {
         (ledger::failures(&groups))
@@ -62,21 +47,10 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
     }
 }
 
-/// Remarks of judges that changed: the most frequent, and the others for a reader who opens them. There are hundreds, and
-/// they stand below the failures.
+/// Remarks of judges that changed. There are hundreds, so they stand below the failures.
 fn changed_remarks(report: Report<'_>) -> Markup {
-    let found = report.findings.analyses.iter().filter_map(|it| match &it.outcome {
-        Outcome::Delta(delta) => Some((it, delta::moved_texts(delta))),
-        _ => None,
-    });
-    let blocks: Vec<(Block, Vec<Block>)> = found
-        .filter_map(|(analysed, blocks)| {
-            let mut blocks = blocks.into_iter().map(|block| block.of_analysis(&analysed.id));
-            Some((blocks.next()?, blocks.collect()))
-        })
-        .collect();
     html! {
-        @for (first, rest) in blocks {
+        @for (first, rest) in blocks::changed_remarks(report) {
             (render_all(&[first]))
             @if !rest.is_empty() { (disclosure("Less frequent remarks", &render_all(&rest))) }
         }

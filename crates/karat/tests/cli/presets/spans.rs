@@ -22,7 +22,7 @@ fn recorded_verdicts_become_figures() {
     assert!(html.contains("Reliability of confidence") && html.contains("Worst performers"));
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
     assert!(markdown.contains("spans-reliability.svg"));
-    let from = markdown.find("## Diagnostics: `spans`").unwrap();
+    let from = markdown.find("## Items of outputs").unwrap();
     insta::assert_snapshot!("spans_diagnostics", &markdown[from..markdown.find("## Cost").unwrap()]);
     assert!(std::fs::read_to_string(place.path().join("out/spans-reliability.svg")).unwrap().contains("<circle"));
     let report = place.report("s");

@@ -118,7 +118,7 @@ fn five_systems_are_ranked_in_their_order() {
     assert_eq!(ranking["systems"][0]["ranks"][0], 1);
     assert_eq!((ranking["order_dependent"].as_u64(), ranking["pairs"].as_array().unwrap().len()), (Some(0), 10));
     let text = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
-    for part in ["## Ranking: `duel`", "Won against", "`best` against `poor`", "Bradley–Terry"] {
+    for part in ["## Ranking: duel", "### Wins: duel", "| best | poor |", "Bradley–Terry"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(planned_calls(&place), (0, 0));

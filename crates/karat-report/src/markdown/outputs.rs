@@ -8,7 +8,7 @@ use crate::shared::report::{RenderError, Report};
 use crate::wording::outputs::{TITLE, introduction, missing_texts};
 
 /// Writes the section, unless nothing is to be shown.
-pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) -> Result<(), RenderError> {
+pub(super) fn write(page: &mut Page, report: Report<'_>) -> Result<(), RenderError> {
     let shown = report.context.outputs.shown.unwrap_or_default();
     let selection = select(report, shown)?;
     if let Some(words) = introduction(shown, &selection) {

@@ -57,7 +57,8 @@ fn unit_name(block: &Block) -> Option<String> {
     scale.unit_name()
 }
 
-fn is_empty(block: &Block) -> bool {
+/// Returns true if a block has nothing to show but its head.
+pub fn is_empty(block: &Block) -> bool {
     match block {
         Block::Stats(it) => it.stats.is_empty(),
         Block::Table(it) => it.rows.rows.is_empty(),

@@ -10,7 +10,7 @@ use crate::shared::report::Report;
 /// Number of samples shown, the most expensive first.
 const SAMPLES: usize = 20;
 
-pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
     let spend = findings.run.spend;
     page.heading(2, Inline::plain("Cost"));
