@@ -4,10 +4,12 @@
 //!
 //! - `build`: short forms of blocks. Read it first.
 //! - `changes/`, `judging/`, `samples/`: a file for each kind of outcome, in the folders of `markdown/`.
+//! - `cost`: tokens and money of a run.
 //! - `plain`: the table of an outcome without a mapping of its own.
 
 pub(crate) mod build;
 pub(crate) mod changes;
+pub(crate) mod cost;
 pub(crate) mod judging;
 mod plain;
 pub(crate) mod samples;

@@ -25,6 +25,9 @@ pub(in crate::blocks) fn blocks(found: &MissingItems) -> Vec<Block> {
         ))
         .when_empty("No sample has items of these variants and cells of others: nothing to compare.", "karat validate");
     head.notes.extend(found.patterns.iter().cloned());
+    if found.patterns.is_empty() && found.samples > 0 {
+        head = head.with_note("No kind of item lost half of its items.");
+    }
     let groups = table(head, columns, rows);
     let head = Head::new("Found only by systems that read the whole text", "What does reading in pieces lose?");
     let cross = table_if_any(head, item_columns(), found.cross_segment.iter().map(item));

@@ -136,8 +136,8 @@ fn every_part_works_without_claims() {
         "## Judges",
         "## Position of the evidence",
         "## Missing items",
-        "### Patterns",
-        "### By judge",
+        "### Missing somewhere",
+        "### Cost by part",
     ] {
         assert!(markdown.contains(section), "no {section}");
     }

@@ -123,7 +123,7 @@ fn judges_of_traces_are_anchored_by_people() {
     assert_eq!((kinds["metric"].clone(), kinds["examples"].as_array().unwrap().len()), (json!("quality"), 2));
     assert!(kinds["examples"][0]["shown"]["$"].as_str().unwrap().contains("unclear"));
     let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
-    for section in ["## Human-anchored scores", "## Judge bias", " by kind"] {
+    for section in ["## Human-anchored scores", "## Judge bias", " by intent"] {
         assert!(page.contains(section), "{section}");
     }
     let wrong = ANSWERS.replace("weights: { stern: 2 }", "weights: { sterm: 2 }");
