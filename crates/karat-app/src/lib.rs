@@ -12,6 +12,7 @@ mod error;
 mod exchange;
 mod inspect;
 mod report;
+mod request;
 mod run;
 mod service;
 mod suite;
@@ -27,7 +28,7 @@ pub use karat_import::{ImportKind, ImportReport, Shape, TraceRows};
 use karat_providers::{Host, LimiterPool};
 use karat_report::page::Document;
 use karat_store::{Store, StoreError};
-use karat_types::{Clock, Key};
+use karat_types::{Clock, Key, Moment};
 
 use crate::annotate::task::LoadedTask;
 use crate::exchange::traces::TraceState;
@@ -47,6 +48,7 @@ pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
 pub use crate::annotate::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
 pub use crate::annotate::owner::TaskLine;
 pub use crate::annotate::people::HumanCeiling;
+pub use crate::annotate::question::Question as AnnotationQuestion;
 pub use crate::annotate::queue::NextRequest;
 pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSource};
 pub use crate::annotate::results::golden::LabelPinRequest;
@@ -87,6 +89,7 @@ pub use crate::inspect::trace::Trace;
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::kept_pages::RunPage;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
+pub use crate::request::{RequestError, read_request, request_schema, schema_settings};
 pub use crate::run::batches::cancel::CancelledBatches;
 pub use crate::run::calibrate::Rounds;
 pub use crate::run::capture::recording::CallRecording;
@@ -108,7 +111,7 @@ pub use crate::service::role::Role;
 pub use crate::service::tokens::{Access, NewToken, TokenLine};
 pub use crate::suite::ci::{CiService, CiWorkflow};
 pub use crate::suite::fetch::FetchedFile;
-pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
+pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation, RunRequest};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
 pub use crate::suite::ready_rubrics::{ready_rubric, ready_rubrics};
@@ -234,6 +237,8 @@ struct SessionState {
     traces: TraceState,
     /// The address under which people open the server, for links in messages.
     public_url: OnceLock<String>,
+    /// The run that was put into the queue last, with its plan and when it was loaded.
+    queued_plan: Mutex<Option<(String, Plan, Moment)>>,
     /// The functions of the program that has Karat as a library.
     host: Host,
     /// The file in which a variable stands that the environment itself lacks.
@@ -326,6 +331,10 @@ impl Session {
     /// The state of a run, if it was computed while its rows were those with this hash.
     fn run_state(&self, run: &str, key: Key) -> Option<RunState> {
         self.0.run_states.lock().unwrap_or_else(PoisonError::into_inner).get(run, key)
+    }
+
+    fn queued_plan(&self) -> MutexGuard<'_, Option<(String, Plan, Moment)>> {
+        self.0.queued_plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remember_run_state(&self, key: Key, state: &RunState) {

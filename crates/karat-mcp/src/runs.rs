@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use karat_app::{App, CallRecording, Execution, Invocation, Stop};
+use karat_app::{App, CallRecording, Execution, RunRequest, Stop};
 use karat_types::SilentObserver;
 
 /// The limits of runs that agents start.
@@ -60,7 +60,7 @@ impl Runs {
     ///
     /// # Errors
     /// Runs are not allowed, one is under way, the money is used up, or the suite cannot be run.
-    pub fn start(&self, mut invocation: Invocation, wait: Duration) -> Result<String, String> {
+    pub fn start(&self, request: RunRequest, wait: Duration) -> Result<String, String> {
         let limits =
             self.limits.ok_or("runs are not allowed here: start `karat mcp` with --allow-runs and --budget-usd")?;
         let left = limits.budget_usd - *lock(&self.state.spent_usd);
@@ -70,11 +70,15 @@ impl Runs {
                 limits.budget_usd
             ));
         }
+        let given = request.run_id.clone();
+        let mut invocation = request.remote_invocation("mcp", limits.allow_commands);
         let asked = invocation.overrides.budget_usd.unwrap_or(left);
         invocation.overrides.budget_usd = Some(asked.min(left));
-        invocation.overrides.safe = !limits.allow_commands;
         let plan = self.app.load(&invocation).map_err(|error| message(&error))?.plan;
-        let run = self.app.new_id(&plan.header);
+        let run = given.unwrap_or_else(|| self.app.new_id(&plan.header));
+        if self.app.run_state(&run).is_ok() {
+            return Err(format!("there is a run {run} already: choose another `run_id`"));
+        }
         {
             let mut active = lock(&self.state.active);
             if let Some(other) = &active.run {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use karat_app::{
     App, AppError, CallRecording, CompareRequest, Correction, Execution, Format, GateFlags, GateRequest, Invocation,
-    Outputs, RunEnd, Session, Stop, StoreUrl, Threshold,
+    Outputs, RunEnd, RunRequest, Session, Stop, StoreUrl, Threshold,
 };
 use karat_types::{Clock, Moment, Observer, RunStatus};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -57,54 +57,46 @@ impl Engine {
         Ok(Self { app: App { store, home, lookup, clock: Arc::new(SystemClock), own_program: None, opened } })
     }
 
-    /// Runs a suite. `invocation` is JSON; `progress` gets `(done, total, failed, spent_usd, messages)`.
-    #[pyo3(signature = (invocation, run_id, resume, record, replay, progress))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's `run`")]
+    /// Runs a suite. `request` is JSON; `progress` gets `(done, total, failed, spent_usd, messages)`.
+    #[pyo3(signature = (request, resume, record, replay, progress))]
     fn run(
         &self,
         py: Python<'_>,
-        invocation: &str,
-        run_id: Option<String>,
+        request: &str,
         resume: bool,
         record: Option<PathBuf>,
         replay: Option<PathBuf>,
         progress: &Bound<'_, PyAny>,
     ) -> PyResult<String> {
-        let mut invocation = read_invocation(invocation)?;
+        let (mut invocation, id) = read_request(request)?;
         let tape = match (record, replay) {
             (Some(file), _) => CallRecording::Record(file),
             (None, Some(file)) => CallRecording::Replay(file),
             (None, None) => CallRecording::None,
         };
         invocation.overrides.no_cache |= tape != CallRecording::None;
-        self.execute(py, invocation, Part::New { id: run_id, resume, tape }, progress)
+        self.execute(py, invocation, Part::New { id, resume, tape }, progress)
     }
 
     /// Continues a run that was interrupted.
-    fn resume(&self, py: Python<'_>, run: String, invocation: &str, progress: &Bound<'_, PyAny>) -> PyResult<String> {
-        self.execute(py, read_invocation(invocation)?, Part::Resume(run), progress)
+    fn resume(&self, py: Python<'_>, run: String, request: &str, progress: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.execute(py, read_request(request)?.0, Part::Resume(run), progress)
     }
 
     /// Makes the failed cells of a run again.
-    fn retry(&self, py: Python<'_>, run: String, invocation: &str, progress: &Bound<'_, PyAny>) -> PyResult<String> {
-        self.execute(py, read_invocation(invocation)?, Part::Retry(run), progress)
+    fn retry(&self, py: Python<'_>, run: String, request: &str, progress: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.execute(py, read_request(request)?.0, Part::Retry(run), progress)
     }
 
     /// Scores the outputs of a run with the scorers of a suite.
-    fn score(
-        &self,
-        py: Python<'_>,
-        run: String,
-        invocation: &str,
-        run_id: Option<String>,
-        progress: &Bound<'_, PyAny>,
-    ) -> PyResult<String> {
-        self.execute(py, read_invocation(invocation)?, Part::Score { run, id: run_id }, progress)
+    fn score(&self, py: Python<'_>, run: String, request: &str, progress: &Bound<'_, PyAny>) -> PyResult<String> {
+        let (invocation, id) = read_request(request)?;
+        self.execute(py, invocation, Part::Score { run, id }, progress)
     }
 
     /// Checks a suite; returns its warnings and notes, and the number of cells of its plan.
-    fn validate(&self, py: Python<'_>, invocation: &str) -> PyResult<String> {
-        let invocation = read_invocation(invocation)?;
+    fn validate(&self, py: Python<'_>, request: &str) -> PyResult<String> {
+        let (invocation, _) = read_request(request)?;
         let checked = py.detach(|| {
             let loaded = self.app.validate(&invocation)?;
             Ok(json!({ "suite": loaded.plan.header.suite, "cells": loaded.plan.header.cells(), "notes": notes(&loaded) }))
@@ -328,8 +320,11 @@ fn notes(loaded: &karat_app::LoadedSuite) -> Vec<String> {
     warnings.into_iter().chain(loaded.plan.notes.iter().cloned()).collect()
 }
 
-fn read_invocation(json: &str) -> PyResult<Invocation> {
-    karat_types::json::decode(json).map_err(bad_value)
+/// What the package asks for, and the id of the run. It is the user's own program, so it may set all there is.
+fn read_request(json: &str) -> PyResult<(Invocation, Option<String>)> {
+    let request: RunRequest = karat_types::json::decode(json).map_err(bad_value)?;
+    let id = request.run_id.clone();
+    Ok((request.into(), id))
 }
 
 /// A threshold as a suite writes it: `0.8`, `5%`.

@@ -58,38 +58,20 @@ def run(
     Keywords are the flags of `karat run`; times are in seconds. Ctrl-C stops the run in order and raises
     :class:`karat.RunInterrupted`; a second one leaves at once. A run that its budget stops returns: see ``status``.
     """
-    flags: dict[str, Any] = {
-        "params": _pairs(params),
-        "set": [(address, json.dumps(value)) for address, value in (set or {}).items()],
-        "sweep": [(address, ",".join(json.dumps(each) for each in values)) for address, values in (sweep or {}).items()],
-        "models": list(models),
-        "tier": tier,
-        "variants": list(variants),
-        "judges": list(judges),
-        "samples": list(samples),
-        "limit": limit,
-        "as_of": as_of,
-        "safe": safe,
-        "trials": trials,
-        "max_output_tokens": max_output_tokens,
-        "judge_max_tokens": judge_max_tokens,
-        "judge_timeout_ms": _milliseconds(judge_timeout),
-        "max_chunks": max_chunks,
-        **_limits(
-            max_concurrency=max_concurrency,
-            budget_usd=budget_usd,
-            max_calls=max_calls,
-            timeout=timeout,
-            retries=retries,
-            cache=cache,
-            yes=yes,
-            batch=batch,
-        ),
-    }
-    invocation = json.dumps({"suite": _path_of(suite, home), **flags})
+    keywords = dict(locals())
+    request = {name: value for name, value in keywords.items() if name not in _OWN}
+    request["params"] = _pairs(params)
+    request["set"] = [(address, json.dumps(value)) for address, value in (set or {}).items()]
+    request["sweep"] = [
+        (address, ",".join(json.dumps(each) for each in values)) for address, values in (sweep or {}).items()
+    ]
     tapes = [None if tape is None else os.fspath(tape) for tape in (record, replay)]
-    end = engine(home, store).run(invocation, run_id, resume, tapes[0], tapes[1], shown_by(progress))
+    end = engine(home, store).run(_request(_path_of(suite, home), request), resume, *tapes, shown_by(progress))
     return _ended(json.loads(end), home, store)
+
+
+# Keywords that are no part of the request.
+_OWN = frozenset({"suite", "record", "replay", "resume", "home", "store", "progress"})
 
 
 def load(run_id: str = "latest", *, home: str | os.PathLike[str] | None = None, store: str | None = None) -> Run:
@@ -101,26 +83,25 @@ def validate(
     suite: str | os.PathLike[str] | Suite = "karat.yaml", *, home: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
     """Checks a suite; returns its name, the number of its cells, and warnings. A problem is a :class:`karat.KaratError`."""
-    found: dict[str, Any] = json.loads(engine(home).validate(json.dumps({"suite": _path_of(suite, home)})))
+    found: dict[str, Any] = json.loads(engine(home).validate(_request(_path_of(suite, home), {})))
     return found
 
 
 def continue_run(run: Run, how: Literal["resume", "retry"], progress: Show | Progress | bool, limits: dict[str, Any]) -> Run:
     """Continues a stored run."""
-    invocation = json.dumps(_limits(**limits))
     part = engine(run._home, run._store)
     call = part.resume if how == "resume" else part.retry
-    return _ended(json.loads(call(run.id, invocation, shown_by(progress))), run._home, run._store)
+    return _ended(json.loads(call(run.id, _request("", _limits(**limits)), shown_by(progress))), run._home, run._store)
 
 
 def score_run(
     run: Run, suite: Any, run_id: str | None, progress: Show | Progress | bool, limits: dict[str, Any]
 ) -> Run:
     """Scores a stored run again."""
-    judges = limits.pop("judges", ())
     path = "" if suite is None else _path_of(suite, run._home)
-    invocation = json.dumps({"suite": path, "judges": list(judges), **_limits(**limits)})
-    end = engine(run._home, run._store).score(run.id, invocation, run_id, shown_by(progress))
+    judges = limits.pop("judges", ())
+    request = _request(path, {"run_id": run_id, "judges": judges, **_limits(**limits)})
+    end = engine(run._home, run._store).score(run.id, request, shown_by(progress))
     return _ended(json.loads(end), run._home, run._store)
 
 
@@ -144,20 +125,20 @@ def _limits(
     yes: bool = False,
     batch: bool = False,
 ) -> dict[str, Any]:
-    return {
-        "max_concurrency": max_concurrency,
-        "budget_usd": budget_usd,
-        "max_calls": max_calls,
-        "timeout_ms": _milliseconds(timeout),
-        "retries": retries,
-        "no_cache": not cache,
-        "yes": yes,
-        "batch": batch,
-    }
+    return dict(locals())
 
 
-def _milliseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1000)
+def _request(suite: str, named: Mapping[str, Any]) -> str:
+    """A request for a run as JSON: keywords have the names of its fields, apart from times and the cache."""
+    request: dict[str, Any] = {"suite": suite}
+    for name, value in named.items():
+        if name in ("timeout", "judge_timeout"):
+            request[f"{name}_ms"] = None if value is None else round(value * 1000)
+        elif name == "cache":
+            request["no_cache"] = not value
+        else:
+            request[name] = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return json.dumps(request)
 
 
 def _pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use karat_store::{NewAnnotationTask, NewStoredItem, StoredAnnotationTask};
 use karat_types::{Key, KeyBuilder, ReferenceUse, RubricScorer, RunRows};
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -105,7 +106,8 @@ pub struct TaskRequest {
 }
 
 /// A task that was made, or that was there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CreatedAnnotationTask")]
 pub struct CreatedTask {
     /// Its name.
     pub task: String,

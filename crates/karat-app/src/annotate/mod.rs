@@ -16,7 +16,7 @@ mod answers;
 pub(crate) mod create;
 pub(crate) mod owner;
 pub(crate) mod people;
-mod question;
+pub(crate) mod question;
 pub(crate) mod queue;
 pub(crate) mod results;
 mod selection;

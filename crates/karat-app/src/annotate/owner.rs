@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
 use karat_types::Moment;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,8 @@ const LEAST_GOLD: usize = 10;
 const HOUR_MS: f64 = 3_600_000.0;
 
 /// A task in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AnnotationTaskLine")]
 pub struct TaskLine {
     /// Its name.
     pub task: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_types::{Dimension, Key, KeyBuilder, RubricScorer, Scale};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,8 +17,9 @@ const MOST: usize = 20;
 const MOST_STEPS: f64 = 100.0;
 
 /// The form of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum QuestionKind {
     /// A number on a scale.
     Scale,
@@ -34,8 +36,9 @@ pub enum QuestionKind {
 }
 
 /// The level of measurement, by which disagreement is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum MeasurementLevel {
     /// Equal or not.
     Nominal,
@@ -46,8 +49,9 @@ pub enum MeasurementLevel {
 }
 
 /// The rule by which labels become one value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum SettleRule {
     /// The value of most people; a tie stays open.
     Majority,
@@ -58,8 +62,9 @@ pub enum SettleRule {
 }
 
 /// The meaning of a value of a scale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Anchor {
     /// The value.
     pub value: f64,
@@ -68,8 +73,9 @@ pub struct Anchor {
 }
 
 /// A choice or a category.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Choice {
     /// Its id: the stored answer.
     pub id: String,
@@ -82,10 +88,12 @@ pub struct Choice {
 }
 
 /// One question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationQuestion")]
 pub struct Question {
     /// Its id; in labels, the name of the score.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_.-]{1,64}$"))]
     pub id: String,
     /// The question in words.
     pub ask: String,
@@ -96,12 +104,14 @@ pub struct Question {
     pub required: bool,
     /// An earlier question and the answer at which this one is asked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 1))]
     pub show_if: BTreeMap<String, Value>,
     /// Lowest and highest value of a scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<(f64, f64)>,
     /// Distance of neighbouring values of a scale; any value between its ends without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub step: Option<f64>,
     /// Meanings of values of a scale.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,6 +125,7 @@ pub struct Question {
     /// The largest difference of two people that needs no adjudication: one step of a scale, a tenth of one without steps,
     /// 0 of everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub tolerance: Option<f64>,
     /// The rule by which labels become one value: the median of a scale, the majority of everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use karat_store::AnnotationChange;
 use karat_types::Moment;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -30,7 +31,9 @@ const HISTORY: usize = 50;
 const EXCERPT: usize = 120;
 
 /// The request for an item.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NextAnnotation")]
 pub struct NextRequest {
     /// An item that the person saw before: to change its label, or to come back to a skipped one.
     #[serde(default)]

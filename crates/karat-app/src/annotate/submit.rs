@@ -1,6 +1,7 @@
 //! Stores what people submit: labels, drafts, skips, flags and what they take back (HU-10 to HU-12), and what the owner
 //! decides (HU-31, HU-32).
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,9 @@ const SKIP_REASONS: [&str; 3] = ["cannot_judge", "not_my_language", "broken"];
 const FLAG_REASONS: [&str; 3] = ["harmful", "wrong_reference", "private_data"];
 
 /// A label that is submitted.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationLabel")]
 pub struct LabelRequest {
     /// The item.
     pub item: String,
@@ -40,7 +43,9 @@ pub struct LabelRequest {
 }
 
 /// Answers that are not submitted yet, and a sign of life.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationDraft")]
 pub struct DraftRequest {
     /// The item.
     pub item: String,
@@ -53,7 +58,9 @@ pub struct DraftRequest {
 }
 
 /// A skip or a flag.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationReason")]
 pub struct ReasonRequest {
     /// The item.
     pub item: String,
@@ -65,7 +72,9 @@ pub struct ReasonRequest {
 }
 
 /// A decision of the owner.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationDecision")]
 pub struct AdjudicationRequest {
     /// The item.
     #[serde(default)]

@@ -19,7 +19,6 @@ use karat_types::{CellStatus, Dimension, Key, KeyBuilder, PlanHeader, RubricScor
 use serde_json::{Map, Value, json};
 
 use crate::error::{FileError, LabelError, Lines, Names};
-use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, atomic_file};
 
 /// The selection of outputs that become tasks.
@@ -146,7 +145,7 @@ impl App {
 
     /// The plan of a suite whose labels may not exist yet.
     fn labelled_suite(&self, invocation: &Invocation) -> Result<Arc<PlanHeader>, AppError> {
-        Ok(self.load_with(invocation, Arc::new(SuiteFiles), |it| it.context.purpose = LoadPurpose::Label)?.plan.header)
+        Ok(self.load_with(invocation, &self.suite_files(), |it| it.context.purpose = LoadPurpose::Label)?.plan.header)
     }
 
     /// The labelling status of each sample.

@@ -20,7 +20,6 @@ use crate::annotate::people::HumanCeiling;
 use crate::error::{LabelError, Names};
 use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::load::LoadedSuite;
-use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, CalibrationRequest, Invocation};
 
 /// Maximum of listed rounds.
@@ -90,16 +89,18 @@ impl App {
         let task_file = wanted
             .filter(|_| task_labels.is_some())
             .map(|scorer| (format!("scorers.{scorer}.labels"), json!(format!("{LABELLED}{TASK_LABELS}")).to_string()));
-        let own_files = LabelledOutputs { sets: BTreeMap::new(), task: task_labels.clone() };
+        let base = self.suite_files();
+        let own_files: Arc<dyn Files> =
+            Arc::new(LabelledOutputs { base: base.clone(), sets: BTreeMap::new(), task: task_labels.clone() });
         let suite = self
-            .load_with(invocation, Arc::new(own_files), |it| {
+            .load_with(invocation, &own_files, |it| {
                 it.set.extend(task_file.clone());
                 it.context.purpose = LoadPurpose::Calibrate;
             })?
             .plan
             .header;
         let (id, rubric) = scorer(&suite, wanted)?;
-        let labelled = LabelledOutputs { task: task_labels, ..LabelledOutputs::new(&rubric.labels) };
+        let labelled = LabelledOutputs { task: task_labels, ..LabelledOutputs::new(base, &rubric.labels) };
         if labelled.sets.is_empty() {
             return Err(LabelError::NoLabelledRows { scorer: id.to_owned() }.into());
         }
@@ -123,7 +124,8 @@ impl App {
             set("dataset.checks", json!([])),
         ];
         let samples: Vec<String> = labelled.sets.keys().cloned().collect();
-        self.load_with(invocation, Arc::new(labelled), |overrides| {
+        let labelled: Arc<dyn Files> = Arc::new(labelled);
+        self.load_with(invocation, &labelled, |overrides| {
             overrides.set.extend(task_file);
             overrides.set.extend(changes);
             overrides.context.scorers = Some(vec![id.to_owned()]);
@@ -248,13 +250,15 @@ fn analyses(plan: &PlanHeader, scorer: &str, asked: &CalibrationRequest) -> Resu
 
 /// Labelled outputs as files of rows: the first output of every sample, the second, and so on.
 struct LabelledOutputs {
+    /// All other files.
+    base: Arc<dyn Files>,
     sets: BTreeMap<String, Vec<Value>>,
     /// The settled labels of a task, as a file of their own.
     task: Option<String>,
 }
 
 impl LabelledOutputs {
-    fn new(labels: &[Value]) -> Self {
+    fn new(base: Arc<dyn Files>, labels: &[Value]) -> Self {
         let mut sets: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let graded = labels.iter().filter(|row| is_example(row));
         for (sample, output) in graded.filter_map(|row| Some((Label::sample_of(row)?, row.get("output")?))) {
@@ -263,7 +267,7 @@ impl LabelledOutputs {
                 outputs.push(output.clone());
             }
         }
-        Self { sets, task: None }
+        Self { base, sets, task: None }
     }
 
     /// The largest number of outputs of a sample.
@@ -294,25 +298,29 @@ impl LabelledOutputs {
 
 impl Files for LabelledOutputs {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.text(path).map_or_else(|| SuiteFiles.read(path), |text| Ok(text.into_bytes()))
+        self.text(path).map_or_else(|| self.base.read(path), |text| Ok(text.into_bytes()))
+    }
+
+    fn refused_path(&self) -> Option<String> {
+        self.base.refused_path()
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        SuiteFiles.list(dir)
+        self.base.list(dir)
     }
 
     fn is_file(&self, path: &str) -> bool {
-        self.text(path).is_some() || SuiteFiles.is_file(path)
+        self.text(path).is_some() || self.base.is_file(path)
     }
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
-        SuiteFiles.open_beneath(folder, path)
+        self.base.open_beneath(folder, path)
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
         match self.text(path) {
             Some(text) => Ok(Box::new(io::Cursor::new(text.into_bytes()))),
-            None => SuiteFiles.open(path),
+            None => self.base.open(path),
         }
     }
 }

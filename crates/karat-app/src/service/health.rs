@@ -1,6 +1,7 @@
 //! The health of the store, and the suites that a server may run.
 
 use karat_providers::probe_address;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::run::execution::runtime;
@@ -28,11 +29,13 @@ pub struct StoreHealth {
 }
 
 /// A suite that can be run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SuiteLine")]
 pub struct SuiteLine {
     /// The name under which it is run.
     pub suite: String,
     /// `preset` or `file`.
+    #[schemars(extend("enum" = ["file", "preset"]))]
     pub kind: &'static str,
     /// Its file, relative to the root.
     pub path: Option<String>,

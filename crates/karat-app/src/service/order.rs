@@ -157,14 +157,15 @@ impl App {
             OrderAction::Retry => self.retry(&order.run, &invocation, execution),
             OrderAction::Start if self.is_stored(&order.run)? => {
                 // Its own limits: they count from the start of the run.
-                let later = Invocation {
-                    overrides: karat_suite::Overrides { safe: !allow_commands, ..karat_suite::Overrides::default() },
-                    ..Invocation::default()
-                };
+                let mut later = Invocation::default();
+                later.overrides.safe = !allow_commands;
                 self.resume(&order.run, &later, execution)
             }
             OrderAction::Start => {
-                let plan = self.load(&invocation)?.plan;
+                let plan = match self.take_queued_plan(&order.run) {
+                    Some(plan) => plan,
+                    None => self.load(&invocation)?.plan,
+                };
                 if plan.header.plan_hash.to_string() != order.plan_hash {
                     return Err(RunError::OrderChanged { run: order.run }.into());
                 }

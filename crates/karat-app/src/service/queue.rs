@@ -1,10 +1,14 @@
 //! The queue of a server, and what it adds to the state of a run: that it waits, that it was cancelled, why it failed.
 
 use karat_store::{KeptAnswer, NewQueuedRun, QueueState, QueuedRun, Queueing, Store, StoreError};
+use karat_suite::Plan;
 
-use crate::service::order::QueueOrder;
+use crate::service::order::{OrderAction, QueueOrder};
 use crate::view::follow::run_state::RunState;
 use crate::{App, AppError, rfc3339};
+
+/// The longest time for which a run keeps the plan that it was put into the queue with.
+const MOST_WAIT_MS: i64 = 2_000;
 
 /// The end of a queued run that its rows do not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,20 +20,35 @@ pub struct QueueEnd {
 }
 
 impl App {
-    /// Puts a run into the queue and keeps the answer to its request, in one commit.
+    /// Puts a run into the queue and keeps the answer to its request, in one commit. The plan is that of a new run: if the run
+    /// starts at once, its suite is not loaded again.
     ///
     /// # Errors
     /// The store cannot be written.
     pub fn enqueue(
         &self,
         order: &QueueOrder,
-        is_new: bool,
+        plan: Option<Plan>,
         answer: Option<&KeptAnswer>,
         most_waiting: u32,
     ) -> Result<Queueing, AppError> {
-        let text = order.text()?;
-        let new = NewQueuedRun { run: &order.run, order: &text, is_new, at: self.clock.now(), most_waiting };
-        Ok(self.open_store()?.enqueue(&new, answer)?)
+        let (text, at) = (order.text()?, self.clock.now());
+        let is_new = order.action == OrderAction::Start;
+        let new = NewQueuedRun { run: &order.run, order: &text, is_new, at, most_waiting };
+        let queueing = self.open_store()?.enqueue(&new, answer)?;
+        if queueing == Queueing::Added {
+            *self.opened.queued_plan() = plan.map(|plan| (order.run.clone(), plan, at));
+        }
+        Ok(queueing)
+    }
+
+    /// The plan of a run that was put into the queue a moment ago. Of one that has waited there is none: what has changed since
+    /// is found when the suite is loaded again.
+    pub(crate) fn take_queued_plan(&self, run: &str) -> Option<Plan> {
+        let mut queued = self.opened.queued_plan();
+        let is_wanted = queued.as_ref().is_some_and(|(id, ..)| id == run);
+        let (_, plan, at) = queued.take_if(|_| is_wanted)?;
+        (self.clock.now().0 - at.0 < MOST_WAIT_MS).then_some(plan)
     }
 
     /// The state of a run that is put into the queue now.
@@ -141,7 +160,7 @@ impl App {
     /// Adds what the queue knows of a stored run.
     pub(crate) fn with_queue(&self, store: &Store, state: RunState) -> Result<RunState, AppError> {
         let Some(queued) = store.queued_run(&state.run_id)? else { return Ok(state) };
-        let is_first = QueueOrder::read(&queued.order)?.action == crate::service::order::OrderAction::Start;
+        let is_first = QueueOrder::read(&queued.order)?.action == OrderAction::Start;
         let created_at = if is_first { rfc3339(queued.created_at) } else { state.created_at.clone() };
         let state = RunState { created_at, ..state };
         // The command line may have continued the run since, and the end in the queue is that of before.

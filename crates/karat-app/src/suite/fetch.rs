@@ -4,12 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
-use karat_suite::{Fetch, LoadPurpose, Suite, place_beneath};
+use karat_suite::{Fetch, LoadPurpose, Overrides, Suite, place_beneath};
 use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
-use crate::suite::preset::SuiteFiles;
-use crate::suite::{catalog, load};
 use crate::{App, AppError, Invocation, atomic_file};
 
 /// Time limit for one file.
@@ -39,11 +37,8 @@ impl App {
         invocation: &Invocation,
         each: &mut dyn FnMut(&FetchedFile),
     ) -> Result<Vec<FetchedFile>, AppError> {
-        let files = std::sync::Arc::new(SuiteFiles);
-        let path = load::find_suite(&invocation.suite, &*files)?;
-        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
-        overrides.context.purpose = LoadPurpose::Fetch;
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
+        let for_fetch = |it: &mut Overrides| it.context.purpose = LoadPurpose::Fetch;
+        let suite = self.read_suite(invocation, &self.suite_files(), for_fetch)?.suite;
         let absent = suite.missing_files();
         let providers = self.fetcher(&absent)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

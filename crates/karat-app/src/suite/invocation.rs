@@ -1,10 +1,61 @@
-//! The invocation of a suite, stored with the run so that `resume` needs only the run's id.
+//! The request for a run, and the invocation of a suite that it becomes: that is stored with the run, so that `resume` needs
+//! only the run's id.
 
 use karat_suite::{Environment, LoadContext, Overrides};
 use karat_types::{Moment, Threshold};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::EnvLookup;
+
+/// A run that is asked for, in the words of `karat run`: by HTTP, by an agent, or from Python.
+///
+/// The schema has what a caller over a wire may set; see [`Overrides`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// A preset, a suite file, or a folder with a karat.yaml.
+    #[schemars(length(min = 1))]
+    pub suite: String,
+    /// Changes to the suite.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+    /// `--yes`: the default ceiling does not apply.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub yes: bool,
+    /// `--batch`: calls go by their providers' batch APIs.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub batch: bool,
+    /// A pinned run or a report.json that gates compare with, instead of the suite's baseline.
+    #[schemars(length(min = 1))]
+    pub baseline: Option<String>,
+    /// True if gates bind, false if they do not; by default as the suite says.
+    pub gate: Option<bool>,
+    /// Id of the run; it must be new.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$"))]
+    pub run_id: Option<String>,
+}
+
+impl RunRequest {
+    /// The invocation of a caller who is not the user of this machine: parameters are plain data, and programs need the
+    /// user's leave.
+    pub fn remote_invocation(self, trigger: &str, allow_commands: bool) -> Invocation {
+        let mut invocation = Invocation::from(self);
+        invocation.trigger = trigger.to_owned();
+        invocation.overrides.safe = !allow_commands;
+        invocation.overrides.plain_params = true;
+        invocation
+    }
+}
+
+impl From<RunRequest> for Invocation {
+    fn from(RunRequest { suite, overrides, yes, batch, baseline, gate, run_id: _ }: RunRequest) -> Self {
+        let gates = GateFlags { baseline, binds: gate, ..GateFlags::default() };
+        Self { suite, overrides, yes, batch, gates, ..Self::default() }
+    }
+}
 
 /// Gate flags of the command line, applied on top of the suite's gates.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

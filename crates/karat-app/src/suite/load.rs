@@ -1,7 +1,6 @@
 //! Loads a suite file or preset as a plan.
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_analysis::gate;
@@ -21,18 +20,21 @@ pub struct LoadedSuite {
     pub plan: Plan,
 }
 
+/// A suite that was read.
+pub(crate) struct ReadSuite {
+    pub suite: Suite,
+    path: String,
+    overrides: Overrides,
+}
+
 impl App {
     /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
     pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
-        let mut loaded = match &invocation.calibrating {
+        let loaded = match &invocation.calibrating {
             Some(asked) => self.load_round(invocation, asked),
-            None => match self.opened.root() {
-                None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
-                Some(root) => self.load_below(root.to_owned(), invocation),
-            },
-        }?;
-        loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
-        Ok(loaded)
+            None => self.load_with(invocation, &self.suite_files(), |_| {}),
+        };
+        Ok(with_shadow_note(loaded?, invocation))
     }
 
     /// Reads a suite as [`App::load`] does, and warns of paths that lead to nothing in any output of its last run.
@@ -41,19 +43,55 @@ impl App {
     /// Those of [`App::load`].
     pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let last_outputs = self.last_outputs();
-        let mut loaded = self.load_with(invocation, Arc::new(SuiteFiles), |overrides| {
-            overrides.context.last_outputs = last_outputs;
-        })?;
-        loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
-        Ok(loaded)
+        let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;
+        Ok(with_shadow_note(loaded, invocation))
     }
 
-    /// Loads a suite of a server, which reads nothing outside of its root.
-    fn load_below(&self, root: PathBuf, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
-        let files = Arc::new(RootFiles::new(root));
-        let baseline = invocation.gates.baseline.as_deref();
+    /// The files that suites may read: of a server, those below its root.
+    pub(crate) fn suite_files(&self) -> Arc<dyn Files> {
+        match self.opened.root() {
+            None => Arc::new(SuiteFiles),
+            Some(root) => Arc::new(RootFiles::new(root.to_owned())),
+        }
+    }
+
+    /// Reads a suite with these files and further changes. Every suite is read here.
+    pub(crate) fn read_suite(
+        &self,
+        invocation: &Invocation,
+        files: &Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<ReadSuite, AppError> {
+        let read = || {
+            let path = find_suite(&invocation.suite, &**files)?;
+            let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+            overrides.context.traces = self.trace_files();
+            overrides.context.host_functions = self.opened.host().versions();
+            let changes_models = !overrides.models.is_empty()
+                || overrides.tier.is_some()
+                || overrides.set.iter().any(|(address, _)| address.starts_with("models"));
+            if is_preset(&path) && changes_models {
+                overrides.context.real_judges = Some(self.real_judges()?);
+            }
+            change(&mut overrides);
+            let suite = Suite::load(files.clone(), &path, &overrides, &catalog::compose(), &self.known_models()?)?;
+            Ok(ReadSuite { suite, path, overrides })
+        };
+        // The suite's own message about a file outside of the root says only that it cannot be read.
+        let read = read();
+        files.refused_path().map_or(read, |path| Err(SuiteError::OutsideRoot { path }.into()))
+    }
+
+    /// Reads, checks and plans a suite with these files and further changes.
+    pub(crate) fn load_with(
+        &self,
+        invocation: &Invocation,
+        files: &Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<LoadedSuite, AppError> {
+        let baseline = invocation.gates.baseline.as_deref().filter(|_| self.opened.root().is_some());
         let has_baseline = baseline.is_none_or(|path| files.is_file(path));
-        let loaded = self.load_with(invocation, files.clone(), |_| {});
+        let loaded = self.read_suite(invocation, files, change).and_then(|suite| suite.plan(files));
         match (files.refused_path(), baseline) {
             (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
             (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
@@ -61,27 +99,24 @@ impl App {
         }
     }
 
-    /// Loads a suite with other files and further changes.
-    pub(crate) fn load_with(
-        &self,
-        invocation: &Invocation,
-        files: Arc<dyn Files>,
-        change: impl FnOnce(&mut Overrides),
-    ) -> Result<LoadedSuite, AppError> {
-        let path = find_suite(&invocation.suite, &*files)?;
-        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
-        overrides.context.traces = self.trace_files();
-        overrides.context.host_functions = self.opened.host().versions();
-        let changes_models = !overrides.models.is_empty()
-            || overrides.tier.is_some()
-            || overrides.set.iter().any(|(address, _)| address.starts_with("models"));
-        if is_preset(&path) && changes_models {
-            overrides.context.real_judges = Some(self.real_judges()?);
-        }
-        change(&mut overrides);
-        let suite = Suite::load(Arc::clone(&files), &path, &overrides, &catalog::compose(), &self.known_models()?)?;
+    /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
+        let suite = self.read_suite(invocation, &self.suite_files(), |_| {})?.suite;
+        Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
+    }
+
+    /// The registry, extended by a suite's registry files.
+    pub fn registry(&self, suite: Option<&str>) -> Result<Registry, AppError> {
+        let Some(suite) = suite else { return self.known_models() };
+        Ok(self.read_suite(&Invocation::of(suite), &self.suite_files(), |_| {})?.suite.registry().clone())
+    }
+}
+
+impl ReadSuite {
+    fn plan(self, files: &Arc<dyn Files>) -> Result<LoadedSuite, AppError> {
+        let Self { suite, path, overrides } = self;
         let mut plan = suite.plan()?;
-        design::settle(&suite, &path, &files, &overrides.context.traces, &mut plan)?;
+        design::settle(&suite, &path, files, &overrides.context.traces, &mut plan)?;
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
         problems.extend(checked.err().map(|error| error.into()));
@@ -89,35 +124,16 @@ impl App {
             Ok(warnings) => plan.notes.extend(warnings),
             Err(problem) => problems.push(problem.into()),
         }
-        if problems.is_empty() {
-            let plan = match overrides.shard {
-                Some(shard) => plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?,
-                None => plan,
-            };
-            return Ok(LoadedSuite { plan });
+        if !problems.is_empty() {
+            return Err(SuiteError::Problems { problems: Lines(problems) }.into());
         }
-        Err(SuiteError::Problems { problems: Lines(problems) }.into())
-    }
-
-    /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
-    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
-        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        let path = find_suite(&invocation.suite, &*files)?;
-        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
-        overrides.context.traces = self.trace_files();
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
-        Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
-    }
-
-    /// The registry, extended by a suite's registry files.
-    pub fn registry(&self, suite: Option<&str>) -> Result<Registry, AppError> {
-        let Some(suite) = suite else { return self.known_models() };
-        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        let path = find_suite(suite, &*files)?;
-        let mut overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
-        overrides.context.traces = self.trace_files();
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
-        Ok(suite.registry().clone())
+        match overrides.shard {
+            Some(shard) => {
+                let plan = plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?;
+                Ok(LoadedSuite { plan })
+            }
+            None => Ok(LoadedSuite { plan }),
+        }
     }
 }
 
@@ -127,10 +143,17 @@ fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
     metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
 }
 
-/// The note for a preset that hides a folder with a suite of the same name.
-fn preset_shadow_note(suite: &str, files: &dyn Files) -> Option<String> {
-    let hidden = !files.is_file(suite) && suite_path(suite).is_some() && files.is_file(&format!("{suite}/karat.yaml"));
-    hidden.then(|| format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"))
+/// Adds the note for a preset that hides a folder with a suite of the same name.
+fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation) -> LoadedSuite {
+    let suite = &invocation.suite;
+    let has_folder = || SuiteFiles.is_file(&format!("{suite}/karat.yaml"));
+    if !SuiteFiles.is_file(suite) && suite_path(suite).is_some() && has_folder() {
+        loaded
+            .plan
+            .notes
+            .push(format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"));
+    }
+    loaded
 }
 
 /// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.

@@ -26,11 +26,6 @@ impl RootFiles {
         Self { root, refused: Mutex::default() }
     }
 
-    /// The first path that led out of the root, if any did.
-    pub fn refused_path(&self) -> Option<String> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Does something with a path relative to the root.
     fn beneath<T>(&self, path: &str, act: impl FnOnce(&str, &str) -> io::Result<T>) -> io::Result<T> {
         let root = self.root.to_string_lossy();
@@ -46,6 +41,10 @@ impl RootFiles {
 }
 
 impl Files for RootFiles {
+    fn refused_path(&self) -> Option<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open(path)?.read_to_end(&mut bytes)?;

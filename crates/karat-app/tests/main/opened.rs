@@ -1,6 +1,9 @@
-//! A store that stays open between the steps of a command.
+//! What stays open between the steps of a command: the store, the root, the plan of a run that was asked for.
 
-use karat_app::{App, Invocation, Overrides};
+use std::sync::Arc;
+
+use karat_app::{App, AppError, ErrorKind, Invocation, Overrides, Queueing, Session};
+use karat_types::{Clock, Moment};
 
 use crate::place::{app, execution};
 
@@ -23,4 +26,57 @@ fn a_store_that_stays_open_knows_what_others_have_written() {
     assert!(left() > 0);
     run(&other, "b", 2);
     assert_eq!(left(), 0);
+}
+
+/// LI-07: a run that starts at once is not loaded again; one that has waited is, so that a change of its suite is found.
+#[test]
+fn a_run_that_starts_at_once_is_loaded_once() {
+    struct Later;
+
+    impl Clock for Later {
+        fn now(&self) -> Moment {
+            Moment(1_700_000_003_000)
+        }
+    }
+
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let suite = folder.path().join("faq");
+    app.init("faq", &suite, false).unwrap();
+    let invocation = Invocation::of(suite.display().to_string());
+    for (run, waits) in [("a", false), ("b", true)] {
+        let plan = app.load(&invocation).unwrap().plan;
+        let order = app.start_order(&plan, &invocation, Some(run.to_owned())).unwrap();
+        assert_eq!(app.enqueue(&order, Some(plan), None, 9).unwrap(), Queueing::Added);
+        let queued = app.take_queued("server").unwrap().unwrap();
+        let later = App { clock: Arc::new(Later), ..app.clone() };
+        let text = std::fs::read_to_string(suite.join("karat.yaml")).unwrap();
+        std::fs::write(suite.join("karat.yaml"), "name: [").unwrap();
+        let ended = if waits { &later } else { &app }.execute_order(&queued, true, execution(run));
+        std::fs::write(suite.join("karat.yaml"), text).unwrap();
+        assert_eq!(ended.is_err(), waits, "{run}");
+    }
+}
+
+/// LI-07, SV-10: whatever is read of a suite keeps to the root of the server.
+#[test]
+fn every_reader_of_a_suite_keeps_to_the_root() {
+    let folder = testkit::scratch().unwrap();
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(folder.path().join("out.jsonl"), "{}").unwrap();
+    let suite = "name: a\ndataset: { source: ../out.jsonl }\nvariants: { v: [ { template: { text: x } } ] }\n";
+    std::fs::write(root.join("karat.yaml"), suite).unwrap();
+    let app = App { opened: Session::below(&root).unwrap(), ..app(folder.path()) };
+    for suite in [root.join("karat.yaml"), folder.path().join("out.jsonl")] {
+        let suite = suite.display().to_string();
+        let invocation = Invocation::of(&suite);
+        let refused = |error: Option<AppError>| error.map(|error| error.kind()) == Some(ErrorKind::OutsideRoot);
+        assert!(refused(app.load(&invocation).err()), "load {suite}");
+        assert!(refused(app.validate(&invocation).err()), "validate {suite}");
+        assert!(refused(app.dataset_checks(&invocation).err()), "dataset_checks {suite}");
+        assert!(refused(app.registry(Some(&suite)).err()), "registry {suite}");
+        assert!(refused(app.labels(&invocation, None).err()), "labels {suite}");
+        assert!(refused(app.fetch(&invocation, &mut |_| {}).err()), "fetch {suite}");
+    }
 }

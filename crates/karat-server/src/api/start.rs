@@ -6,12 +6,12 @@ use axum::{Extension, Json};
 use bytes::Bytes;
 use http::{StatusCode, Uri};
 use karat_app::{
-    App, ErrorKind, GateFlags, Invocation, KeptAnswer, LoadedSuite, OrderAction, Overrides, QueueOrder, Queueing,
-    RunState, estimate_document,
+    App, ErrorKind, Invocation, KeptAnswer, LoadedSuite, OrderAction, Plan, QueueOrder, Queueing, RunRequest, RunState,
+    estimate_document,
 };
-use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::api::body;
 use crate::api::query::Query;
@@ -21,105 +21,23 @@ use crate::problem::Problem;
 use crate::settings::Purpose;
 use crate::state::State;
 
-/// The fields of a run that is asked for.
-const FIELDS: [&str; 15] = [
-    "suite",
-    "params",
-    "models",
-    "judges",
-    "variants",
-    "samples",
-    "limit",
-    "trials",
-    "as_of",
-    "budget_usd",
-    "max_calls",
-    "max_concurrency",
-    "baseline",
-    "gate",
-    "run_id",
-];
-
-/// A run that is asked for: the flags of `karat run`.
-#[derive(Debug, Deserialize)]
-struct Wanted {
-    suite: String,
-    #[serde(default)]
-    params: Map<String, Value>,
-    #[serde(default)]
-    models: Vec<String>,
-    #[serde(default)]
-    judges: Vec<String>,
-    #[serde(default)]
-    variants: Vec<String>,
-    #[serde(default)]
-    samples: Vec<String>,
-    limit: Option<u64>,
-    trials: Option<u32>,
-    as_of: Option<String>,
-    budget_usd: Option<f64>,
-    max_calls: Option<u64>,
-    max_concurrency: Option<u32>,
-    baseline: Option<String>,
-    gate: Option<bool>,
-    run_id: Option<String>,
-}
-
 /// The limits of a run that is continued.
-#[derive(Debug, Default, Deserialize)]
-struct Limits {
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limits {
+    /// Maximum spending in US dollars, earlier parts included.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
     budget_usd: Option<f64>,
+    /// Maximum number of requests, retries and earlier parts included.
+    #[schemars(range(min = 0, max = u32::MAX))]
     max_calls: Option<u64>,
-}
-
-impl Wanted {
-    fn read(body: &Bytes) -> Result<Self, Problem> {
-        let wanted: Self = body::read(body, &FIELDS)?;
-        let is_wrong = |amount: f64| !amount.is_finite() || amount < 0.0;
-        let is_outside = |number: Option<u32>, most| number.is_some_and(|number| !(1..=most).contains(&number));
-        if wanted.budget_usd.is_some_and(is_wrong)
-            || is_outside(wanted.trials, MOST_TRIALS)
-            || is_outside(wanted.max_concurrency, MOST_CONCURRENCY)
-        {
-            return Err(Problem::bad_request(format!(
-                "`budget_usd` must be 0 or more, `trials` 1 to {MOST_TRIALS} and `max_concurrency` 1 to {MOST_CONCURRENCY}"
-            )));
-        }
-        Ok(wanted)
-    }
-
-    fn invocation(self, allow_commands: bool) -> Invocation {
-        // As on the command line: text as it is, everything else as JSON, which is YAML.
-        let param = |(name, value): (String, Value)| match value {
-            Value::String(text) => (name, text),
-            other => (name, other.to_string()),
-        };
-        let overrides = Overrides {
-            params: self.params.into_iter().map(param).collect(),
-            models: self.models,
-            judges: self.judges,
-            variants: self.variants,
-            samples: self.samples,
-            limit: self.limit,
-            trials: self.trials,
-            as_of: self.as_of,
-            budget_usd: self.budget_usd,
-            max_calls: self.max_calls,
-            max_concurrency: self.max_concurrency,
-            safe: !allow_commands,
-            plain_params: true,
-            ..Overrides::default()
-        };
-        let gates = GateFlags { baseline: self.baseline, binds: self.gate, ..GateFlags::default() };
-        Invocation { overrides, gates, trigger: "api".to_owned(), ..Invocation::of(self.suite) }
-    }
 }
 
 /// `POST /eval/plan`.
 pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
     Query::read(&uri, &[])?;
     let allow_commands = may_start(&state)?;
-    let invocation = Wanted::read(&body)?.invocation(allow_commands);
+    let invocation = body::read::<RunRequest>(&body)?.remote_invocation("api", allow_commands);
     let planned = state.read(move |app| {
         let plan = load(app, &invocation)?.plan;
         let (estimate, reasons) = (app.estimate(&plan)?, app.reasons(&plan)?);
@@ -138,16 +56,16 @@ pub(super) async fn run(
 ) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     let allow_commands = may_start(&state)?;
-    let wanted = Wanted::read(&body)?;
-    let given = wanted.run_id.clone();
-    let invocation = wanted.invocation(allow_commands);
-    let order = state
+    let request: RunRequest = body::read(&body)?;
+    let given = request.run_id.clone();
+    let invocation = request.remote_invocation("api", allow_commands);
+    let (order, plan) = state
         .read(move |app| {
             let plan = load(app, &invocation)?.plan;
-            Ok::<_, Problem>(app.start_order(&plan, &invocation, given)?)
+            Ok::<_, Problem>((app.start_order(&plan, &invocation, given)?, plan))
         })
         .await?;
-    enqueue(state, order, repeatable).await
+    enqueue(state, order, Some(plan), repeatable).await
 }
 
 /// `POST /eval/runs/{id}/resume`.
@@ -182,9 +100,9 @@ async fn continue_run(
 ) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
     may_start(&state)?;
-    let Limits { budget_usd, max_calls } = body::read(&body, &["budget_usd", "max_calls"])?;
-    let later =
-        Invocation { overrides: Overrides { budget_usd, max_calls, ..Overrides::default() }, ..Invocation::default() };
+    let Limits { budget_usd, max_calls } = body::read(&body)?;
+    let mut later = Invocation::default();
+    (later.overrides.budget_usd, later.overrides.max_calls) = (budget_usd, max_calls);
     let order = state
         .read(move |app| {
             let state = app.run_state(&run)?;
@@ -194,13 +112,14 @@ async fn continue_run(
             Ok(app.continuation_order(&state.run_id, action, &later)?)
         })
         .await?;
-    enqueue(state, order, repeatable).await
+    enqueue(state, order, None, repeatable).await
 }
 
 /// Puts a run into the queue. Its answer is kept in the same commit, so a request that is repeated starts nothing.
 async fn enqueue(
     state: State,
     order: QueueOrder,
+    plan: Option<Plan>,
     repeatable: Option<Extension<Repeatable>>,
 ) -> Result<Response, Problem> {
     let own = state.clone();
@@ -208,10 +127,9 @@ async fn enqueue(
     let kept = repeatable.as_ref().map(|it| it.0.clone());
     let (queueing, run) = state
         .read(move |app| {
-            let is_new = order.action == OrderAction::Start;
-            let run = match is_new {
-                true => app.state_of_order(&order),
-                false => {
+            let run = match order.action {
+                OrderAction::Start => app.state_of_order(&order),
+                OrderAction::Resume | OrderAction::Retry => {
                     let state = app.run_state(&order.run)?;
                     let budget_usd = order.budget_usd;
                     RunState {
@@ -233,7 +151,7 @@ async fn enqueue(
                 location: Some(run.address().to_owned()),
                 at: own.now(),
             });
-            app.enqueue(&order, is_new, answer.as_ref(), most).map(|queueing| (queueing, run))
+            app.enqueue(&order, plan, answer.as_ref(), most).map(|queueing| (queueing, run))
         })
         .await?;
     match queueing {
@@ -268,9 +186,10 @@ fn load(app: &App, invocation: &Invocation) -> Result<LoadedSuite, Problem> {
         Ok(loaded) => return Ok(loaded),
         Err(error) => error,
     };
-    let overrides = Overrides { safe: false, ..invocation.overrides.clone() };
     let is_safe = invocation.overrides.safe && error.kind() == ErrorKind::SuiteInvalid;
-    if is_safe && app.load(&Invocation { overrides, ..invocation.clone() }).is_ok() {
+    let mut trusted = invocation.clone();
+    trusted.overrides.safe = false;
+    if is_safe && app.load(&trusted).is_ok() {
         let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "commands-off", "The suite runs programs");
         return Err(Problem { detail: Some(error.to_string()), ..problem }
             .with_hint("`karat serve --allow-commands` allows it"));

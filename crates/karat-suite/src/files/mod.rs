@@ -46,6 +46,11 @@ pub trait Files: Send + Sync {
     /// Returns whether there is a readable file.
     fn is_file(&self, path: &str) -> bool;
 
+    /// The first path that led out of the folder that these files keep to, if they keep to one and any path did.
+    fn refused_path(&self) -> Option<String> {
+        None
+    }
+
     /// A reader over a file's content, for files that are too large to load.
     ///
     /// # Errors

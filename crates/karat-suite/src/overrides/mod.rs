@@ -10,75 +10,116 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::files::Files;
 use crate::syntax::environment::Environment;
-use karat_types::{Moment, Shard, Tier, VariantSpec};
+use karat_types::{MOST_CONCURRENCY, MOST_TRIALS, Moment, Shard, Tier, VariantSpec};
 
 /// Changes to a suite. Each one replaces a value of the suite; `None`, `false` and empty lists change nothing.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+///
+/// The fields that the schema has are those that a caller over a wire may set, and their comments are what such a caller
+/// reads. A field with `schemars(skip)` belongs to the user of this machine: with `set`, a suite could be sent elsewhere.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Overrides {
-    /// `-p name=value`: parameters. Files are relative to the working directory.
+    /// Parameters of the suite: name to value. Files are relative to the working directory.
+    #[serde(deserialize_with = "read_params")]
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub params: Vec<(String, String)>,
     /// `--set address=value`; the value is YAML.
+    #[schemars(skip)]
     pub set: Vec<(String, String)>,
     /// `--sweep address=a,b`; each value is YAML.
+    #[schemars(skip)]
     pub sweep: Vec<(String, String)>,
-    /// `--models`: ids, in any spelling.
+    /// Models to run, instead of the suite's: ids, in any spelling.
     pub models: Vec<String>,
     /// `--tier`: only models of this tier.
+    #[schemars(skip)]
     pub tier: Option<Tier>,
-    /// `--variants`: ids.
+    /// Variants to run, instead of all.
     pub variants: Vec<String>,
-    /// `--judges`: ids, for every rubric scorer.
+    /// Judges of every rubric scorer, instead of the suite's.
     pub judges: Vec<String>,
-    /// `--sample`: ids of samples. A text with commas is the id of a sample that has it, else a list of ids.
+    /// Ids of samples to run, instead of all. A text with commas is the id of a sample that has it, else a list of ids.
     pub samples: Vec<String>,
-    /// `--limit`: the number of rows to use, from the first.
+    /// Run the first rows only.
+    #[schemars(range(min = 0, max = u32::MAX))]
     pub limit: Option<u64>,
-    /// `--as-of`: the day that the run is about, YYYY-MM-DD. Stored with a run that has started.
+    /// The day that the run is about, YYYY-MM-DD.
+    // It is stored with a run that has started.
+    #[schemars(extend("format" = "date"))]
     pub as_of: Option<String>,
     /// `--safe`: true if keys that run a program are errors.
+    #[schemars(skip)]
     pub safe: bool,
     /// True if parameters are from a caller who may not read the environment, over HTTP: templates and `${…}` in them are
     /// errors.
+    #[schemars(skip)]
     pub plain_params: bool,
-    /// `--trials`.
+    /// Repetitions of each cell.
+    #[schemars(range(min = 1, max = MOST_TRIALS))]
     pub trials: Option<u32>,
-    /// `--max-concurrency`.
+    /// Maximum number of calls in flight.
+    #[schemars(range(min = 1, max = MOST_CONCURRENCY))]
     pub max_concurrency: Option<u32>,
-    /// `--budget-usd`.
+    /// Maximum spending in US dollars.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
     pub budget_usd: Option<f64>,
-    /// `--max-calls`.
+    /// Maximum number of requests, retries included.
+    #[schemars(range(min = 0, max = u32::MAX))]
     pub max_calls: Option<u64>,
     /// `--timeout` of one attempt, in milliseconds.
+    #[schemars(skip)]
     pub timeout_ms: Option<u64>,
     /// `--retries`.
+    #[schemars(skip)]
     pub retries: Option<u32>,
     /// `--max-output-tokens` of every step that calls a model.
+    #[schemars(skip)]
     pub max_output_tokens: Option<u32>,
     /// `--judge-max-tokens`.
+    #[schemars(skip)]
     pub judge_max_tokens: Option<u32>,
     /// `--judge-timeout`, in milliseconds.
+    #[schemars(skip)]
     pub judge_timeout_ms: Option<u64>,
     /// `--max-chunks` of every chunked step.
+    #[schemars(skip)]
     pub max_chunks: Option<u32>,
     /// `--shard`: the part of the samples that is run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub shard: Option<Shard>,
     /// `--no-cache`: no results of earlier runs are reused.
+    #[schemars(skip)]
     pub no_cache: bool,
     /// True if outputs of earlier runs are reused, and judges judge again.
+    #[schemars(skip)]
     pub judge_again: bool,
     /// True if the run measures the judges, not the systems (`karat golden check`).
     #[serde(rename = "of_ruler")]
+    #[schemars(skip)]
     pub golden_check: bool,
     /// Circumstances of this load; not stored.
     #[serde(skip)]
     pub context: LoadContext,
+}
+
+/// Reads parameters as an object of values, or as pairs of texts: what is no text counts as its JSON, which is YAML.
+fn read_params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+    let param = |(name, value): (String, Value)| match value {
+        Value::String(text) => (name, text),
+        other => (name, other.to_string()),
+    };
+    match Value::deserialize(deserializer)? {
+        Value::Object(params) => Ok(params.into_iter().map(param).collect()),
+        pairs => Vec::deserialize(pairs).map_err(D::Error::custom),
+    }
 }
 
 /// The circumstances in which a suite is loaded. They come from the caller, not from the user.

@@ -1,6 +1,7 @@
 //! Incidents and the outbox, for people.
 
 use karat_types::Moment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ServiceError;
@@ -11,7 +12,8 @@ use crate::{App, AppError, rfc3339};
 const LISTED: usize = 1_000;
 
 /// An incident.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Incident")]
 pub struct IncidentLine {
     /// Its id.
     pub id: String,
@@ -20,6 +22,7 @@ pub struct IncidentLine {
     /// Id of the alert.
     pub alert: String,
     /// `open`, `acknowledged` or `closed`.
+    #[schemars(extend("enum" = ["open", "acknowledged", "closed"]))]
     pub state: String,
     /// Its event.
     pub event: String,
@@ -34,13 +37,16 @@ pub struct IncidentLine {
     /// Bad runs since it was opened.
     pub occurrences: u32,
     /// Time of its opening.
+    #[schemars(extend("format" = "date-time"))]
     pub opened_at: Option<String>,
     /// Time of its closing.
+    #[schemars(extend("format" = "date-time"))]
     pub closed_at: Option<String>,
 }
 
 /// A message of the outbox, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Message")]
 pub struct MessageLine {
     /// Its id, which receivers see as `webhook-id`.
     pub id: String,
@@ -51,14 +57,17 @@ pub struct MessageLine {
     /// Id of the incident.
     pub incident: String,
     /// `pending`, `sent` or `dead`.
+    #[schemars(extend("enum" = ["pending", "sent", "dead"]))]
     pub state: String,
     /// Attempts so far.
     pub attempts: u32,
     /// Time of the next attempt.
+    #[schemars(extend("format" = "date-time"))]
     pub next_at: Option<String>,
     /// The last failure.
     pub error: String,
     /// Time of its creation.
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
 }
 

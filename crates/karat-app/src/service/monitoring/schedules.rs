@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use karat_schedule::{ScheduleSpec, Timetable, run_id};
 use karat_types::Moment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ServiceError;
@@ -12,7 +13,8 @@ use crate::{App, AppError, Invocation, rfc3339};
 pub(crate) const LATE_MS: i64 = 90_000;
 
 /// A schedule of a suite, with its times.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Schedule")]
 pub struct ScheduleLine {
     /// Name of the suite.
     pub suite: String,
@@ -25,29 +27,36 @@ pub struct ScheduleLine {
     /// Its time zone.
     pub zone: String,
     /// The next due time, RFC 3339; absent while it is paused.
+    #[schemars(extend("format" = "date-time"))]
     pub next: Option<String>,
     /// The last due time that is stored, and how it ended.
     pub last: Option<FiringLine>,
     /// Time since which it is paused.
+    #[schemars(extend("format" = "date-time"))]
     pub paused_since: Option<String>,
     /// The due time that passed 90 seconds ago or more and was neither run nor skipped.
+    #[schemars(extend("format" = "date-time"))]
     pub late_since: Option<String>,
     /// The number of due times that were skipped.
     pub skipped: u64,
     /// The last due time whose run ended, with its alerts stored.
+    #[schemars(extend("format" = "date-time"))]
     pub last_done: Option<String>,
 }
 
 /// A due time in the past.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Firing")]
 pub struct FiringLine {
     /// Id of the schedule.
     pub schedule: String,
     /// The due time, RFC 3339.
+    #[schemars(extend("format" = "date-time"))]
     pub due: String,
     /// Id of its run.
     pub run: String,
     /// `fired`, `done`, `failed` or `skipped`.
+    #[schemars(extend("enum" = ["fired", "done", "failed", "skipped"]))]
     pub state: String,
     /// Reason of a skip or failure.
     pub note: String,

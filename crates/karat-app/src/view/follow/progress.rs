@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::view::follow::counter::CellCounter;
 use crate::view::follow::speed::Outlook;
 
 /// Counts of the cells of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct CellCounts {
     /// Cells of the plan.
     pub planned: u64,

@@ -2,6 +2,7 @@
 
 use karat_store::{ListPlace, Store, StoreError};
 use karat_types::{Exit, Key, RunHeader, RunRows, RunStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::baseline::findings;
@@ -16,25 +17,31 @@ use crate::{App, AppError, rfc3339};
 const REMEMBERED: usize = 1_000;
 
 /// A run, as the HTTP API shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunState {
     /// Its id.
     pub run_id: String,
     /// Its suite.
     pub suite: String,
     /// `queued`, `running`, `completed`, `failed` (exit code 1), `cancelled`, `interrupted` or `budget_stopped`.
+    #[schemars(extend("enum" = ["queued", "running", "completed", "failed", "cancelled", "interrupted", "budget_stopped"]))]
     pub status: &'static str,
     /// Verdict of its gates: `pass`, `fail` or `undecided`; absent without gates and while it runs.
+    #[schemars(extend("enum" = ["pass", "fail", "undecided", null]))]
     pub verdict: Option<&'static str>,
     /// The origin of the run: `cli` or `api`.
     pub trigger: String,
     /// The day that it is about.
+    #[schemars(extend("format" = "date"))]
     pub as_of: Option<String>,
     /// Time at which it was asked for, RFC 3339.
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
     /// Time of its start; absent while it waits.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: Option<String>,
     /// Time of its end.
+    #[schemars(extend("format" = "date-time"))]
     pub completed_at: Option<String>,
     /// Hash of its plan.
     pub plan_hash: String,

@@ -8,16 +8,18 @@ use axum::{Extension, Json};
 use bytes::Bytes;
 use http::{StatusCode, Uri, header};
 use karat_app::{
-    Access, AdjudicationRequest, App, AppError, CreatedTask, DraftRequest, ExportForm, ExportRequest, ItemsFrom,
-    LabelRequest, NextRequest, ReasonRequest, Role, TaskRequest, TextFrom,
+    Access, AdjudicationRequest, AnnotationQuestion, App, AppError, CreatedTask, DraftRequest, ExportForm,
+    ExportRequest, ItemsFrom, LabelRequest, NextRequest, ReasonRequest, Role, TaskRequest, TextFrom,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::check_may_change;
+use crate::api::Routes;
+use crate::api::body::{self, Nothing};
 use crate::api::query::Query;
-use crate::api::{Routes, body};
 use crate::problem::Problem;
 use crate::state::State;
 
@@ -44,15 +46,22 @@ pub(super) fn routes() -> Routes {
 }
 
 /// A task that is asked for. Files are named on the command line only.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationTaskRequest")]
 struct WantedTask {
     run: String,
     task: Option<String>,
     scorer: Option<String>,
+    #[schemars(range(min = 1, max = 20))]
     k: Option<usize>,
+    #[schemars(range(min = 1))]
     n: Option<usize>,
+    #[schemars(range(min = 1))]
     per_sample: Option<usize>,
+    #[schemars(regex(pattern = "^(random|uncertain|failed|stratified:.+|verdict(:.+)?)$"))]
     select: Option<String>,
+    #[schemars(with = "Option<Vec<AnnotationQuestion>>")]
     questions: Option<Value>,
     guidelines: Option<String>,
     #[serde(default)]
@@ -60,9 +69,6 @@ struct WantedTask {
     mask: Option<String>,
     seed: Option<u64>,
 }
-
-const FIELDS: [&str; 12] =
-    ["run", "task", "scorer", "k", "n", "per_sample", "select", "questions", "guidelines", "assign", "mask", "seed"];
 
 impl WantedTask {
     fn request(self) -> Result<TaskRequest, Problem> {
@@ -99,7 +105,7 @@ async fn list(state: State, uri: Uri) -> Result<Json<Value>, Problem> {
 
 async fn create(state: State, uri: Uri, body: Bytes) -> Result<Json<CreatedTask>, Problem> {
     Query::read(&uri, &[])?;
-    let asked = body::read::<WantedTask>(&body, &FIELDS)?.request()?;
+    let asked = body::read::<WantedTask>(&body)?.request()?;
     check_may_change(&state)?;
     state.read(move |app| app.create_annotation_task(&asked)).await.map(Json)
 }
@@ -163,15 +169,14 @@ async fn person(
 }
 
 /// Reads a request of a person, and answers it.
-async fn answer_person<T: DeserializeOwned + Send + 'static>(
+async fn answer_person<T: DeserializeOwned + JsonSchema + Send + 'static>(
     (state, access, uri): (State, Option<Extension<Access>>, Uri),
     task: String,
     body: Bytes,
-    fields: &[&str],
     answer: fn(&App, &str, &str, &T) -> Result<Value, AppError>,
 ) -> Result<Json<Value>, Problem> {
     let query = Query::read(&uri, &["as"])?;
-    let asked: T = body::read(&body, fields)?;
+    let asked: T = body::read(&body)?;
     check_may_change(&state)?;
     let is_invited = access.as_ref().is_some_and(|Extension(access)| access.role == Role::Annotate);
     let person = person(&state, access, &query, &task).await?;
@@ -194,7 +199,7 @@ async fn next(
     uri: Uri,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
-    answer_person::<NextRequest>((state, access, uri), task, body, &["item", "except"], App::next_annotation).await
+    answer_person::<NextRequest>((state, access, uri), task, body, App::next_annotation).await
 }
 
 async fn draft(
@@ -204,8 +209,7 @@ async fn draft(
     uri: Uri,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
-    let fields = ["item", "answers", "note"];
-    answer_person::<DraftRequest>((state, access, uri), task, body, &fields, App::save_draft).await
+    answer_person::<DraftRequest>((state, access, uri), task, body, App::save_draft).await
 }
 
 async fn label(
@@ -215,11 +219,8 @@ async fn label(
     uri: Uri,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
-    let fields = ["item", "answers", "note", "ms", "client"];
-    answer_person::<LabelRequest>((state, access, uri), task, body, &fields, App::submit_label).await
+    answer_person::<LabelRequest>((state, access, uri), task, body, App::submit_label).await
 }
-
-const REASON: [&str; 3] = ["item", "reason", "note"];
 
 async fn skip(
     state: State,
@@ -228,7 +229,7 @@ async fn skip(
     uri: Uri,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
-    answer_person::<ReasonRequest>((state, access, uri), task, body, &REASON, App::skip_item).await
+    answer_person::<ReasonRequest>((state, access, uri), task, body, App::skip_item).await
 }
 
 async fn flag(
@@ -238,11 +239,13 @@ async fn flag(
     uri: Uri,
     body: Bytes,
 ) -> Result<Json<Value>, Problem> {
-    answer_person::<ReasonRequest>((state, access, uri), task, body, &REASON, App::flag_item).await
+    answer_person::<ReasonRequest>((state, access, uri), task, body, App::flag_item).await
 }
 
 /// The label that is taken back; the person's last one without an item.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AnnotationUndo")]
 struct WantedUndo {
     item: Option<String>,
 }
@@ -256,13 +259,12 @@ async fn undo(
 ) -> Result<Json<Value>, Problem> {
     let undo =
         |app: &App, task: &str, person: &str, asked: &WantedUndo| app.undo_label(task, person, asked.item.as_deref());
-    answer_person::<WantedUndo>((state, access, uri), task, body, &["item"], undo).await
+    answer_person::<WantedUndo>((state, access, uri), task, body, undo).await
 }
 
 async fn adjudicate(state: State, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
     let query = Query::read(&uri, &["as"])?;
-    let fields = ["item", "answers", "take", "note", "confirm", "requeue", "exclude", "reason"];
-    let asked: AdjudicationRequest = body::read(&body, &fields)?;
+    let asked: AdjudicationRequest = body::read(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();
     state.read(move |app| app.adjudicate(&task, &owner, &asked)).await.map(Json)
@@ -270,7 +272,7 @@ async fn adjudicate(state: State, Path(task): Path<String>, uri: Uri, body: Byte
 
 async fn close(state: State, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
     let query = Query::read(&uri, &["as"])?;
-    body::read_nothing(&body)?;
+    body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();
     state.read(move |app| app.close_annotation_task(&task, &owner)).await.map(Json)

@@ -9,7 +9,7 @@ use karat_app::{App, IncidentLine};
 
 use super::check_may_change;
 use super::listing::PagedList;
-use crate::api::body;
+use crate::api::body::{self, Nothing};
 use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
@@ -47,7 +47,7 @@ async fn change(
     change: impl FnOnce(&App) -> Result<IncidentLine, karat_app::AppError> + Send + 'static,
 ) -> Result<Json<IncidentLine>, Problem> {
     Query::read(uri, &[])?;
-    body::read_nothing(body)?;
+    body::read::<Nothing>(body)?;
     check_may_change(&state)?;
     state.read(change).await.map(Json)
 }

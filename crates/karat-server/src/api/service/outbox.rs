@@ -9,7 +9,7 @@ use karat_app::{App, MessageLine};
 
 use super::check_may_change;
 use super::listing::PagedList;
-use crate::api::body;
+use crate::api::body::{self, Nothing};
 use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
@@ -29,7 +29,7 @@ pub(super) async fn retry(
     body: Bytes,
 ) -> Result<Json<MessageLine>, Problem> {
     Query::read(&uri, &[])?;
-    body::read_nothing(&body)?;
+    body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     state.read(move |app| app.retry_message(&id)).await.map(Json)
 }

@@ -7,19 +7,23 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use karat_app::{App, AppError, DueState, FiringLine, ScheduleLine, parse_time, rfc3339};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check_may_change;
-use crate::api::body;
+use crate::api::body::{self, Nothing};
 use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
 use crate::target::encode;
 
 /// The due time that is run; without one, the last up to now.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Due")]
 struct WantedDue {
+    #[schemars(extend("format" = "date-time"))]
     due: Option<String>,
 }
 
@@ -38,7 +42,7 @@ pub(super) async fn run(
     body: Bytes,
 ) -> Result<Response, Problem> {
     Query::read(&uri, &[])?;
-    let WantedDue { due } = body::read(&body, &["due"])?;
+    let WantedDue { due } = body::read(&body)?;
     check_may_change(&state)?;
     let due = due.map(|text| parse_time("due", &text)).transpose()?;
     let suites = state.suites().clone();
@@ -104,7 +108,7 @@ async fn set_paused(
     paused: bool,
 ) -> Result<Json<ScheduleLine>, Problem> {
     Query::read(uri, &[])?;
-    body::read_nothing(body)?;
+    body::read::<Nothing>(body)?;
     check_may_change(&state)?;
     let suites = state.suites().clone();
     state.read(move |_: &App| suites.pause_schedule(&suite, &id, paused)).await.map(Json)

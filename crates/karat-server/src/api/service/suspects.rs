@@ -7,7 +7,7 @@ use http::Uri;
 use karat_app::{CreatedTask, ItemsRequest, ItemsSuite};
 
 use super::check_may_change;
-use crate::api::body;
+use crate::api::body::{self, Nothing};
 use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
@@ -19,7 +19,7 @@ pub(super) async fn create(
     body: Bytes,
 ) -> Result<Json<CreatedTask>, Problem> {
     Query::read(&uri, &[])?;
-    body::read_nothing(&body)?;
+    body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     let asked = ItemsRequest { suite: ItemsSuite::Stored(suite), runs: Vec::new(), metric: None, seed: 1 };
     state.read(move |app| app.create_suspects_task(&asked)).await.map(Json)
