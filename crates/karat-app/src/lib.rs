@@ -88,7 +88,7 @@ pub use crate::inspect::suite_cells::SuiteCell;
 pub use crate::inspect::trace::Trace;
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::kept_pages::RunPage;
-pub use crate::report::write::{Format, ReportTo, WrittenReport};
+pub use crate::report::write::{ReportTo, WrittenReport};
 pub use crate::request::{RequestError, read_request, request_schema, schema_settings};
 pub use crate::run::batches::cancel::CancelledBatches;
 pub use crate::run::calibrate::Rounds;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use karat_app::{
-    App, AppError, CompareRequest, Correction, Format, Outputs, Party, RequestError, RunRequest, ShownOutputs,
+    App, AppError, CompareRequest, Correction, Outputs, Party, RequestError, RunRequest, ShownOutputs,
     estimate_document, read_request, request_schema,
 };
+use karat_types::ReportFormat;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -182,7 +183,7 @@ fn list_runs(app: &App, _: &Runs, ListArguments { suite, limit }: ListArguments)
 
 fn report(app: &App, _: &Runs, ReportArguments { run }: ReportArguments) -> Answer {
     let mut bytes = Vec::new();
-    app.export(&run, Format::Markdown, Outputs::default(), false, &mut bytes).map_err(in_words)?;
+    app.export(&run, ReportFormat::Markdown, Outputs::default(), false, &mut bytes).map_err(in_words)?;
     Ok(format!("{DATA}{}", String::from_utf8_lossy(&bytes)))
 }
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use karat_app::{
-    App, AppError, CallRecording, CompareRequest, Correction, Execution, Format, GateFlags, GateRequest, Invocation,
-    Outputs, RunEnd, RunRequest, Session, Stop, StoreUrl, Threshold,
+    App, AppError, CallRecording, CompareRequest, Correction, Execution, GateFlags, GateRequest, Invocation, Outputs,
+    RunEnd, RunRequest, Session, Stop, StoreUrl, Threshold,
 };
-use karat_types::{Clock, Moment, Observer, RunStatus};
+use karat_types::{Clock, Moment, Observer, ReportFormat, RunStatus, UnknownFormat};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -116,19 +116,7 @@ impl Engine {
 
     /// The report of a run: `md`, `json`, `html`, `junit`, `csv`, `cells`.
     fn report(&self, py: Python<'_>, run: &str, format: &str) -> PyResult<String> {
-        let format = match format {
-            "md" => Format::Markdown,
-            "json" => Format::Json,
-            "html" => Format::Html,
-            "junit" => Format::Junit,
-            "csv" => Format::Csv,
-            "cells" => Format::Cells,
-            other => {
-                return Err(bad_value(format!(
-                    "a report has no form `{other}`; use md, json, html, junit, csv or cells"
-                )));
-            }
-        };
+        let format: ReportFormat = format.parse().map_err(|unknown: UnknownFormat| bad_value(unknown.to_string()))?;
         let written = py.detach(|| {
             let mut bytes = Vec::new();
             self.app.export(run, format, Outputs::default(), false, &mut bytes).map(|_| bytes)

@@ -13,6 +13,7 @@
 
 pub mod blocks;
 pub mod csv;
+mod formats;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -24,6 +25,7 @@ pub mod terminal;
 pub mod tsv;
 mod wording;
 
+pub use formats::{whole_cells, write};
 pub use karat_page::number::{count, count_noun, usd};
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::reliability_curve;

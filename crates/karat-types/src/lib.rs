@@ -18,6 +18,7 @@ mod money;
 mod plan;
 mod price;
 mod reads;
+mod report_format;
 mod run;
 mod sample;
 mod score;
@@ -49,6 +50,7 @@ pub use plan::{
 };
 pub use price::{CostSource, LongRates, Price, Pricing, RateSet, Rates, RequestTerms, Share, TierPrice, tier_of};
 pub use reads::{Reads, read_label, scored_part};
+pub use report_format::{ReportFormat, UnknownFormat};
 pub use run::{
     AskedJudge, CallRecord, CallSummary, CascadeDraw, CellCost, CellError, CellProgress, CellRecord, CellRow,
     CellStatus, DecidedBy, DroppedSystem, EarlyVerdict, Event, GameResult, GameShare, JudgeRound, JudgedGame,

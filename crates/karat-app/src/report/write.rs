@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use karat_analysis::gate::StopSummary;
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
-use karat_report::{Cells, Context, Outputs, RenderError, Report};
+use karat_report::{Context, Outputs, RenderError, Report};
 use karat_store::StoredRun;
 use karat_suite::Files;
-use karat_types::{Exit, Layout, RunHeader, RunRows, ShardRows};
+use karat_types::{Exit, Layout, ReportFormat, RunHeader, RunRows, ShardRows};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::{exit, failures, no_verdict_note};
@@ -24,25 +24,6 @@ use crate::run::stored_invocation::{read_stored_invocation, stored_estimate};
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
 
-/// A format of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// `report.md`.
-    Markdown,
-    /// `report.json`, with `cells.jsonl` beside it for large runs.
-    Json,
-    /// `cells/`, one JSON file per cell.
-    Cells,
-    /// `report.html`, one page that loads nothing.
-    Html,
-    /// `junit.xml`.
-    Junit,
-    /// `cells.csv`.
-    Csv,
-    /// `comment.md`, a comment on a pull request.
-    Comment,
-}
-
 /// The target and formats of a report.
 #[derive(Debug, Clone, Default)]
 pub struct ReportTo {
@@ -51,7 +32,7 @@ pub struct ReportTo {
     /// The layout of its files; the suite's if absent.
     pub layout: Option<Layout>,
     /// Its formats.
-    pub formats: Vec<Format>,
+    pub formats: Vec<ReportFormat>,
     /// The cells that are shown with their texts.
     pub outputs: Outputs,
 }
@@ -73,9 +54,6 @@ impl ReportTo {
 /// The note on gates that have failed and do not decide the exit code.
 const NOT_ENFORCED: &str =
     "the gates do not decide the exit code, because the suite says `enforce: on_request`; `--gate` enforces them";
-
-/// The files of a report, apart from the cells and the manifest.
-const FILES: [&str; 5] = ["report.json", "report.md", "report.html", "junit.xml", "cells.csv"];
 
 /// The path of a file, relative to the folder.
 fn path(layout: Layout, run: &str, name: &str) -> String {
@@ -113,18 +91,19 @@ impl App {
         let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
         if held.is_some() {
-            let files = FILES.iter().chain([&CELLS_FILE, &MANIFEST]);
+            let files = ReportFormat::ALL.map(ReportFormat::file_name).into_iter().chain([CELLS_FILE, MANIFEST]);
             remove_abandoned(files.map(|name| place.path(name)));
         }
         let formats = &to.formats;
-        let has_page = formats.contains(&Format::Html);
+        let has_page = formats.contains(&ReportFormat::Html);
         let key = if has_page && !canonical { self.report_key(&stored, to.outputs)? } else { None };
-        if formats.as_slice() == [Format::Html]
+        if formats.as_slice() == [ReportFormat::Html]
             && let Some(kept) = find_report(&stored, key)?
         {
             return place.write_kept(stored.header(), &kept);
         }
-        let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
+        let source =
+            formats.contains(&ReportFormat::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
         // The file of cells and the findings both read the whole run and are independent.
         std::thread::scope(|scope| {
             let mut cells = match &source {
@@ -163,13 +142,13 @@ impl App {
     pub fn export(
         &self,
         run: &str,
-        format: Format,
+        format: ReportFormat,
         outputs: Outputs,
         canonical: bool,
         out: &mut dyn Write,
     ) -> Result<Exit, AppError> {
         let stored = self.stored_run(run)?.checked_once();
-        let is_page = format == Format::Html && !canonical;
+        let is_page = format == ReportFormat::Html && !canonical;
         let key = if is_page { self.report_key(&stored, outputs)? } else { None };
         if let Some(kept) = find_report(&stored, key)? {
             out.write_all(kept.page.as_bytes()).map_err(RenderError::from)?;
@@ -178,10 +157,10 @@ impl App {
         let findings = findings(&stored)?;
         let (mut context, exit) = self.context(&stored, &findings, canonical)?;
         context.outputs = outputs;
-        if format == Format::Html {
+        if format == ReportFormat::Html {
             context.series = self.series_of_run(&stored)?;
         }
-        stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
+        karat_report::write(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
         Ok(exit)
     }
 
@@ -277,25 +256,6 @@ fn file_lines(files: &[PathBuf]) -> String {
     karat_report::terminal::files(&files)
 }
 
-/// The cells with their whole outputs: a file of its own has room for them.
-fn whole_cells(report: Report<'_>) -> Cells<'_> {
-    Cells { whole_outputs: true, ..report.cells() }
-}
-
-fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
-    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
-    match format {
-        Format::Markdown => karat_report::markdown::render(report).and_then(|page| text(out, page)),
-        Format::Html => karat_report::page::file(report).and_then(|page| text(out, page)),
-        Format::Json => karat_report::json::write(report, out),
-        Format::Cells => karat_report::json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
-        Format::Junit => karat_report::junit::write(report, out),
-        Format::Csv => karat_report::csv::write(report, out),
-        Format::Comment => text(out, karat_report::markdown::comment(report)?),
-    }
-    .map_err(AppError::from)
-}
-
 /// Writes each line that it gets to a file of its own. Memory holds one line.
 struct FilePerLine<'a> {
     folder: &'a Path,
@@ -346,28 +306,28 @@ impl ReportFolder<'_> {
         Ok((target, file))
     }
 
-    fn write(&self, report: Report<'_>, format: Format, cells: &mut CellsBeside<'_>) -> Result<Vec<PathBuf>, AppError> {
-        let name = match format {
-            Format::Cells => return Ok(vec![self.cells(report)?]),
-            Format::Json => "report.json",
-            Format::Markdown => "report.md",
-            Format::Html => "report.html",
-            Format::Junit => "junit.xml",
-            Format::Csv => "cells.csv",
-            Format::Comment => "comment.md",
-        };
+    fn write(
+        &self,
+        report: Report<'_>,
+        format: ReportFormat,
+        cells: &mut CellsBeside<'_>,
+    ) -> Result<Vec<PathBuf>, AppError> {
+        if format == ReportFormat::Cells {
+            return Ok(vec![self.cells(report)?]);
+        }
+        let name = format.file_name();
         let (target, mut out) = self.writer(name)?;
         let beside = match format {
-            Format::Json => {
+            ReportFormat::Json => {
                 cells.report(report, &mut out)?;
                 cells.wait_for_file()?.map(|cells| cells.target.clone()).into_iter().collect()
             }
-            Format::Markdown => {
-                stream(report, format, &mut out)?;
+            ReportFormat::Markdown => {
+                karat_report::write(report, format, &mut out)?;
                 self.drawings(report)?
             }
             _ => {
-                stream(report, format, &mut out)?;
+                karat_report::write(report, format, &mut out)?;
                 Vec::new()
             }
         };
@@ -416,7 +376,7 @@ impl ReportFolder<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;
         let mut files = FilePerLine { folder: &folder, line: Vec::new(), written: 0, failed: None };
-        let written = karat_report::json::write_cells(whole_cells(report), CELLS_FILE, &mut files);
+        let written = karat_report::json::write_cells(karat_report::whole_cells(report), CELLS_FILE, &mut files);
         match files.failed {
             Some((target, error)) => Err(report_write_error(&target, error)),
             None => Ok(written.map(|_| folder)?),

@@ -1,5 +1,6 @@
 //! The suite's own keys, its gates and its settings.
 
+use karat_types::ReportFormat;
 use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
 
 use super::dataset::DATASET;
@@ -371,12 +372,7 @@ static SCHEDULE: Object = Object::new(
         ),
         may("budget_usd", POSITIVE, "Largest amount in US dollars that one run may spend.", "2"),
         may("budget_month_usd", POSITIVE, "Refused by this version: set `budget_usd` for each run.", "50"),
-        may(
-            "report",
-            Shape::List(&Shape::Words(&["md", "html", "json", "junit", "cells", "csv"])),
-            "Formats of the report.",
-            "[md, html]",
-        ),
+        may("report", Shape::List(&Shape::Words(&ReportFormat::NAMES)), "Formats of the report.", "[md, html]"),
     ],
 );
 

@@ -41,7 +41,7 @@ pub use housekeeping::{
     BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, ModelsCommand,
     PriceFileArgs, RubricsArgs, SchemaArg, SchemaArgs, StoreCommand,
 };
-pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
+pub use output::{LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, AnnotateCreateArgs, AnnotateExportArgs, CalibrateArgs, LabelFormat};
 pub use run::{
     CancelArgs, ContinueArgs, InitArgs, MergeArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs,

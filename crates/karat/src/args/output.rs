@@ -1,7 +1,9 @@
 //! Flags that say which reports are written, and where.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use karat_app::{Outputs, ShownOutputs};
+use karat_types::ReportFormat;
 
 use super::heading;
 
@@ -29,12 +31,24 @@ impl OutputArgs {
     }
 
     /// Returns the formats to write: those that were asked for, or the default of the destination.
-    pub fn formats(&self) -> &[FormatArg] {
-        match (&self.format[..], self.to_stdout()) {
-            ([], true) => &[FormatArg::Md],
-            ([], false) => &[FormatArg::Md, FormatArg::Html, FormatArg::Json],
-            (asked, _) => asked,
+    pub fn formats(&self) -> Vec<ReportFormat> {
+        let asked = match (&self.format[..], self.to_stdout()) {
+            ([], true) => &[ReportFormat::Markdown][..],
+            ([], false) => &ReportFormat::DEFAULT,
+            _ => return self.asked_formats(),
+        };
+        asked.to_vec()
+    }
+
+    /// Returns the formats that were asked for, each once.
+    pub fn asked_formats(&self) -> Vec<ReportFormat> {
+        let mut formats: Vec<ReportFormat> = Vec::new();
+        for format in self.format.iter().flat_map(|asked| asked.0) {
+            if !formats.contains(format) {
+                formats.push(*format);
+            }
         }
+        formats
     }
 }
 
@@ -69,24 +83,36 @@ pub enum LayoutArg {
     Flat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// report.md
-    Md,
-    /// report.json
-    Json,
-    /// cells/, one JSON file per cell
-    Cells,
-    /// report.html, a page that loads nothing from elsewhere
-    Html,
-    /// junit.xml, for CI servers
-    Junit,
-    /// cells.csv, for spreadsheets
-    Csv,
-    /// comment.md, a short comment on a pull request
-    Comment,
-    /// md and json
-    Both,
+/// What one value of `--format` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormatArg(pub &'static [ReportFormat]);
+
+/// `both` is a name of the seeds for the first two.
+const BOTH: FormatArg = FormatArg(&[ReportFormat::Markdown, ReportFormat::Json]);
+
+impl FormatArg {
+    const ALL: [Self; ReportFormat::ALL.len() + 1] = {
+        let mut all = [BOTH; ReportFormat::ALL.len() + 1];
+        let mut at = 0;
+        while at < ReportFormat::ALL.len() {
+            all[at] = Self(std::slice::from_ref(&ReportFormat::ALL[at]));
+            at += 1;
+        }
+        all
+    };
+}
+
+impl ValueEnum for FormatArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self.0 {
+            [one] => Some(PossibleValue::new(one.name()).help(one.description())),
+            _ => Some(PossibleValue::new("both").hide(true)),
+        }
+    }
 }
 
 /// Formats of documents other than the report of a run.

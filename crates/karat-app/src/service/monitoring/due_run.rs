@@ -3,13 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use karat_schedule::{ScheduleSpec, Task, Timetable, day_of_data};
 use karat_store::{StoreError, StoredFiring};
-use karat_types::{Exit, Moment, RunStatus};
+use karat_types::{Exit, Moment, ReportFormat, RunStatus};
 
 use crate::analyse::canary::CanaryFinding;
 use crate::error::ServiceError;
 use crate::service::monitoring::alerting::{AlertedRun, RunFate};
 use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};
-use crate::{App, AppError, ErrorKind, Execution, Format, Invocation, Outputs, ReportTo, RunEnd};
+use crate::{App, AppError, ErrorKind, Execution, Invocation, Outputs, ReportTo, RunEnd};
 
 /// Days in which the last due time is searched, in turn.
 const SEARCHED_DAYS: [i64; 4] = [1, 32, 370, 9 * 366];
@@ -26,7 +26,7 @@ pub struct DueRun {
     /// The due time.
     pub due: Moment,
     invocation: Invocation,
-    formats: Vec<Format>,
+    formats: Vec<ReportFormat>,
     task: Task,
 }
 
@@ -114,18 +114,9 @@ impl DueRun {
     }
 }
 
-fn formats(names: &[String]) -> Vec<Format> {
-    let format = |name: &String| match name.as_str() {
-        "html" => Some(Format::Html),
-        "json" => Some(Format::Json),
-        "junit" => Some(Format::Junit),
-        "cells" => Some(Format::Cells),
-        "csv" => Some(Format::Csv),
-        "md" => Some(Format::Markdown),
-        _ => None,
-    };
-    let named: Vec<Format> = names.iter().filter_map(format).collect();
-    if named.is_empty() { vec![Format::Markdown, Format::Html, Format::Json] } else { named }
+fn formats(names: &[String]) -> Vec<ReportFormat> {
+    let named: Vec<ReportFormat> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    if named.is_empty() { ReportFormat::DEFAULT.to_vec() } else { named }
 }
 
 /// The last due time up to a moment.

@@ -343,7 +343,7 @@ fn figures_are_weighted_by_the_draw() {
         let notes = loaded.plan.notes.join("; ");
         app.run(loaded.plan, &invocation, execution(id)).unwrap();
         let mut bytes = Vec::new();
-        app.export(id, karat_app::Format::Json, karat_app::Outputs::default(), false, &mut bytes).unwrap();
+        app.export(id, karat_types::ReportFormat::Json, karat_app::Outputs::default(), false, &mut bytes).unwrap();
         let report: Value = serde_json::from_slice(&bytes).unwrap();
         (report["systems"][0]["dimensions"]["right"].clone(), notes)
     };

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use karat_app::{AtomicFile, ExportedFiles, Format, Outputs, SpanContent, count_noun};
-use karat_types::Exit;
+use karat_app::{AtomicFile, ExportedFiles, Outputs, SpanContent, count_noun};
+use karat_types::{Exit, ReportFormat};
 
 use crate::args::{ExportArgs, ExportFormatArg};
 use crate::commands::CommandContext;
@@ -17,9 +17,9 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         return Err(Failure::Message(format!("`-o {}` is no file: {told}", args.output)));
     }
     let format = match args.kind {
-        ExportFormatArg::Jsonl => Format::Cells,
-        ExportFormatArg::Csv => Format::Csv,
-        ExportFormatArg::Junit => Format::Junit,
+        ExportFormatArg::Jsonl => ReportFormat::Cells,
+        ExportFormatArg::Csv => ReportFormat::Csv,
+        ExportFormatArg::Junit => ReportFormat::Junit,
         ExportFormatArg::Parquet => {
             return print_files(context, &context.app.export_parquet(&args.run, folder(args)?)?);
         }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Format, GateRequest, Layout, Outputs, ReportTo, RowFilter};
-use karat_types::Exit;
+use karat_app::{GateRequest, Layout, Outputs, ReportTo, RowFilter};
+use karat_types::{Exit, ReportFormat};
 
-use crate::args::{FormatArg, LayoutArg, OutputArgs, OutputsArg, ReportArgs, TextFormatArg};
+use crate::args::{LayoutArg, OutputArgs, OutputsArg, ReportArgs, TextFormatArg};
 use crate::commands::CommandContext;
 use crate::commands::history::digest;
 use crate::commands::invocation::rows_judged_by;
@@ -33,7 +33,7 @@ pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, F
 
 /// Writes the comment on the run of a report.json to stdout, or into a folder.
 fn comment_of_file(context: &CommandContext<'_>, file: &str, output: &OutputArgs) -> Result<Exit, Failure> {
-    if output.format != [FormatArg::Comment] {
+    if output.asked_formats() != [ReportFormat::Comment] {
         let message = "`--from` makes a comment from a report.json: use it with `--format comment`";
         return Err(Failure::Message(message.to_owned()));
     }
@@ -53,11 +53,11 @@ fn comment_of_file(context: &CommandContext<'_>, file: &str, output: &OutputArgs
 /// Writes the digest of a suite, or of a run's suite.
 fn report_window(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
     let digested = digest::compute(context, &args.run, &args.window, rows_judged_by(&args.judged))?;
-    let format = match args.output.format[..] {
-        [FormatArg::Md] => Some(TextFormatArg::Md),
-        [FormatArg::Json] => Some(TextFormatArg::Json),
-        [FormatArg::Html] => Some(TextFormatArg::Html),
-        [] | [FormatArg::Both] => None,
+    let format = match args.output.asked_formats()[..] {
+        [ReportFormat::Markdown] => Some(TextFormatArg::Md),
+        [ReportFormat::Json] => Some(TextFormatArg::Json),
+        [ReportFormat::Html] => Some(TextFormatArg::Html),
+        [] | [ReportFormat::Markdown, ReportFormat::Json] => None,
         _ => {
             let message = "a digest has three formats: use one of `--format md`, `--format json` and `--format html`";
             return Err(Failure::Message(message.to_owned()));
@@ -84,7 +84,7 @@ pub fn check_output(output: &OutputArgs, events: bool) -> Result<(), Failure> {
 
 /// Prints the rows of a run, if its suite prefers them to a report on stdout. Returns the exit code of the results.
 pub fn print_rows(context: &CommandContext<'_>, run: &str, output: &OutputArgs) -> Result<Option<Exit>, Failure> {
-    if !output.to_stdout() || output.format != [FormatArg::Json] {
+    if !output.to_stdout() || output.asked_formats() != [ReportFormat::Json] {
         return Ok(None);
     }
     let Some(rows) = context.app.printed_rows(run)? else { return Ok(None) };
@@ -144,36 +144,18 @@ pub fn destination(output: &OutputArgs) -> ReportTo {
     ReportTo {
         folder: output.output_dir.as_ref().map(PathBuf::from),
         layout,
-        formats: formats(output.formats()),
+        formats: output.formats(),
         outputs: OutputsArg::outputs(output.outputs, None),
     }
 }
 
 /// Returns the format for stdout.
-fn single_format(output: &OutputArgs) -> Result<Format, Failure> {
-    match formats(output.formats())[..] {
+fn single_format(output: &OutputArgs) -> Result<ReportFormat, Failure> {
+    match output.formats()[..] {
         [format] => Ok(format),
         _ => {
             let message = "`-o -` writes one format: use `--format md` or `--format json`, or name a folder";
             Err(Failure::Message(message.to_owned()))
         }
     }
-}
-
-fn formats(asked: &[FormatArg]) -> Vec<Format> {
-    let mut formats = Vec::new();
-    for format in asked {
-        let more: &[Format] = match format {
-            FormatArg::Md => &[Format::Markdown],
-            FormatArg::Json => &[Format::Json],
-            FormatArg::Cells => &[Format::Cells],
-            FormatArg::Html => &[Format::Html],
-            FormatArg::Junit => &[Format::Junit],
-            FormatArg::Csv => &[Format::Csv],
-            FormatArg::Comment => &[Format::Comment],
-            FormatArg::Both => &[Format::Markdown, Format::Json],
-        };
-        formats.extend(more.iter().filter(|format| !formats.contains(*format)).copied().collect::<Vec<_>>());
-    }
-    formats
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use karat_app::{App, AppError, CallRecording, Completeness, Execution, Invocation, MergeRequest, Rescoring, RunEnd};
-use karat_types::{Exit, RunStatus};
+use karat_types::{Exit, ReportFormat, RunStatus};
 
 use super::{plan, report};
-use crate::args::{ContinueArgs, FormatArg, MergeArgs, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::args::{ContinueArgs, MergeArgs, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::commands::ci::gate;
 use crate::commands::housekeeping::invalidate;
 use crate::commands::people::calibrate;
@@ -147,8 +147,8 @@ fn finish_continued(
     if !context.app.is_round(&end.run)? {
         return finish(context, end, output, json);
     }
-    let has_form = |format: &FormatArg| matches!(format, FormatArg::Md | FormatArg::Json | FormatArg::Both);
-    if json || !output.format.iter().all(has_form) {
+    let has_form = |format: &ReportFormat| matches!(format, ReportFormat::Markdown | ReportFormat::Json);
+    if json || !output.asked_formats().iter().all(has_form) {
         return Ok(finish(context, end, output, json)?.worst(calibrate::round_exit(context, end)?));
     }
     calibrate::finish(context, end, output.output_dir.as_deref(), &[])

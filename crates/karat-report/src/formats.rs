@@ -1,0 +1,30 @@
+//! The formats of a report: which file writes which.
+
+use std::io::Write;
+
+use karat_types::ReportFormat;
+
+use crate::shared::report::{Cells, RenderError, Report};
+use crate::{csv, json, junit, markdown, page};
+
+/// Writes the report in a format. Cells, which are files of their own in a folder, are lines of a stream.
+///
+/// # Errors
+/// Rows that cannot be read, or bytes that cannot be written.
+pub fn write(report: Report<'_>, format: ReportFormat, mut out: &mut dyn Write) -> Result<(), RenderError> {
+    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
+    match format {
+        ReportFormat::Markdown => markdown::render(report).and_then(|page| text(out, page)),
+        ReportFormat::Html => page::file(report).and_then(|page| text(out, page)),
+        ReportFormat::Json => json::write(report, out),
+        ReportFormat::Cells => json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
+        ReportFormat::Junit => junit::write(report, out),
+        ReportFormat::Csv => csv::write(report, out),
+        ReportFormat::Comment => text(out, markdown::comment(report)?),
+    }
+}
+
+/// Returns the cells with their whole outputs: a file of its own has room for them.
+pub fn whole_cells(report: Report<'_>) -> Cells<'_> {
+    Cells { whole_outputs: true, ..report.cells() }
+}
