@@ -1,4 +1,4 @@
-//! What callers ask for over a wire: JSON objects whose names, kinds and ranges are those of a type's schema. The same schema
+//! Requests of callers over a wire: JSON objects whose names, kinds and ranges are those of a type's schema. The same schema
 //! describes the object in OpenAPI and to agents.
 
 use std::fmt;
@@ -78,7 +78,7 @@ pub fn request_schema<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Reads what a caller asks for.
+/// Reads a request.
 ///
 /// # Errors
 /// A name that the schema has not, or a value that does not fit it.

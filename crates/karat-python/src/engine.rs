@@ -308,7 +308,7 @@ fn notes(loaded: &karat_app::LoadedSuite) -> Vec<String> {
     warnings.into_iter().chain(loaded.plan.notes.iter().cloned()).collect()
 }
 
-/// What the package asks for, and the id of the run. It is the user's own program, so it may set all there is.
+/// The invocation of a request, and the id of its run. It is the user's own program, so it may set all there is.
 fn read_request(json: &str) -> PyResult<(Invocation, Option<String>)> {
     let request: RunRequest = karat_types::json::decode(json).map_err(bad_value)?;
     let id = request.run_id.clone();

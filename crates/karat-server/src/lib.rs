@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - `serving/`: binds the address and serves until it is stopped; `router` puts the layers around the routes.
-//! - `target`: the addresses of pages.
+//! - `route/`: the table of routes. `target`: the addresses of pages.
 //! - `settings`, `state`: the parts that all requests share. `State::read` calls the app on a thread that may block.
 //! - `runs/`: executes the runs of the queue; `runs/background/`: schedules and alerts, beside requests.
 //! - `layers/`: the steps around the routes; `guard/`: the rules of host, origin, token, session and limits.
@@ -22,6 +22,7 @@ mod layers;
 mod live_text;
 mod pages;
 mod problem;
+mod route;
 mod router;
 mod runs;
 mod serving;
@@ -30,7 +31,7 @@ mod state;
 mod target;
 mod telemetry;
 
-pub use api::openapi::openapi;
+pub use api::description as openapi;
 pub use serving::server::{ServeError, Server};
 pub use settings::{Log, Loopback, Purpose, QueueLimits, Settings};
 pub use target::Target;

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use karat_app::{AppError, ErrorKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A problem. Handlers return it as an error.
@@ -24,8 +25,30 @@ pub(crate) struct Problem {
     pub retry_after_s: Option<u32>,
 }
 
+/// The document of a problem (RFC 9457).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct ProblemDocument<'a> {
+    #[schemars(regex(pattern = "^urn:karat:problem:[a-z-]+$"))]
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    detail: Option<&'a str>,
+    /// The next step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    hint: Option<&'a str>,
+    /// The request, as in `X-Request-Id`.
+    instance: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    diagnostics: &'a [ProblemPlace],
+}
+
 /// A problem of a suite with its place.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct ProblemPlace {
     /// The file.
     pub file: String,
@@ -37,6 +60,7 @@ pub(crate) struct ProblemPlace {
     pub message: String,
     /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub hint: Option<String>,
 }
 
@@ -131,20 +155,7 @@ impl Problem {
 
     /// The document of RFC 9457. `request` is the id of the request.
     pub fn to_json(&self, request: &str) -> String {
-        #[derive(Serialize)]
-        struct Written<'a> {
-            r#type: String,
-            title: &'a str,
-            status: u16,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            detail: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            hint: Option<&'a str>,
-            instance: String,
-            #[serde(skip_serializing_if = "<[_]>::is_empty")]
-            diagnostics: &'a [ProblemPlace],
-        }
-        let written = Written {
+        let written = ProblemDocument {
             r#type: format!("urn:karat:problem:{}", self.kind),
             title: &self.title,
             status: self.status.as_u16(),

@@ -18,8 +18,7 @@ use crate::guard::limits::RequestLimits;
 use crate::guard::reading::SharedReading;
 use crate::guard::streams::SharedStreams;
 use crate::runs::active_runs::ActiveRuns;
-use crate::runs::background::BackgroundParts;
-use crate::runs::dispatcher::{DispatcherParts, Pulse, Wake};
+use crate::runs::dispatcher::{Pulse, ServerWork, Wake};
 use crate::runs::due_queue::DueQueue;
 
 use crate::problem::Problem;
@@ -39,28 +38,21 @@ const CONCURRENT_STREAMS: usize = 256;
 pub(crate) struct State(Arc<Shared>);
 
 struct Shared {
-    app: App,
+    work: ServerWork,
     settings: Settings,
     guard: Guard,
-    runs: ActiveRuns,
-    /// Due runs that wait for a place.
-    due: DueQueue,
     /// The suites whose schedules are followed.
     suites: FollowedSuites,
-    wake: Wake,
     keys: KeysUnderWay,
     answers: SharedAnswers,
     /// Requests that may have changed something.
     changes: AtomicU64,
     limits: RequestLimits,
     has_tokens: SharedReading<bool>,
-    telemetry: Telemetry,
     pulse: OnceLock<Pulse>,
     stream_places: Arc<Semaphore>,
     streams: SharedStreams,
     reads: Arc<Semaphore>,
-    /// Set when the server is stopped, so that streams end.
-    stop: Stop,
 }
 
 impl State {
@@ -72,7 +64,6 @@ impl State {
         let guard = Guard::new(&settings, has_tokens)?;
         let reads = Arc::new(Semaphore::new(CONCURRENT_READS));
         let stream_places = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
-        let (runs, wake, keys) = (ActiveRuns::default(), Wake::default(), KeysUnderWay::default());
         let limits = RequestLimits::default();
         let log = ServerLog { out: settings.log.clone(), notes: settings.notes.clone(), clock: app.clock.clone() };
         let is_safe = !matches!(settings.purpose, Purpose::Serve { allow_commands: true });
@@ -80,26 +71,28 @@ impl State {
         if let Some(url) = &settings.public_url {
             app.opened.set_public_url(url);
         }
-        let (telemetry, pulse) = (Telemetry { metrics: Metrics::default(), log }, OnceLock::new());
-        Ok(Self(Arc::new(Shared {
+        let work = ServerWork {
             app,
+            runs: ActiveRuns::default(),
+            due: DueQueue::default(),
+            wake: Wake::default(),
+            stop: Stop::new(),
+            telemetry: Telemetry { metrics: Metrics::default(), log },
+        };
+        Ok(Self(Arc::new(Shared {
+            work,
             settings,
             guard,
-            runs,
-            due: DueQueue::default(),
             suites,
-            wake,
-            keys,
+            keys: KeysUnderWay::default(),
             answers: SharedAnswers::default(),
             changes: AtomicU64::new(0),
             limits,
             has_tokens: SharedReading::default(),
-            telemetry,
-            pulse,
+            pulse: OnceLock::new(),
             stream_places,
             streams: SharedStreams::default(),
             reads,
-            stop: Stop::new(),
         })))
     }
 
@@ -110,12 +103,12 @@ impl State {
 
     /// The runs that this server executes.
     pub fn runs(&self) -> &ActiveRuns {
-        &self.0.runs
+        &self.0.work.runs
     }
 
     /// The due runs that wait for a place.
     pub fn due(&self) -> &DueQueue {
-        &self.0.due
+        &self.0.work.due
     }
 
     /// The suites whose schedules are followed.
@@ -123,41 +116,19 @@ impl State {
         &self.0.suites
     }
 
-    /// The parts that the background of this server shares.
-    pub fn background_parts(&self) -> BackgroundParts {
-        BackgroundParts {
-            app: self.0.app.clone(),
-            suites: self.0.suites.clone(),
-            stop: self.0.stop.clone(),
-            due: self.0.due.clone(),
-            runs: self.0.runs.clone(),
-            wake: self.0.wake.clone(),
-            telemetry: self.0.telemetry.clone(),
-        }
-    }
-
-    /// The parts that the dispatcher of this server shares.
-    pub fn dispatcher_parts(&self, allow_commands: bool) -> DispatcherParts {
-        DispatcherParts {
-            app: self.0.app.clone(),
-            allow_commands,
-            most: self.0.settings.queue.max_runs.max(1),
-            runs: self.0.runs.clone(),
-            due: self.0.due.clone(),
-            stop: self.0.stop.clone(),
-            wake: self.0.wake.clone(),
-            telemetry: self.0.telemetry.clone(),
-        }
+    /// The work that requests share with the dispatcher and the background.
+    pub fn work(&self) -> &ServerWork {
+        &self.0.work
     }
 
     /// Wakes the dispatcher: a run was queued.
     pub fn wake_dispatcher(&self) {
-        self.0.wake.wake();
+        self.0.work.wake.wake();
     }
 
     /// The figures and the log.
     pub fn telemetry(&self) -> &Telemetry {
-        &self.0.telemetry
+        &self.0.work.telemetry
     }
 
     /// The pulse of the dispatcher, if there is one.
@@ -192,7 +163,7 @@ impl State {
 
     /// The number of changes that this server has made: requests that write, and ends of runs.
     pub fn change(&self) -> u64 {
-        self.0.changes.load(Ordering::SeqCst) + self.0.runs.count_ended()
+        self.0.changes.load(Ordering::SeqCst) + self.0.work.runs.count_ended()
     }
 
     /// Counts a request that may have changed something.
@@ -222,12 +193,12 @@ impl State {
 
     /// The signal that is set when the server stops.
     pub fn stop(&self) -> &Stop {
-        &self.0.stop
+        &self.0.work.stop
     }
 
     /// The present time.
     pub fn now(&self) -> Moment {
-        self.0.app.clock.now()
+        self.0.work.app.clock.now()
     }
 
     /// Calls the app on a thread that may block, at once: for look-ups that every request needs.
@@ -239,7 +210,7 @@ impl State {
         T: Send + 'static,
         E: Into<Problem> + Send + 'static,
     {
-        let app = self.0.app.clone();
+        let app = self.0.work.app.clone();
         let reading = tokio::task::spawn_blocking(move || read(&app).map_err(Into::into));
         reading.await.unwrap_or_else(|_| Err(Problem::internal()))
     }

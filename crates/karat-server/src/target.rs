@@ -30,27 +30,6 @@ impl Target {
     }
 }
 
-/// The first parts of the API's addresses: what is not a page.
-const API: [&str; 11] = [
-    "eval",
-    "openapi.json",
-    "suites",
-    "schedules",
-    "incidents",
-    "outbox",
-    "livez",
-    "healthz",
-    "metrics",
-    "traces",
-    "v1",
-];
-
-/// Returns whether an address belongs to the API.
-pub(crate) fn is_api_path(path: &str) -> bool {
-    let root = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    API.contains(&root)
-}
-
 /// Encodes a text for a part of a path or a value of a query.
 pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::EnvLookup;
 
-/// A run that is asked for, in the words of `karat run`: by HTTP, by an agent, or from Python.
-///
-/// The schema has what a caller over a wire may set; see [`Overrides`].
+/// A run that is asked for by HTTP, by an agent or from Python: the flags of `karat run`.
+// The schema has what a caller over a wire may set; see `Overrides`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {

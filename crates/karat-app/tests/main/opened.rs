@@ -1,4 +1,4 @@
-//! What stays open between the steps of a command: the store, the root, the plan of a run that was asked for.
+//! The state that stays open between the steps of a command: the store, the root, the plan of a run that was asked for.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::api::query::check_name;
 use crate::problem::Problem;
+use crate::route::query::check_name;
 
 /// A body without fields.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -8,22 +8,23 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::Path;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, StatusCode};
 use karat_app::{App, AppError, FinishedCell, Look, Progress, RunFollower, RunState};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::api::query::Query;
 use crate::api::run_object::RunObject;
 use crate::guard::streams::{PERIOD, Stream};
 use crate::live_text;
 use crate::problem::Problem;
+use crate::route::query::Query;
 use crate::state::State;
 
 /// Time between comments that keep a connection open through proxies.
@@ -57,10 +58,10 @@ const CELLS: [(&str, Cells); 4] =
 pub(super) async fn events(
     state: State,
     Path(run): Path<String>,
-    uri: Uri,
+    Extension(query): Extension<Query>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let cells = Query::read(&uri, &["cells"])?.choose("cells", &CELLS)?.unwrap_or(Cells::None);
+    let cells = query.choose("cells", &CELLS)?.unwrap_or(Cells::None);
     let after = last_event(&headers)?;
     let place = state.stream_place()?;
     let run = RunObject::read(&state, run).await?.state;

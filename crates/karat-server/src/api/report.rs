@@ -1,19 +1,23 @@
 //! `GET /eval/runs/{id}/report`: what `karat report` writes.
 
+use axum::Extension;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderName, HeaderValue, Uri, header};
+use http::{HeaderName, HeaderValue, header};
 use karat_app::Outputs;
 use karat_types::ReportFormat;
 
-use crate::api::query::Query;
 use crate::problem::Problem;
+use crate::route::query::Query;
 use crate::state::State;
 
-pub(super) async fn report(state: State, Path(run): Path<String>, uri: Uri) -> Result<Response, Problem> {
-    let query = Query::read(&uri, &["format", "canonical"])?;
-    let format =
-        query.choose("format", &ReportFormat::ALL.map(|format| (format.name(), format)))?.unwrap_or(ReportFormat::Json);
+pub(super) async fn report(
+    state: State,
+    Path(run): Path<String>,
+    Extension(query): Extension<Query>,
+) -> Result<Response, Problem> {
+    let formats = ReportFormat::ALL.map(|format| (format.name(), format));
+    let format = query.choose("format", &formats)?.unwrap_or(ReportFormat::Json);
     let is_canonical = query.choose("canonical", &[("1", true), ("0", false)])?.unwrap_or_default();
     let bytes = state.read(move |app| {
         let mut bytes = Vec::new();

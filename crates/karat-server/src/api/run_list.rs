@@ -1,22 +1,16 @@
 //! `GET /eval/runs`: stored runs, newest first, in pages that stay while runs are added (SV-03).
 
-use axum::Json;
-use axum::response::{IntoResponse, Response};
+use axum::Extension;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::{HeaderMap, HeaderValue, Uri, header};
 use karat_app::{ListPlace, RunFilter};
-use serde::Serialize;
 
-use crate::api::query::Query;
+use crate::api::listing::{CURSOR, Page};
 use crate::api::run_object::RunObject;
 use crate::problem::Problem;
+use crate::route::query::Query;
 use crate::state::State;
-use crate::target::encode;
-
-const NAMES: [&str; 6] = ["suite", "status", "trigger", "since", "limit", "cursor"];
-
-const CURSOR: &str = "the `next` of an earlier page";
 
 const STATUSES: [(&str, &str); 7] = [
     ("queued", "queued"),
@@ -34,14 +28,7 @@ const AT_ONCE: usize = 50;
 /// Runs that one request looks at. A page may have fewer runs than its limit and still a next page.
 const MOST: usize = 1_000;
 
-#[derive(Serialize)]
-struct RunPage {
-    items: Vec<RunObject>,
-    next: Option<String>,
-}
-
-pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
-    let query = Query::read(&uri, &NAMES)?;
+pub(super) async fn list(state: State, Extension(query): Extension<Query>) -> Result<Response, Problem> {
     let limit = query.page_limit()?;
     let status = query.choose("status", &STATUSES)?;
     let since = query.value_if_given("since", "a date such as `2026-01-31`")?;
@@ -68,12 +55,7 @@ pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
     };
     let next = next.map(|place| URL_SAFE_NO_PAD.encode(format!("{}.{}.{}", place.newest, place.row, place.queued)));
     let items = items.into_iter().map(|(run, _)| run).collect();
-    let mut headers = HeaderMap::new();
-    if let Some(cursor) = &next {
-        let link = format!("<{}>; rel=\"next\"", address_of(&query, cursor));
-        headers.extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
-    }
-    Ok((headers, Json(RunPage { items, next })).into_response())
+    Ok(Page { items, next }.answer("/eval/runs", &query))
 }
 
 /// The place behind which a page begins.
@@ -85,10 +67,4 @@ fn place_of_cursor(cursor: &str) -> Result<ListPlace, Problem> {
     let place = number().zip(number()).zip(number());
     let place = place.map(|((newest, row), queued)| ListPlace { newest, row, queued });
     place.ok_or_else(|| Problem::bad_request(format!("`cursor` must be {CURSOR}")))
-}
-
-fn address_of(query: &Query, cursor: &str) -> String {
-    let kept = NAMES.iter().filter(|name| **name != "cursor");
-    let kept = kept.filter_map(|name| Some(format!("{name}={}&", encode(query.get(name)?))));
-    format!("/eval/runs?{}cursor={}", kept.collect::<String>(), encode(cursor))
 }

@@ -3,24 +3,26 @@
 use axum::Json;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use karat_app::RunState;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::query::Query;
 use crate::problem::Problem;
 use crate::state::State;
 use crate::target::encode;
 
 /// A run, with what this server knows of it and where to go from it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
 pub(crate) struct RunObject {
     #[serde(flatten)]
     pub state: RunState,
     links: Links,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 struct Links {
     #[serde(rename = "self")]
     run: String,
@@ -66,15 +68,13 @@ impl RunObject {
 }
 
 /// `GET /eval/runs/{id}`.
-pub(super) async fn one(state: State, Path(run): Path<String>, uri: Uri) -> Result<Json<RunObject>, Problem> {
-    Query::read(&uri, &[])?;
+pub(super) async fn one(state: State, Path(run): Path<String>) -> Result<Json<RunObject>, Problem> {
     RunObject::read(&state, run).await.map(Json)
 }
 
 /// `POST /eval/runs/{id}/cancel`: no new call; those in flight are waited for, and their results kept. A run that waits has
 /// ended at once.
-pub(super) async fn cancel(state: State, Path(run): Path<String>, uri: Uri) -> Result<Response, Problem> {
-    Query::read(&uri, &[])?;
+pub(super) async fn cancel(state: State, Path(run): Path<String>) -> Result<Response, Problem> {
     let run = RunObject::read(&state, run).await?;
     if state.runs().cancel(&run.state.run_id) {
         return Ok(RunObject::read(&state, run.state.run_id).await?.accept());

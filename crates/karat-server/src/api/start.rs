@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use bytes::Bytes;
-use http::{StatusCode, Uri};
+use http::StatusCode;
 use karat_app::{
     App, ErrorKind, Invocation, KeptAnswer, LoadedSuite, OrderAction, Plan, QueueOrder, Queueing, RunRequest, RunState,
     estimate_document,
@@ -14,7 +14,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::body;
-use crate::api::query::Query;
 use crate::api::run_object::RunObject;
 use crate::layers::repeats::{IsKept, Repeatable};
 use crate::problem::Problem;
@@ -34,8 +33,7 @@ pub(super) struct Limits {
 }
 
 /// `POST /eval/plan`.
-pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
-    Query::read(&uri, &[])?;
+pub(super) async fn plan(state: State, body: Bytes) -> Result<Json<Value>, Problem> {
     let allow_commands = may_start(&state)?;
     let invocation = body::read::<RunRequest>(&body)?.remote_invocation("api", allow_commands);
     let planned = state.read(move |app| {
@@ -51,10 +49,8 @@ pub(super) async fn plan(state: State, uri: Uri, body: Bytes) -> Result<Json<Val
 pub(super) async fn run(
     state: State,
     repeatable: Option<Extension<Repeatable>>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    Query::read(&uri, &[])?;
     let allow_commands = may_start(&state)?;
     let request: RunRequest = body::read(&body)?;
     let given = request.run_id.clone();
@@ -73,10 +69,9 @@ pub(super) async fn resume(
     state: State,
     path: Path<String>,
     repeatable: Option<Extension<Repeatable>>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    continue_run(state, path, repeatable, uri, body, OrderAction::Resume).await
+    continue_run(state, path, repeatable, body, OrderAction::Resume).await
 }
 
 /// `POST /eval/runs/{id}/retry`.
@@ -84,21 +79,18 @@ pub(super) async fn retry(
     state: State,
     path: Path<String>,
     repeatable: Option<Extension<Repeatable>>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    continue_run(state, path, repeatable, uri, body, OrderAction::Retry).await
+    continue_run(state, path, repeatable, body, OrderAction::Retry).await
 }
 
 async fn continue_run(
     state: State,
     Path(run): Path<String>,
     repeatable: Option<Extension<Repeatable>>,
-    uri: Uri,
     body: Bytes,
     action: OrderAction,
 ) -> Result<Response, Problem> {
-    Query::read(&uri, &[])?;
     may_start(&state)?;
     let Limits { budget_usd, max_calls } = body::read(&body)?;
     let mut later = Invocation::default();

@@ -5,23 +5,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::Json;
+use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Router, body::Bytes};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::{Extension, Json, Router};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
 use karat_traces::folder::{WriteError, is_name, name_of_service};
 use karat_traces::otlp::{self, PartialSuccess, RpcStatus, TraceRequest, TraceResponse};
 use karat_traces::{Encoding, Row, row_of_line, rows_of_request};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tower_http::decompression::RequestDecompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::api::Routes;
-use crate::api::query::Query;
-use crate::problem::Problem;
+use crate::api::listing::List;
+use crate::problem::{IsAnswer, Problem};
+use crate::route::query::Query;
 use crate::settings::Purpose;
 use crate::state::State;
 
@@ -40,44 +40,42 @@ const MAX_REASONS: usize = 3;
 /// The start time of a span that the clock of this machine has not reached.
 const FUTURE: &str = "the call begins in the future: check the clock of the sender";
 
-/// The routes, whose bodies may be larger than those of others.
-pub(crate) fn router() -> Router<State> {
-    let routes = routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+/// Routes whose bodies may be larger than those of others.
+pub(crate) fn with_large_bodies(routes: Router<State>) -> Router<State> {
     routes
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(RequestDecompressionLayer::new())
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
 }
 
-/// Paths and their handlers.
-pub(super) fn routes() -> Routes {
-    vec![("/traces", get(list).post(add_lines)), ("/v1/traces", post(add_spans))]
-}
-
 /// The answer to lines of rows.
-#[derive(Serialize)]
-struct Added {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AddedTraces")]
+pub(super) struct Added {
     accepted: u64,
     duplicates: u64,
     sampled_out: u64,
     rejected: Vec<RejectedLine>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct RejectedLine {
     line: usize,
     reason: String,
 }
 
-async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
-    Query::read(&uri, &[])?;
+pub(super) async fn list(state: State) -> Result<Response, Problem> {
     let datasets = state.read(|app| app.trace_datasets()).await?;
-    Ok(Json(serde_json::json!({ "items": datasets })).into_response())
+    Ok(Json(List { items: datasets }).into_response())
 }
 
 /// Adds rows, a line of JSON each. A line that is no row is rejected, and the others are kept.
-async fn add_lines(state: State, uri: Uri, body: Bytes) -> Result<Response, Problem> {
-    let query = Query::read(&uri, &["dataset"])?;
+pub(super) async fn add_lines(
+    state: State,
+    Extension(query): Extension<Query>,
+    body: Bytes,
+) -> Result<Response, Problem> {
     let dataset = query.get("dataset").ok_or_else(|| {
         Problem::bad_request("the dataset is missing").with_hint("name it in the address: /traces?dataset=NAME")
     })?;
@@ -104,7 +102,7 @@ async fn add_lines(state: State, uri: Uri, body: Bytes) -> Result<Response, Prob
 }
 
 /// Adds the calls of a request of OpenTelemetry.
-async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> Response {
     let Some(encoding) = encoding_of(&headers) else {
         let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "The body must be OTLP");
         let detail = "send it with `Content-Type: application/json` or `application/x-protobuf`";
@@ -228,6 +226,6 @@ fn answer<M: prost::Message + Serialize>(
     if let Some(seconds) = retry_after_s {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    response.extensions_mut().insert(crate::layers::answer::Final);
+    response.extensions_mut().insert(IsAnswer);
     response
 }

@@ -6,6 +6,7 @@
 //! it. Once one was created, every request needs one.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State as Extracted};
@@ -20,6 +21,7 @@ use subtle::ConstantTimeEq;
 use crate::guard::peer::Peer;
 use crate::guard::{WithoutTokens, origin};
 use crate::problem::Problem;
+use crate::route::{Routes, is_safe};
 use crate::state::State;
 
 /// The name of the key in the printed address in sessions. No token has this id.
@@ -29,9 +31,13 @@ const OWN: &str = "view";
 pub(crate) const SIGN_OUT: &str = "/session/end";
 
 /// Passes a request on with what it may do, or refuses it.
-pub(crate) async fn check(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(
+    Extracted((state, routes)): Extracted<(State, Arc<Routes>)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut head, body) = request.into_parts();
-    match admit(&state, &head).await {
+    match admit(&state, &routes, &head).await {
         Ok(Ok(access)) => {
             head.extensions.insert(access.clone());
             let mut response = next.run(Request::from_parts(head, body)).await;
@@ -39,16 +45,16 @@ pub(crate) async fn check(Extracted(state): Extracted<State>, request: Request, 
             response
         }
         // A supervisor asks under an address and has no token; it learns whether the server works, and nothing else.
-        _ if is_health(head.uri.path()) => next.run(Request::from_parts(head, body)).await,
+        _ if routes.is_open(head.uri.path()) => next.run(Request::from_parts(head, body)).await,
         Ok(Err(answer)) => answer,
         Err(problem) => problem.into_response(),
     }
 }
 
-async fn admit(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
+async fn admit(state: &State, routes: &Routes, head: &Parts) -> Result<Result<Access, Response>, Problem> {
     let host = state.guard().hosts.check(head)?;
     origin::check(head, &host)?;
-    enter(state, head).await
+    enter(state, routes, head).await
 }
 
 /// Returns what the request may do, or an answer that replaces it: the redirect that starts a session, or the refusal of a
@@ -56,10 +62,10 @@ async fn admit(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
 ///
 /// # Errors
 /// The request has no token, a wrong one, or one that does not allow it.
-async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
+async fn enter(state: &State, routes: &Routes, head: &Parts) -> Result<Result<Access, Response>, Problem> {
     let everything = Access { token: String::new(), role: Role::Admin };
     let is_open_scrape = state.settings().metrics_open && head.uri.path() == "/metrics";
-    let Some(needed) = needed_role(&head.method, head.uri.path()).filter(|_| !is_open_scrape) else {
+    let Some(needed) = routes.needed_role(&head.method, head.uri.path()).filter(|_| !is_open_scrape) else {
         return Ok(Ok(everything));
     };
     let now = state.now();
@@ -118,48 +124,6 @@ async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, 
     // The log says whose request it was.
     answer.extensions_mut().insert(access);
     Ok(Err(answer))
-}
-
-/// The role that a request needs; `None` if it needs none.
-fn needed_role(method: &Method, path: &str) -> Option<Role> {
-    if path.starts_with("/assets/") || path == "/openapi.json" {
-        return None;
-    }
-    let is_ingest = matches!(path, "/traces" | "/v1/traces");
-    if let Some(role) = role_of_annotations(method, path) {
-        return Some(role);
-    }
-    Some(match is_safe(method) {
-        true => Role::Read,
-        false if is_ingest => Role::Ingest,
-        false => Role::Run,
-    })
-}
-
-/// The role for tasks of people: who labels sees a queue and nothing else; everything else shows where items come from.
-fn role_of_annotations(method: &Method, path: &str) -> Option<Role> {
-    let path = path.trim_end_matches('/');
-    if let Some(page) = path.strip_prefix("/annotate") {
-        return match page.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {
-            [task] if page.starts_with('/') && !task.is_empty() => Some(Role::Annotate),
-            _ if page.is_empty() || page.starts_with('/') => Some(Role::Run),
-            _ => None,
-        };
-    }
-    let rest = path.strip_prefix("/annotations")?;
-    match rest.split('/').collect::<Vec<_>>().as_slice() {
-        ["", _, "next" | "draft" | "labels" | "skip" | "flag" | "undo"] if !is_safe(method) => Some(Role::Annotate),
-        ["", ..] => Some(Role::Run),
-        _ => None,
-    }
-}
-
-fn is_health(path: &str) -> bool {
-    matches!(path, "/livez" | "/healthz")
-}
-
-fn is_safe(method: &Method) -> bool {
-    [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
 }
 
 /// The rights of a token. `own` is the role of the key in the printed address.
@@ -265,26 +229,6 @@ mod tests {
     fn address(uri: &str) -> Option<(String, String)> {
         let (head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
         token_in_address(&head)
-    }
-
-    /// HU-14: who labels may do six things, and sees no other page of a task than the queue.
-    #[test]
-    fn labelling_is_a_role_of_its_own() {
-        let role = |method: Method, path: &str| needed_role(&method, path);
-        for what in ["next", "draft", "labels", "skip", "flag", "undo"] {
-            assert_eq!(role(Method::POST, &format!("/annotations/t/{what}")), Some(Role::Annotate), "{what}");
-            assert_eq!(role(Method::GET, &format!("/annotations/t/{what}")), Some(Role::Run), "{what}");
-        }
-        for path in ["/annotations", "/annotations/t", "/annotations/t/agreement", "/annotations/t/export"] {
-            assert_eq!(role(Method::GET, path), Some(Role::Run), "{path}");
-        }
-        for path in ["/annotations", "/annotations/t/close", "/annotations/t/adjudicate", "/annotations/t/x/next"] {
-            assert_eq!(role(Method::POST, path), Some(Role::Run), "{path}");
-        }
-        assert_eq!(role(Method::GET, "/annotate/t"), Some(Role::Annotate));
-        assert_eq!(role(Method::GET, "/annotate/t/owner"), Some(Role::Run));
-        assert_eq!(role(Method::GET, "/annotate"), Some(Role::Run));
-        assert_eq!(role(Method::GET, "/runs/t"), Some(Role::Read));
     }
 
     /// DB-51: the token leaves the address, the rest stays, and the rest is an address of this server.

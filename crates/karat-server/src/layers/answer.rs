@@ -1,5 +1,7 @@
 //! The last step of every answer: the id of the request, problems as JSON or as a page, and the headers of safety.
 
+use std::sync::Arc;
+
 use axum::body::{Body, to_bytes};
 use axum::extract::{MatchedPath, Request, State as Extracted};
 use axum::middleware::Next;
@@ -13,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::pages::assets;
 use crate::problem::{IsAnswer, Problem};
+use crate::route::Routes;
 use crate::state::State;
-use crate::target::is_api_path;
 use crate::telemetry::Telemetry;
 use crate::telemetry::log::RequestLine;
 
@@ -35,18 +37,19 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest text of the framework that is kept as the detail of a problem.
 const MAX_DETAIL: usize = 4096;
 
-/// Marks an answer that is complete although its status says that the request failed: another protocol's error.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Final;
-
 /// Finishes an answer.
-pub(crate) async fn finish(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
+pub(crate) async fn finish(
+    Extracted((state, routes)): Extracted<(State, Arc<Routes>)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let begun = Instant::now();
     let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
     let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let id = uuid::Uuid::now_v7().simple().to_string();
-    let wants_page = wants_page(request.uri().path(), request.headers());
+    // Programs, and all calls of the API, get JSON.
+    let wants_page = !routes.is_api(request.uri().path()) && accepts_page(request.headers());
     let mut response = next.run(request).await;
     let access = response.extensions_mut().remove::<Access>();
     let mut response = match problem_of(response).await {
@@ -93,9 +96,6 @@ fn method_label(method: &Method) -> &'static str {
 async fn problem_of(mut response: Response) -> Result<Response, (Problem, HeaderMap)> {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         return Err((problem, HeaderMap::new()));
-    }
-    if response.extensions().get::<Final>().is_some() {
-        return Ok(response);
     }
     let status = response.status();
     if response.extensions().get::<IsAnswer>().is_some() {
@@ -147,8 +147,8 @@ fn sign_in_form() -> Markup {
     }
 }
 
-/// Returns whether the caller is a browser that shows a page. Programs, and all calls of the API, get JSON.
-fn wants_page(path: &str, headers: &HeaderMap) -> bool {
+/// Returns whether the caller is a browser that shows a page.
+fn accepts_page(headers: &HeaderMap) -> bool {
     let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
-    !is_api_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
+    headers.get_all(header::ACCEPT).iter().any(accepts_html)
 }

@@ -1,10 +1,8 @@
 //! Tasks for people (HU-20): the list of them, the page on which a person labels, and those of the owner. The first and
 //! the owner's are made here; labelling and deciding are done by a script over the routes of `api::service::annotations`.
 
-use axum::Router;
 use axum::extract::Path;
 use axum::extract::RawQuery;
-use axum::routing::get;
 use karat_app::{App, AppError, TaskLine};
 use karat_page::block::Empty;
 use karat_page::component::action::{Action, actions};
@@ -24,14 +22,6 @@ use crate::pages::service::sign_out;
 use crate::settings::Purpose;
 use crate::state::State;
 use crate::target::encode;
-
-pub(super) fn router() -> Router<State> {
-    Router::new()
-        .route("/annotate", get(tasks))
-        .route("/annotate/{task}", get(label))
-        .route("/annotate/{task}/owner", get(owner))
-        .route("/annotate/{task}/adjudicate", get(adjudicate))
-}
 
 /// Keys of the labelling page.
 const LABEL_KEYS: [(&str, &str); 11] = [
@@ -63,7 +53,7 @@ fn path_of(task: &str) -> String {
     format!("/annotate/{}", encode(task))
 }
 
-async fn tasks(state: State) -> PageResult {
+pub(super) async fn tasks(state: State) -> PageResult {
     let tasks = state.read(App::stored_annotation_tasks).await?;
     let names = ["Task", "Version", "From", "Items", "Labels", "People", "Settled", "Made (UTC)", "State"];
     let columns = names.map(|name| match name {
@@ -109,7 +99,7 @@ fn task_row(task: &TaskLine) -> ListRow {
 }
 
 /// The page of a person. It says nothing of the task but its name, which the person knows: the rest comes by script.
-async fn label(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn label(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let query = Query::parse(raw.as_deref(), &["as"]);
     let person = query.text("as").unwrap_or_default().to_owned();
     let has_tokens = state.has_tokens().await?;
@@ -141,7 +131,7 @@ fn name_of(task: &str) -> &str {
     task.split('@').next().unwrap_or(task)
 }
 
-async fn adjudicate(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn adjudicate(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let query = Query::parse(raw.as_deref(), &["as"]);
     let known = task.clone();
     state.read(move |app| app.annotation_task(&known)).await?;
@@ -167,7 +157,7 @@ fn crumbs(task: &str, page: Option<&str>) -> Vec<NavLink> {
     [NavLink::new("Runs", "/"), NavLink::new("Labels", "/annotate"), own].into_iter().chain(page).collect()
 }
 
-async fn owner(state: State, Path(task): Path<String>) -> PageResult {
+pub(super) async fn owner(state: State, Path(task): Path<String>) -> PageResult {
     let is_server = matches!(state.settings().purpose, Purpose::Serve { .. });
     let known = task.clone();
     let (view, agreement) = state

@@ -1,24 +1,16 @@
 //! Style, script and font under names that contain their hash, so that browsers keep them for good (DB-60).
 
-use axum::Router;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::header;
 use karat_page::assets::{Asset, live};
 
 use crate::problem::Problem;
-use crate::state::State;
 
 /// The folder of the assets, as pages write it.
 pub(crate) const BASE: &str = "/assets/";
 
-/// The routes of the assets.
-pub(crate) fn router() -> Router<State> {
-    Router::new().route("/assets/{name}", get(asset))
-}
-
-async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     let assets = live();
     let (style, script) = &assets.annotate;
     let all: [&'static Asset; 5] = [&assets.style, &assets.script, &assets.font, style, script];

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Path, RawQuery};
-use axum::routing::get;
 use karat_app::{CellFlag, CellQuery, CellsPage, CellsRow, RunView, ViewState};
 use karat_page::block::Empty;
 use karat_page::component::browse::filters::{self, Field, FilterChip};
@@ -30,12 +28,7 @@ const FEW_METRICS: usize = 3;
 /// Names in the address beside those of the list.
 const NAMES: [&str; 3] = ["cols", "after", "before"];
 
-/// The routes of the cells.
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/runs/{run}/cells", get(cells))
-}
-
-async fn cells(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn cells(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let view = match app.run_view(&run)? {
             ViewState::Ready(view) => view,

@@ -1,8 +1,6 @@
 //! Two runs, models or variants compared (DB-15): did it change, and where?
 
-use axum::Router;
 use axum::extract::RawQuery;
-use axum::routing::get;
 use karat_app::{AppError, CompareRequest, Correction, Party, RunsQuery};
 use karat_page::component::browse::filters::{self, Field};
 use karat_page::component::shell::NavLink;
@@ -50,11 +48,7 @@ impl Of {
     }
 }
 
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/compare", get(compare))
-}
-
-async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult {
     let mut query = Query::parse(raw.as_deref(), &NAMES);
     let of = query.value("of", "`run`, `model` or `variant`", Of::of_name).unwrap_or_default();
     let corrections = [("holm", Correction::Holm), ("bh", Correction::BenjaminiHochberg), ("none", Correction::None)];

@@ -12,11 +12,11 @@
 //! | `suite/items` | `/suites/SUITE/items`: which test items say nothing, or may be wrong? |
 //! | `service` | `/service`: what runs by itself, what is wrong, was everybody told? |
 //! | `annotate` | `/annotate`: tasks for people; `/annotate/TASK` to label, `…/owner` to watch, `…/adjudicate` to decide |
-//! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
+//! | here | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
 //! `assets` serves style, script and font. `parts/` is what several pages share, `query` among it, which reads and writes the state of a page in its address.
 //!
-//! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
+//! `routes` lists the pages. A page's handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
 mod annotate;
@@ -29,34 +29,42 @@ mod run;
 mod runs;
 mod sample;
 mod service;
-mod style;
 mod suite;
 mod trace;
 
-use axum::Router;
 use axum::response::{Html, IntoResponse, Response};
+use karat_app::Role;
 use karat_page::Document;
 
 use crate::problem::Problem;
+use crate::route::Route;
 use crate::settings::Purpose;
-use crate::state::State;
 
-/// The routes of the pages.
-pub(crate) fn router(state: &State) -> Router<State> {
-    let pages = Router::new()
-        .merge(runs::router())
-        .merge(run::router())
-        .merge(compare::router())
-        .merge(cells::router())
-        .merge(sample::router())
-        .merge(trace::router())
-        .merge(suite::router())
-        .merge(service::router())
-        .merge(annotate::router());
-    match state.settings().purpose {
-        Purpose::View { style: true } => pages.merge(style::router()),
-        Purpose::View { style: false } | Purpose::Serve { .. } => pages,
+/// The routes of the pages and of the files that they load.
+pub(crate) fn routes(purpose: Purpose) -> Vec<Route> {
+    let mut routes = vec![
+        Route::page("/", Role::Read, runs::runs),
+        Route::page("/compare/runs", Role::Read, runs::compare),
+        Route::page("/compare", Role::Read, compare::compare),
+        Route::page("/runs/{run}", Role::Read, run::run),
+        Route::page("/runs/{run}/cells", Role::Read, cells::cells),
+        Route::page("/runs/{run}/sample", Role::Read, sample::sample),
+        Route::page("/runs/{run}/cell", Role::Read, trace::cell),
+        Route::page("/blobs/{digest}", Role::Read, trace::blob),
+        Route::page("/series/{suite}", Role::Read, suite::series::series),
+        Route::page("/suites/{suite}/items", Role::Read, suite::items::items),
+        Route::page("/service", Role::Read, service::service),
+        // Who labels sees a queue and nothing else; everything else shows where items come from.
+        Route::page("/annotate", Role::Run, annotate::tasks),
+        Route::page("/annotate/{task}", Role::Annotate, annotate::label),
+        Route::page("/annotate/{task}/owner", Role::Run, annotate::owner),
+        Route::page("/annotate/{task}/adjudicate", Role::Run, annotate::adjudicate),
+        Route::page("/assets/{name}", None, assets::asset),
+    ];
+    if matches!(purpose, Purpose::View { style: true }) {
+        routes.push(Route::page("/_style", Role::Read, async || Page::from(karat_page::style_page())));
     }
+    routes
 }
 
 /// A page as an answer.

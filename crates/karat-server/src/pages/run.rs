@@ -1,8 +1,6 @@
 //! The page of a run (DB-11): while it runs the live page, then its verdict and all that explains it.
 
-use axum::Router;
 use axum::extract::Path;
-use axum::routing::get;
 use karat_app::RunPage;
 use karat_page::component::shell::NavLink;
 use karat_page::component::table::link;
@@ -15,11 +13,7 @@ use crate::pages::{PageResult, live};
 use crate::state::State;
 use crate::target::{Target, encode};
 
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/runs/{run}", get(run))
-}
-
-async fn run(state: State, Path(run): Path<String>) -> PageResult {
+pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
     let run = RunObject::read(&state, run).await?;
     let id = run.state.run_id.clone();
     if run.state.status == "running" {

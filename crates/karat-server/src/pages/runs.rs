@@ -1,9 +1,7 @@
 //! The list of runs (DB-10): what ran, and what is red.
 
-use axum::Router;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
 use karat_app::{Headline, RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
 use karat_page::block::{Cell, Empty};
 use karat_page::component::browse::filters::{self, Field, FilterChip};
@@ -32,12 +30,7 @@ const STATES: [&str; 8] =
 /// Systems that a row names.
 const FEW_SYSTEMS: usize = 2;
 
-/// The routes of the list.
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/", get(runs)).route("/compare/runs", get(compare))
-}
-
-async fn runs(state: State, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn runs(state: State, RawQuery(raw): RawQuery) -> PageResult {
     let mut query = Query::parse(raw.as_deref(), &NAMES);
     let wanted = runs_query(&mut query);
     let at = query.cursor(|id| Some(id.to_owned()));
@@ -50,7 +43,7 @@ async fn runs(state: State, RawQuery(raw): RawQuery) -> PageResult {
 }
 
 /// The form of ticked runs: two of them become a comparison, the older one its first side.
-async fn compare(RawQuery(raw): RawQuery) -> Response {
+pub(super) async fn compare(RawQuery(raw): RawQuery) -> Response {
     let query = Query::parse(raw.as_deref(), &["run"]);
     match query.all("run").collect::<Vec<_>>().as_slice() {
         // The newest stands first in the list.

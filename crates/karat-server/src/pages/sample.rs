@@ -1,8 +1,6 @@
 //! A sample (DB-13): what did each system say to this?
 
-use axum::Router;
 use axum::extract::{Path, RawQuery};
-use axum::routing::get;
 use karat_app::{MarkedSources, RunView, SampleView, SystemOutputs, ViewState};
 use karat_page::component::browse::{filters, json_tree, pager, steps};
 use karat_page::component::shell::{NavLink, section};
@@ -20,15 +18,10 @@ use crate::state::State;
 /// Names in the address beside those of the list: the sample, and two systems to compare.
 const NAMES: [&str; 3] = ["id", "a", "b"];
 
-/// The routes of a sample.
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/runs/{run}/sample", get(sample))
-}
-
 /// Characters of an input above which it scrolls, so that the outputs are within reach.
 const LONG: u64 = 1_500;
 
-async fn sample(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn sample(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
         let view = match app.run_view(&run)? {

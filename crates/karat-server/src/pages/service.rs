@@ -1,7 +1,6 @@
 //! The page of the service (SV-32): schedules, incidents, messages to send, and traces that applications have sent.
 
-use axum::routing::get;
-use axum::{Extension, Router};
+use axum::Extension;
 use karat_app::{Access, App, AppError, IncidentLine, MessageLine, Role, ScheduleLine, TraceDataset};
 use karat_page::block::Empty;
 use karat_page::component::action::{Action, actions};
@@ -24,10 +23,6 @@ use crate::target::encode;
 /// Rows of incidents and of messages.
 const ROWS: usize = 50;
 
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/service", get(service))
-}
-
 /// The content of the page.
 struct Shown {
     schedules: Vec<ScheduleLine>,
@@ -37,7 +32,7 @@ struct Shown {
     traces: Vec<TraceDataset>,
 }
 
-async fn service(state: State, access: Option<Extension<Access>>) -> PageResult {
+pub(super) async fn service(state: State, access: Option<Extension<Access>>) -> PageResult {
     let is_server = matches!(state.settings().purpose, Purpose::Serve { .. });
     let may_change = is_server && access.as_ref().is_some_and(|access| access.role.allows(Role::Run));
     let suites = state.suites().clone();

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use axum::Router;
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::header;
 use karat_app::{CellCall, CellView, Contents, TracedCall, ViewState, reply_text, request_blobs, request_messages};
 use karat_page::block::Message;
@@ -28,16 +26,11 @@ use crate::state::State;
 /// Names in the address beside those of the list: the cell, and the form of its texts.
 const NAMES: [&str; 2] = ["n", "view"];
 
-/// The routes of a cell.
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/runs/{run}/cell", get(cell)).route("/blobs/{digest}", get(blob))
-}
-
 /// Media types that a page may show; anything else is only saved.
 const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// An image or file that was sent.
-async fn blob(state: State, Path(digest): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn blob(state: State, Path(digest): Path<String>) -> Result<Response, Problem> {
     let blob = state.read(move |app| app.sent_blob(&digest).map_err(Problem::from)).await?;
     let shown = SHOWN.contains(&blob.media_type.as_str());
     let (kind, place) = match shown {
@@ -52,7 +45,7 @@ async fn blob(state: State, Path(digest): Path<String>) -> Result<Response, Prob
     Ok((headers, blob.content).into_response())
 }
 
-async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+pub(super) async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
         let Some(ordinal) = query.value("n", "the number of a cell", |number| number.parse().ok()) else {

@@ -31,17 +31,28 @@ pub(crate) const HUNG: Duration = Duration::from_secs(60);
 pub(crate) struct Dispatcher(Arc<Shared>);
 
 struct Shared {
-    app: App,
+    work: ServerWork,
     /// This server in the queue: its process and a random part.
     owner: String,
     allow_commands: bool,
+    /// Runs at one time.
     most: usize,
-    runs: ActiveRuns,
-    due: DueQueue,
-    stop: Stop,
-    wake: Wake,
-    telemetry: Telemetry,
     looked_at: Mutex<Instant>,
+}
+
+/// The work of a server, which requests, the dispatcher and the background share.
+#[derive(Clone)]
+pub(crate) struct ServerWork {
+    pub app: App,
+    /// Runs that this server executes.
+    pub runs: ActiveRuns,
+    /// Due runs that wait for a place.
+    pub due: DueQueue,
+    /// Wakes the dispatcher.
+    pub wake: Wake,
+    /// Set when the server stops.
+    pub stop: Stop,
+    pub telemetry: Telemetry,
 }
 
 /// Wakes the dispatcher before its next tick.
@@ -61,31 +72,15 @@ impl Wake {
     }
 }
 
-/// The parts of a server that its dispatcher shares.
-pub(crate) struct DispatcherParts {
-    pub app: App,
-    pub allow_commands: bool,
-    /// Runs at one time.
-    pub most: usize,
-    pub runs: ActiveRuns,
-    /// Due runs that wait.
-    pub due: DueQueue,
-    /// Set when the server stops.
-    pub stop: Stop,
-    pub wake: Wake,
-    pub telemetry: Telemetry,
-}
-
 impl Dispatcher {
     /// Starts the thread.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(parts: DispatcherParts) -> std::io::Result<Self> {
-        let DispatcherParts { app, allow_commands, most, runs, due, stop, wake, telemetry } = parts;
+    pub fn start(work: ServerWork, allow_commands: bool, most: usize) -> std::io::Result<Self> {
         let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple());
         let looked_at = Mutex::new(Instant::now());
-        let shared = Arc::new(Shared { app, owner, allow_commands, most, runs, due, stop, wake, telemetry, looked_at });
+        let shared = Arc::new(Shared { work, owner, allow_commands, most, looked_at });
         let own = Arc::clone(&shared);
         std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || own.run())?;
         Ok(Self(shared))
@@ -99,9 +94,9 @@ impl Dispatcher {
 
 impl Drop for Dispatcher {
     fn drop(&mut self) {
-        self.0.stop.set();
-        self.0.runs.stop_all();
-        self.0.wake.wake();
+        self.0.work.stop.set();
+        self.0.work.runs.stop_all();
+        self.0.work.wake.wake();
     }
 }
 
@@ -112,7 +107,7 @@ pub(crate) struct Pulse(Arc<Shared>);
 impl Pulse {
     /// Returns whether the dispatcher ends.
     pub fn is_stopping(&self) -> bool {
-        self.0.stop.is_set()
+        self.0.work.stop.is_set()
     }
 
     /// Time since the last look.
@@ -124,53 +119,57 @@ impl Pulse {
 impl Shared {
     fn run(self: Arc<Self>) {
         let mut recovered: Option<Instant> = None;
-        while !self.stop.is_set() {
+        while !self.work.stop.is_set() {
             *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.app.store.exists() {
+            if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.work.app.store.exists() {
                 // A store that cannot be read now is tried again at the next tick; `/healthz` says so.
-                let outcome = self.app.recover_queue(&self.owner);
+                let outcome = self.work.app.recover_queue(&self.owner);
                 recovered = outcome.is_ok().then(Instant::now);
                 for run in outcome.unwrap_or_default() {
-                    self.telemetry.log.run(&run, "interrupted", Some("its server crashed three times while it ran"));
+                    self.work.telemetry.log.run(
+                        &run,
+                        "interrupted",
+                        Some("its server crashed three times while it ran"),
+                    );
                 }
             }
             self.start_due();
             self.start_waiting();
-            self.wake.wait(TICK);
+            self.work.wake.wait(TICK);
         }
     }
 
     /// Due runs go first: they are few, and a queue may be long.
     fn start_due(self: &Arc<Self>) {
-        while self.runs.count() < self.most && !self.stop.is_set() {
-            let Some(due) = self.due.pop() else { return };
+        while self.work.runs.count() < self.most && !self.work.stop.is_set() {
+            let Some(due) = self.work.due.pop() else { return };
             // It was found unfinished in the moment before this server executed it.
-            if self.runs.is_running(&due.run) {
+            if self.work.runs.is_running(&due.run) {
                 continue;
             }
-            let stop = self.runs.add(&due.run);
+            let stop = self.work.runs.add(&due.run);
             let (own, run) = (Arc::clone(self), due.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute_due(&due, stop));
             if let Err(error) = thread {
                 // The run is claimed; it goes on when a server starts again.
-                self.runs.remove(&run);
-                return self.telemetry.log.note(&format!("starting the run {run}: {error}"));
+                self.work.runs.remove(&run);
+                return self.work.telemetry.log.note(&format!("starting the run {run}: {error}"));
             }
         }
     }
 
     fn execute_due(&self, due: &DueRun, stop: Stop) {
-        let log = &self.telemetry.log;
+        let log = &self.work.telemetry.log;
         let run = due.run.as_str();
         let begun = Instant::now();
         log.run(run, "running", None);
         log.note(&format!("run {run} starts"));
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.app.run_due(due, self.execution(stop))));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.work.app.run_due(due, self.execution(stop))));
         let mut has_ended = false;
         match outcome {
             Ok(Ok(ended)) => {
                 if let Some(end) = &ended.end {
-                    measure::count_end(&self.telemetry.metrics, end);
+                    measure::count_end(&self.work.telemetry.metrics, end);
                     has_ended = !matches!(end.status, RunStatus::Running | RunStatus::Interrupted);
                 }
                 if let Some(failure) = &ended.failure {
@@ -183,38 +182,38 @@ impl Shared {
             Err(_) => log.note(&format!("run {run} failed: this is a bug in karat")),
         }
         // Otherwise it would go on when the next server starts.
-        if self.runs.is_cancelled(run)
+        if self.work.runs.is_cancelled(run)
             && !has_ended
-            && let Err(error) = self.app.cancel_due_run(run)
+            && let Err(error) = self.work.app.cancel_due_run(run)
         {
             log.failure("cancelling a run", &error.to_string());
         }
-        self.runs.remove(run);
+        self.work.runs.remove(run);
         if has_ended {
-            measure::measure_run(&self.app, &self.telemetry, run, begun.elapsed());
+            measure::measure_run(&self.work.app, &self.work.telemetry, run, begun.elapsed());
         }
-        self.wake.wake();
+        self.work.wake.wake();
     }
 
     fn execution(&self, stop: Stop) -> Execution {
-        let observer = Arc::new(RunMetrics::new(self.telemetry.metrics.clone()));
+        let observer = Arc::new(RunMetrics::new(self.work.telemetry.metrics.clone()));
         Execution { run_id: None, resume: true, observer, stop, tape: CallRecording::None }
     }
 
     fn note_alerts(&self, alerted: &AlertedRun) {
-        alerted.problems.iter().chain(&alerted.messages).for_each(|line| self.telemetry.log.note(line));
+        alerted.problems.iter().chain(&alerted.messages).for_each(|line| self.work.telemetry.log.note(line));
     }
 
     fn start_waiting(self: &Arc<Self>) {
-        while self.runs.count() < self.most && self.app.store.exists() && !self.stop.is_set() {
-            let Ok(Some(queued)) = self.app.take_queued(&self.owner) else { return };
-            let stop = self.runs.add(&queued.run);
+        while self.work.runs.count() < self.most && self.work.app.store.exists() && !self.work.stop.is_set() {
+            let Ok(Some(queued)) = self.work.app.take_queued(&self.owner) else { return };
+            let stop = self.work.runs.add(&queued.run);
             let (own, run) = (Arc::clone(self), queued.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute(&queued, stop));
             if thread.is_err() {
                 // It waits until the system allows threads again.
-                let _ = self.app.park_queued(&run);
-                self.runs.remove(&run);
+                let _ = self.work.app.park_queued(&run);
+                self.work.runs.remove(&run);
                 return;
             }
         }
@@ -223,18 +222,18 @@ impl Shared {
     fn execute(&self, queued: &QueuedRun, stop: Stop) {
         let execution = self.execution(stop);
         let begun = Instant::now();
-        self.telemetry.log.run(&queued.run, "running", None);
-        let execute = || self.app.execute_order(queued, self.allow_commands, execution);
+        self.work.telemetry.log.run(&queued.run, "running", None);
+        let execute = || self.work.app.execute_order(queued, self.allow_commands, execution);
         let end = match catch_unwind(AssertUnwindSafe(execute)) {
             Ok(outcome) => {
                 if let Ok(end) = &outcome {
-                    measure::count_end(&self.telemetry.metrics, end);
+                    measure::count_end(&self.work.telemetry.metrics, end);
                 }
                 // Before the queue knows of the end: a server that is killed in between alerts at its next start.
-                if !self.runs.is_cancelled(&queued.run) {
-                    match self.app.alert_of_queued(queued, outcome.as_ref()) {
+                if !self.work.runs.is_cancelled(&queued.run) {
+                    match self.work.app.alert_of_queued(queued, outcome.as_ref()) {
                         Ok(alerted) => self.note_alerts(&alerted),
-                        Err(error) => self.telemetry.log.failure("storing alerts", &error.to_string()),
+                        Err(error) => self.work.telemetry.log.failure("storing alerts", &error.to_string()),
                     }
                 }
                 self.end_of(&queued.run, outcome)
@@ -243,15 +242,15 @@ impl Shared {
         };
         // If the store cannot be written now, the next server finds the run as one of a killed server.
         if let Some(end) = &end
-            && let Err(error) = self.app.end_queued(&queued.run, end)
+            && let Err(error) = self.work.app.end_queued(&queued.run, end)
         {
-            self.telemetry.log.failure("ending a run", &error.to_string());
+            self.work.telemetry.log.failure("ending a run", &error.to_string());
         }
-        self.runs.remove(&queued.run);
+        self.work.runs.remove(&queued.run);
         if end.is_some() {
-            measure::measure_run(&self.app, &self.telemetry, &queued.run, begun.elapsed());
+            measure::measure_run(&self.work.app, &self.work.telemetry, &queued.run, begun.elapsed());
         }
-        self.wake.wake();
+        self.work.wake.wake();
     }
 
     /// The end of a run for the queue; `None` if the run goes on later, or another process executes it.
@@ -269,10 +268,10 @@ impl Shared {
             RunStatus::BudgetStopped => Some(QueueEnd { problem: end.stopped, ..QueueEnd::default() }),
             RunStatus::Running | RunStatus::Interrupted => match end.refused {
                 Some(refused) => Some(failure_end(refused)),
-                None if self.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
-                None if self.stop.is_set() => {
+                None if self.work.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
+                None if self.work.stop.is_set() => {
                     // Otherwise it is found as that of a killed server.
-                    let _ = self.app.park_queued(run);
+                    let _ = self.work.app.park_queued(run);
                     None
                 }
                 None => Some(QueueEnd { status: Some("interrupted"), problem: None }),

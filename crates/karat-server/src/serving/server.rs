@@ -86,7 +86,10 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let state = State::new(app, settings, has_tokens)?;
         let dispatcher = match state.settings().purpose {
-            Purpose::Serve { allow_commands } => Some(Dispatcher::start(state.dispatcher_parts(allow_commands))?),
+            Purpose::Serve { allow_commands } => {
+                let most = state.settings().queue.max_runs.max(1);
+                Some(Dispatcher::start(state.work().clone(), allow_commands, most)?)
+            }
             Purpose::View { .. } => None,
         };
         if let Some(dispatcher) = &dispatcher {
@@ -136,7 +139,7 @@ impl Server {
         let router = self.router();
         let runs = self.state.runs().clone();
         let background = match self.state.settings().purpose {
-            Purpose::Serve { .. } => Some(Background::start(self.state.background_parts())?),
+            Purpose::Serve { .. } => Some(Background::start(self.state.work(), self.state.suites().clone())?),
             Purpose::View { .. } => None,
         };
         let stop_background = self.state.stop().clone();

@@ -3,24 +3,25 @@
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use axum::{Extension, Json};
 use bytes::Bytes;
-use http::{StatusCode, Uri, header};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{StatusCode, header};
 use karat_app::{
-    Access, AdjudicationRequest, AnnotationQuestion, App, AppError, CreatedTask, DraftRequest, ExportForm,
-    ExportRequest, ItemsFrom, LabelRequest, NextRequest, ReasonRequest, Role, TaskRequest, TextFrom,
+    Access, AdjudicationRequest, AnnotationQuestion, App, AppError, CreatedTask, ExportForm, ExportRequest, ItemsFrom,
+    Role, TaskLine, TaskRequest, TextFrom,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::check_may_change;
-use crate::api::Routes;
 use crate::api::body::{self, Nothing};
-use crate::api::query::Query;
+use crate::api::listing::List;
 use crate::problem::Problem;
+use crate::route::query::Query;
 use crate::state::State;
 
 /// The name of an owner who gives none.
@@ -28,28 +29,11 @@ const OWNER: &str = "owner";
 
 const YES_OR_NO: [(&str, bool); 2] = [("false", false), ("true", true)];
 
-pub(super) fn routes() -> Routes {
-    vec![
-        ("/annotations", get(list).post(create)),
-        ("/annotations/{task}", get(one)),
-        ("/annotations/{task}/agreement", get(agreement)),
-        ("/annotations/{task}/export", get(export)),
-        ("/annotations/{task}/next", post(next)),
-        ("/annotations/{task}/draft", post(draft)),
-        ("/annotations/{task}/labels", post(label)),
-        ("/annotations/{task}/skip", post(skip)),
-        ("/annotations/{task}/flag", post(flag)),
-        ("/annotations/{task}/undo", post(undo)),
-        ("/annotations/{task}/adjudicate", post(adjudicate)),
-        ("/annotations/{task}/close", post(close)),
-    ]
-}
-
 /// A task that is asked for. Files are named on the command line only.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AnnotationTaskRequest")]
-struct WantedTask {
+pub(in crate::api) struct WantedTask {
     run: String,
     task: Option<String>,
     scorer: Option<String>,
@@ -97,31 +81,30 @@ impl WantedTask {
     }
 }
 
-async fn list(state: State, uri: Uri) -> Result<Json<Value>, Problem> {
-    Query::read(&uri, &[])?;
+pub(in crate::api) async fn list(state: State) -> Result<Json<List<TaskLine>>, Problem> {
     let tasks = state.read(App::stored_annotation_tasks).await?;
-    Ok(Json(json!({ "items": tasks })))
+    Ok(Json(List { items: tasks }))
 }
 
-async fn create(state: State, uri: Uri, body: Bytes) -> Result<Json<CreatedTask>, Problem> {
-    Query::read(&uri, &[])?;
+pub(in crate::api) async fn create(state: State, body: Bytes) -> Result<Json<CreatedTask>, Problem> {
     let asked = body::read::<WantedTask>(&body)?.request()?;
     check_may_change(&state)?;
     state.read(move |app| app.create_annotation_task(&asked)).await.map(Json)
 }
 
-async fn one(state: State, Path(task): Path<String>, uri: Uri) -> Result<Json<Value>, Problem> {
-    Query::read(&uri, &[])?;
+pub(in crate::api) async fn one(state: State, Path(task): Path<String>) -> Result<Json<Value>, Problem> {
     state.read(move |app| app.annotation_task(&task)).await.map(Json)
 }
 
-async fn agreement(state: State, Path(task): Path<String>, uri: Uri) -> Result<Json<Value>, Problem> {
-    Query::read(&uri, &[])?;
+pub(in crate::api) async fn agreement(state: State, Path(task): Path<String>) -> Result<Json<Value>, Problem> {
     state.read(move |app| app.annotation_agreement(&task)).await.map(Json)
 }
 
-async fn export(state: State, Path(task): Path<String>, uri: Uri) -> Result<Response, Problem> {
-    let query = Query::read(&uri, &["form", "settled", "audit", "pseudonyms"])?;
+pub(in crate::api) async fn export(
+    state: State,
+    Path(task): Path<String>,
+    Extension(query): Extension<Query>,
+) -> Result<Response, Problem> {
     let forms = [("labels", ExportForm::Labels), ("jsonl", ExportForm::Jsonl), ("csv", ExportForm::Csv)];
     let is_set = |name: &str| query.choose(name, &YES_OR_NO).map(Option::unwrap_or_default);
     let asked = ExportRequest {
@@ -139,12 +122,7 @@ async fn export(state: State, Path(task): Path<String>, uri: Uri) -> Result<Resp
 }
 
 /// The person who asks: of the token, or by name on a server that belongs to one user.
-async fn person(
-    state: &State,
-    access: Option<Extension<Access>>,
-    query: &Query,
-    task: &str,
-) -> Result<String, Problem> {
+async fn person(state: &State, access: Asker, query: &Query, task: &str) -> Result<String, Problem> {
     let named = query.value_if_given("as", "the name of a person")?.map(str::to_owned);
     let invited = match access {
         Some(Extension(access)) if access.role == Role::Annotate => {
@@ -168,110 +146,62 @@ async fn person(
     }
 }
 
-/// Reads a request of a person, and answers it.
-async fn answer_person<T: DeserializeOwned + JsonSchema + Send + 'static>(
-    (state, access, uri): (State, Option<Extension<Access>>, Uri),
-    task: String,
-    body: Bytes,
+/// The handler of requests of a person: it reads one, and answers it.
+pub(in crate::api) fn person_handler<T: DeserializeOwned + JsonSchema + Send + 'static>(
     answer: fn(&App, &str, &str, &T) -> Result<Value, AppError>,
-) -> Result<Json<Value>, Problem> {
-    let query = Query::read(&uri, &["as"])?;
-    let asked: T = body::read(&body)?;
-    check_may_change(&state)?;
-    let is_invited = access.as_ref().is_some_and(|Extension(access)| access.role == Role::Annotate);
-    let person = person(&state, access, &query, &task).await?;
-    let answer = state.read(move |app| answer(app, &task, &person, &asked)).await;
-    // A hint would name other tasks.
-    let answer = answer.map_err(|problem| match is_invited && problem.status == StatusCode::NOT_FOUND {
-        true => Problem::not_found("there is no such item or version of the task"),
-        false => problem,
-    });
-    answer.map(Json)
+) -> impl Fn(State, Asker, Path<String>, Extension<Query>, Bytes) -> BoxFuture<'static, Result<Json<Value>, Problem>> + Clone
+{
+    move |state, access, Path(task), Extension(query), body| {
+        async move {
+            let asked: T = body::read(&body)?;
+            check_may_change(&state)?;
+            let is_invited = access.as_ref().is_some_and(|Extension(access)| access.role == Role::Annotate);
+            let person = person(&state, access, &query, &task).await?;
+            let answer = state.read(move |app| answer(app, &task, &person, &asked)).await;
+            // A hint would name other tasks.
+            let answer = answer.map_err(|problem| match is_invited && problem.status == StatusCode::NOT_FOUND {
+                true => Problem::not_found("there is no such item or version of the task"),
+                false => problem,
+            });
+            answer.map(Json)
+        }
+        .boxed()
+    }
 }
 
 /// The access that the token of a request gives.
 type Asker = Option<Extension<Access>>;
 
-async fn next(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    answer_person::<NextRequest>((state, access, uri), task, body, App::next_annotation).await
-}
-
-async fn draft(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    answer_person::<DraftRequest>((state, access, uri), task, body, App::save_draft).await
-}
-
-async fn label(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    answer_person::<LabelRequest>((state, access, uri), task, body, App::submit_label).await
-}
-
-async fn skip(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    answer_person::<ReasonRequest>((state, access, uri), task, body, App::skip_item).await
-}
-
-async fn flag(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    answer_person::<ReasonRequest>((state, access, uri), task, body, App::flag_item).await
-}
-
 /// The label that is taken back; the person's last one without an item.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AnnotationUndo")]
-struct WantedUndo {
+pub(in crate::api) struct WantedUndo {
     item: Option<String>,
 }
 
-async fn undo(
-    state: State,
-    access: Asker,
-    Path(task): Path<String>,
-    uri: Uri,
-    body: Bytes,
-) -> Result<Json<Value>, Problem> {
-    let undo =
-        |app: &App, task: &str, person: &str, asked: &WantedUndo| app.undo_label(task, person, asked.item.as_deref());
-    answer_person::<WantedUndo>((state, access, uri), task, body, undo).await
+pub(in crate::api) fn undo(app: &App, task: &str, person: &str, asked: &WantedUndo) -> Result<Value, AppError> {
+    app.undo_label(task, person, asked.item.as_deref())
 }
 
-async fn adjudicate(state: State, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
-    let query = Query::read(&uri, &["as"])?;
+pub(in crate::api) async fn adjudicate(
+    state: State,
+    Path(task): Path<String>,
+    Extension(query): Extension<Query>,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     let asked: AdjudicationRequest = body::read(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();
     state.read(move |app| app.adjudicate(&task, &owner, &asked)).await.map(Json)
 }
 
-async fn close(state: State, Path(task): Path<String>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
-    let query = Query::read(&uri, &["as"])?;
+pub(in crate::api) async fn close(
+    state: State,
+    Path(task): Path<String>,
+    Extension(query): Extension<Query>,
+    body: Bytes,
+) -> Result<Json<Value>, Problem> {
     body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();

@@ -5,15 +5,14 @@ use axum::Json;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use karat_app::{App, AppError, DueState, FiringLine, ScheduleLine, parse_time, rfc3339};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::check_may_change;
 use crate::api::body::{self, Nothing};
-use crate::api::query::Query;
+use crate::api::listing::List;
 use crate::problem::Problem;
 use crate::state::State;
 use crate::target::encode;
@@ -22,26 +21,23 @@ use crate::target::encode;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Due")]
-struct WantedDue {
+pub(in crate::api) struct WantedDue {
     #[schemars(extend("format" = "date-time"))]
     due: Option<String>,
 }
 
-pub(super) async fn list(state: State, uri: Uri) -> Result<Json<Value>, Problem> {
-    Query::read(&uri, &[])?;
+pub(in crate::api) async fn list(state: State) -> Result<Json<List<ScheduleLine>>, Problem> {
     let suites = state.suites().clone();
     let schedules = state.read(move |_: &App| suites.schedules()).await?;
-    Ok(Json(json!({ "items": schedules })))
+    Ok(Json(List { items: schedules }))
 }
 
 /// Runs a due time once, as `karat schedule run` does; it waits for a place beside the runs of the queue.
-pub(super) async fn run(
+pub(in crate::api) async fn run(
     state: State,
     Path((suite, id)): Path<(String, String)>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    Query::read(&uri, &[])?;
     let WantedDue { due } = body::read(&body)?;
     check_may_change(&state)?;
     let due = due.map(|text| parse_time("due", &text)).transpose()?;
@@ -82,32 +78,28 @@ pub(super) async fn run(
     Ok((StatusCode::ACCEPTED, headers, Json(answer)).into_response())
 }
 
-pub(super) async fn pause(
+pub(in crate::api) async fn pause(
     state: State,
     path: Path<(String, String)>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Json<ScheduleLine>, Problem> {
-    set_paused(state, path, &uri, &body, true).await
+    set_paused(state, path, &body, true).await
 }
 
-pub(super) async fn resume(
+pub(in crate::api) async fn resume(
     state: State,
     path: Path<(String, String)>,
-    uri: Uri,
     body: Bytes,
 ) -> Result<Json<ScheduleLine>, Problem> {
-    set_paused(state, path, &uri, &body, false).await
+    set_paused(state, path, &body, false).await
 }
 
 async fn set_paused(
     state: State,
     Path((suite, id)): Path<(String, String)>,
-    uri: &Uri,
     body: &Bytes,
     paused: bool,
 ) -> Result<Json<ScheduleLine>, Problem> {
-    Query::read(uri, &[])?;
     body::read::<Nothing>(body)?;
     check_may_change(&state)?;
     let suites = state.suites().clone();

@@ -1,8 +1,7 @@
 //! The page of a suite's test set (BC-08): which items say nothing, which may be wrong, and a task for people of the latter.
 
+use axum::Extension;
 use axum::extract::{Path, RawQuery};
-use axum::routing::get;
-use axum::{Extension, Router};
 use karat_app::{Access, App, AppError, ItemsRequest, ItemsSuite, Role, suspects_task};
 use karat_page::component::action::{Action, actions};
 use karat_page::component::shell::{NavLink, section};
@@ -19,11 +18,7 @@ use crate::target::encode;
 /// Seed of the page's resamples: the command's own.
 const SEED: u64 = 1;
 
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/suites/{suite}/items", get(items))
-}
-
-async fn items(
+pub(in crate::pages) async fn items(
     state: State,
     Path(suite): Path<String>,
     RawQuery(raw): RawQuery,

@@ -1,8 +1,6 @@
 //! The page of a dated suite (DB-16, DB-30): all of its state is in the address.
 
-use axum::Router;
 use axum::extract::{Path, Query};
-use axum::routing::get;
 use karat_app::series_page::{SeriesLinks, SeriesState, document, sorted_by};
 use karat_app::{CardFilter, JudgeChoice, SeriesRequest, SuiteSeries, nearest};
 
@@ -12,11 +10,11 @@ use crate::state::State;
 /// The names of the address, in the order in which links write them.
 const NAMES: [&str; 9] = ["judge", "system", "as_of", "since", "until", "filter", "q", "sort", "focus"];
 
-pub(super) fn router() -> Router<State> {
-    Router::new().route("/series/{suite}", get(series))
-}
-
-async fn series(state: State, Path(suite): Path<String>, Query(query): Query<Vec<(String, String)>>) -> PageResult {
+pub(in crate::pages) async fn series(
+    state: State,
+    Path(suite): Path<String>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> PageResult {
     let address = Address { parts: query };
     let asked = address.request(suite);
     let found = state.read(move |app| app.series(&asked)).await?;

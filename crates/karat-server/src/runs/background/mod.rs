@@ -2,4 +2,4 @@
 
 mod schedules;
 
-pub(crate) use schedules::{Background, BackgroundParts};
+pub(crate) use schedules::Background;

@@ -5,12 +5,9 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use karat_app::{App, FollowedSuites, Scheduler, Stop};
+use karat_app::{FollowedSuites, Scheduler, Stop};
 
-use crate::runs::active_runs::ActiveRuns;
-use crate::runs::dispatcher::Wake;
-use crate::runs::due_queue::DueQueue;
-use crate::telemetry::Telemetry;
+use crate::runs::dispatcher::ServerWork;
 
 /// Time between two looks at the schedules, and between two at the outbox.
 const TICK: Duration = Duration::from_secs(1);
@@ -23,30 +20,16 @@ pub(crate) struct Background {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The parts of a server that its background shares.
-pub(crate) struct BackgroundParts {
-    pub app: App,
-    pub suites: FollowedSuites,
-    /// Set when the server stops.
-    pub stop: Stop,
-    pub due: DueQueue,
-    /// Runs that this server executes.
-    pub runs: ActiveRuns,
-    /// Wakes the dispatcher.
-    pub wake: Wake,
-    pub telemetry: Telemetry,
-}
-
 impl Background {
     /// Follows schedules and sends messages until the server stops.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(parts: BackgroundParts) -> io::Result<Self> {
-        let (app, stop, telemetry) = (parts.app.clone(), parts.stop.clone(), parts.telemetry.clone());
-        let schedules = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || follow(&parts))?;
-        let outbox = std::thread::Builder::new().name("outbox".to_owned());
-        let outbox = outbox.spawn(move || send(&app, &stop, &telemetry))?;
+    pub fn start(work: &ServerWork, suites: FollowedSuites) -> io::Result<Self> {
+        let (following, sending) = (work.clone(), work.clone());
+        let schedules = std::thread::Builder::new().name("schedules".to_owned());
+        let schedules = schedules.spawn(move || follow(&following, suites))?;
+        let outbox = std::thread::Builder::new().name("outbox".to_owned()).spawn(move || send(&sending))?;
         Ok(Self { threads: vec![schedules, outbox] })
     }
 
@@ -59,9 +42,9 @@ impl Background {
     }
 }
 
-fn follow(parts: &BackgroundParts) {
-    let BackgroundParts { app, suites, stop, due, runs, wake, telemetry } = parts;
-    let mut scheduler = Scheduler::new(app.clone(), suites.clone());
+fn follow(work: &ServerWork, suites: FollowedSuites) {
+    let ServerWork { app, runs, due, wake, stop, telemetry } = work;
+    let mut scheduler = Scheduler::new(app.clone(), suites);
     while !stop.is_set() {
         match scheduler.tick() {
             Ok(found) => {
@@ -81,7 +64,8 @@ fn follow(parts: &BackgroundParts) {
     }
 }
 
-fn send(app: &App, stop: &Stop, telemetry: &Telemetry) {
+fn send(work: &ServerWork) {
+    let ServerWork { app, stop, telemetry, .. } = work;
     while !stop.is_set() {
         match app.deliver_due() {
             Ok(delivered) => {

@@ -7,9 +7,10 @@ use karat_app::nearest;
 use percent_encoding::percent_decode_str;
 
 use crate::problem::Problem;
+use crate::target::encode;
 
 /// Names and values of a query.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -35,6 +36,12 @@ impl Query {
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The query without a name, to be continued.
+    pub fn without(&self, name: &str) -> String {
+        let kept = self.0.iter().filter(|(known, value)| known != name && !value.is_empty());
+        kept.map(|(name, value)| format!("{name}={}&", encode(value))).collect()
     }
 
     /// The value of a name that may be left out, and may not be empty.
