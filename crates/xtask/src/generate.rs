@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{dist, reference};
+use crate::{checks, dist, reference};
 
 /// Writes the generated files below `root`. With `check`, writes nothing and returns `Ok(false)` when one is out of date.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
@@ -11,6 +11,7 @@ pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<boo
         ("schemas/suite.schema.json", karat_app::suite_schema()),
         ("schemas/openapi.json", karat_server::openapi()),
     ];
+    files.push(("docs/requirements.md", checks::requirements::read(root)?.page));
     files.extend(reference::pages()?);
     files.extend(dist::generated_files());
     let mut current = true;

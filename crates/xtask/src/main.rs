@@ -19,9 +19,10 @@ const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics 
        cargo xtask dist [--target TRIPLE] [--out DIR] [--profile NAME]  build the files of a release
        cargo xtask dist --check         build them twice, compare them, and run what is in them
        cargo xtask dist --collect DIR   join the files of all targets
-       cargo xtask requirements         write target/testing.md: requirements and their tests
+       cargo xtask requirements         check that every requirement has a test
        cargo xtask site [--check]       build the documentation with real reports in target/book, and check every link
        cargo xtask circles              list modules that depend on each other in a cycle
+       cargo xtask size                 count lines of code and files by crate
        cargo xtask language [--check]   measure names, doc comments and folders; fail above the limits";
 
 fn main() -> ExitCode {
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         ["site"] => site::run(Path::new("."), true, &mut io::stdout().lock()),
         ["site", "--check"] => site::run(Path::new("."), false, &mut io::stdout().lock()),
         ["circles"] => checks::module_cycles::run(Path::new("."), &mut io::stdout().lock()),
+        ["size"] => checks::size::run(Path::new("."), &mut io::stdout().lock()),
         ["language", rest @ ..] => {
             checks::plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())
         }

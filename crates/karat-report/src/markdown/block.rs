@@ -1,6 +1,7 @@
 //! A block as Markdown: its question, its numbers as a table, its remarks.
 
 use karat_page::block::{Block, Cell, Row};
+use karat_page::component::verdict::Verdict;
 use karat_page::{is_empty, tabulate};
 
 use crate::markdown::page::{Column, Inline, Page};
@@ -63,6 +64,7 @@ fn inline(cell: &Cell) -> Inline {
         Cell::Code(text) => Inline::code(text),
         Cell::Text(text) => Inline::name(text),
         Cell::Prose(text) => Inline::sentence(&text.replace('\n', " · ")),
+        Cell::Verdict(Verdict::Fail | Verdict::Worse | Verdict::Error) => Inline::text(cell.to_text()).bold(),
         other => Inline::text(other.to_text()),
     }
 }

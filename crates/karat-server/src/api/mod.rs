@@ -30,6 +30,7 @@ use karat_app::{
     AdjudicationRequest, App, CreatedTask, DraftRequest, FiringLine, IncidentLine, LabelRequest, MessageLine,
     NextRequest, ReasonRequest, Role, RunRequest, ScheduleLine, SuiteLine, TaskLine,
 };
+use karat_types::ReportFormat;
 use serde_json::{Value, json};
 
 pub(crate) use run_object::RunObject;
@@ -102,7 +103,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .with_query(
                 "format",
                 "The form of the report",
-                choice(&["json", "md", "html", "junit", "cells", "csv", "comment"]),
+                json!({ "enum": ReportFormat::NAMES, "default": ReportFormat::Json.name() }),
             )
             .with_query("canonical", "Leave out what differs between equal runs", choice(&["0", "1"]))
             .with_answer::<Report>("200", "What `karat report` writes", REPORTS)

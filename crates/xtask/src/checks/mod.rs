@@ -4,8 +4,10 @@
 //! - `module_cycles`: no modules of a crate depend on each other in a cycle.
 //! - `plain_language`: names, doc comments and folders stay within limits.
 //! - `requirements`: every requirement has a test.
+//! - `size`: lines of code and files by crate.
 
 mod crate_graph;
 pub mod module_cycles;
 pub mod plain_language;
 pub mod requirements;
+pub mod size;

@@ -71,18 +71,20 @@ fn solid(bar: &Bar, axis: &Axis) -> Markup {
 
 /// Returns the numbers.
 pub(crate) fn rows(bars: &Bars) -> Rows {
+    // Counts and money have no observations behind them.
+    let has_n = bars.bars.iter().any(|bar| bar.estimate.n > 0);
     let row = |bar: &Bar| {
         let name = match &bar.href {
             Some(href) => Cell::Link { text: bar.name.clone(), href: href.clone() },
             None => Cell::Text(bar.name.clone()),
         };
-        Row::of(vec![name, Cell::Value(bar.estimate.clone(), bars.scale.clone()), Cell::Count(bar.estimate.n)])
+        let n = has_n.then_some(Cell::Count(bar.estimate.n));
+        let value = Cell::Value(bar.estimate.clone(), bars.scale.clone());
+        Row::of([name, value].into_iter().chain(n).collect())
     };
-    Rows {
-        columns: vec![Column::text("Name"), Column::number("Value"), Column::number("n")],
-        rows: bars.bars.iter().map(row).collect(),
-        ..Rows::default()
-    }
+    let mut columns = vec![Column::text("Name"), Column::number("Value")];
+    columns.extend(has_n.then(|| Column::number("n")));
+    Rows { columns, rows: bars.bars.iter().map(row).collect(), ..Rows::default() }
 }
 
 /// Returns for example `gpt-5 0.810 [0.780, 0.840] leads gpt-4.1 by 0.050`.

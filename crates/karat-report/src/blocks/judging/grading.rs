@@ -35,5 +35,6 @@ pub(in crate::blocks) fn blocks(found: &Grading) -> Vec<Block> {
     columns.extend(texts(["First error"]));
     let failing = table_if_any(Head::new("Judges that fail often", "Can I rely on the judges?"), columns, failing);
     let head = Head::new("Judges", "How many judges graded each cell?");
-    [Some(stats(head, cards)), flagged, failing].into_iter().flatten().collect()
+    let has_cells = found.shared_cells + found.single_judge_cells > 0;
+    [has_cells.then(|| stats(head, cards)), flagged, failing].into_iter().flatten().collect()
 }

@@ -297,7 +297,7 @@ fn one_day_is_not_enough_for_drift() {
     let place = backfilled();
     place.fine(&["run", "briefing", "--sample", "2026-04-06", "--run-id", "d", "-q"]);
     let report = place.fine(&["report", "d", "--format", "md", "-o", "-"]).stdout;
-    assert!(report.contains("too few days in this run for a verdict") && !report.contains("no drift"), "{report}");
+    assert!(report.contains("too few days for a verdict") && !report.contains("no drift"), "{report}");
     assert!(report.contains("1 scores in 7 days and 1 in 30, where 3 and 7 are needed"), "{report}");
     for numbers in [["--long-window", "2147483647"], ["--streak", "4294967295"], ["--short-window", "2"]] {
         let said = place.karat(&[&["drift", "briefing", "--as-of", "2026-04-06"], &numbers[..]].concat());
