@@ -348,7 +348,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ("adjudicateAnnotation", "Decide an item, hand it out again, or exclude a person"),
                 annotations::adjudicate,
             )
-            .with_body::<AdjudicationRequest>(),
+            .with_body_of::<AdjudicationRequest>(JSON, true),
         )
         .with_json::<AnnotationDecided>("The labels without names, and the decision"),
         of_person(
