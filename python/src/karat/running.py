@@ -65,8 +65,9 @@ def run(
     request["sweep"] = [
         (address, ",".join(json.dumps(each) for each in values)) for address, values in (sweep or {}).items()
     ]
-    tapes = [None if tape is None else os.fspath(tape) for tape in (record, replay)]
-    end = engine(home, store).run(_request(_path_of(suite, home), request), resume, *tapes, shown_by(progress))
+    recorded, replayed = (None if tape is None else os.fspath(tape) for tape in (record, replay))
+    text = _request(_path_of(suite, home), request)
+    end = engine(home, store).run(text, resume, recorded, replayed, shown_by(progress))
     return _ended(json.loads(end), home, store)
 
 
