@@ -155,7 +155,7 @@ pub use karat_store::{
 };
 pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
-    parse_duration as duration_ms,
+    parse_duration as duration_ms, removal,
 };
 pub use karat_traces::folder::{RemovedRows, TraceDataset};
 pub use karat_types::{Layout, Threshold};

@@ -47,6 +47,7 @@ pub use files::{
     DiskFiles, Files, LABELLED, MediaKind, ReadSeek, RowMedia, RowPath, folder, is_outside, is_rooted, join,
     join_beneath, place_beneath, read_media,
 };
+pub use grammar::removed::{removal, removals_in, removals_of};
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs, TraceFiles};
 pub use registry::{PriceFile, PriceOrigin, Registry};

@@ -388,30 +388,41 @@ pub fn catalog() -> Vec<CatalogEntry> {
     REGISTRY.iter().map(entry).collect()
 }
 
-/// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
-/// unknown to this version.
+/// The analyses of a plan that this version does not make. Runs that other versions stored may have them.
+#[derive(Debug, Default)]
+pub(crate) struct SkippedAnalyses {
+    /// Ids of those with an unknown name.
+    pub(crate) unknown: Vec<String>,
+    /// Those with options that this version does not have, by id.
+    pub(crate) unreadable: Vec<(String, AnalysisError)>,
+}
+
+/// Builds the analyses of a run: those of the plan, then those that always run.
 pub(crate) fn start_analyses(
     plan: &Arc<PlanHeader>,
     people: &Arc<[PeopleTask]>,
-) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
+) -> Result<(Vec<RunningAnalysis>, SkippedAnalyses), AnalysisError> {
     let is_requested = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always =
         REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !is_requested(entry.name)).map(|entry| {
             AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
         });
-    let (mut running, mut unknown) = (Vec::new(), Vec::new());
+    let (mut running, mut skipped) = (Vec::new(), SkippedAnalyses::default());
     for spec in plan.analyses.iter().cloned().chain(implied_anchors(plan, people)).chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
-            None => unknown.push(spec.id),
-            Some(entry) => {
-                if let Some(mut analysis) = (entry.build)(&spec, plan)? {
+            None => skipped.unknown.push(spec.id),
+            Some(entry) => match (entry.build)(&spec, plan) {
+                Ok(None) => {}
+                Ok(Some(mut analysis)) => {
                     analysis.set_people(people);
                     running.push(RunningAnalysis { spec, analysis });
                 }
-            }
+                Err(error @ AnalysisError::UnreadableOptions { .. }) => skipped.unreadable.push((spec.id, error)),
+                Err(error) => return Err(error),
+            },
         }
     }
-    Ok((running, unknown))
+    Ok((running, skipped))
 }
 
 /// `human_anchor` for every scorer with labels, in its file or of a task, that the suite does not anchor itself (HU-40). A
@@ -443,8 +454,9 @@ fn implied_anchors(plan: &PlanHeader, people: &[PeopleTask]) -> Vec<AnalysisSpec
 
 /// Ids of the analyses of a run of this plan.
 pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
-    let (running, _) = start_analyses(plan, &Arc::default())?;
-    Ok(running.into_iter().map(|it| it.spec.id).collect())
+    let (running, skipped) = start_analyses(plan, &Arc::default())?;
+    let unreadable = skipped.unreadable.into_iter().map(|(id, _)| id);
+    Ok(running.into_iter().map(|it| it.spec.id).chain(unreadable).collect())
 }
 
 /// A running analysis with its spec.
@@ -461,7 +473,12 @@ impl RunningAnalysis {
 
 /// Parses the options of a spec.
 fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
-    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| options_error(spec, error.to_string()))
+    let unreadable = |error: serde_json::Error| AnalysisError::UnreadableOptions {
+        id: spec.id.clone(),
+        analysis: spec.analysis.clone(),
+        message: error.to_string(),
+    };
+    serde_json::from_value(Value::Object(spec.with.clone())).map_err(unreadable)
 }
 
 fn options_error(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {

@@ -75,7 +75,7 @@ impl Series<'_> {
     fn accepted_days(&self, closed: i32, closing: &IncidentClosing, until: i32) -> Option<AcceptedDays> {
         let level = closing.accepted?;
         let opened = day_number(&closing.opened)?;
-        let follows = matches!(self.options.method, Method::MedianMad | Method::PageHinkley);
+        let follows = self.options.method == Method::MedianMad;
         // Once the long window no longer contains days before the closing, the rule adapts to the new level by itself.
         let until = if follows { until.min(closed.saturating_add(self.options.long)) } else { until };
         let holds = |day: &i32| {

@@ -251,7 +251,6 @@ fn skipped_day(day: &CheckedDay, options: &DriftOptions) -> Option<SkippedDay> {
             "{} scores in {} days and {} in {}, where {} and {} are needed",
             day.n_short, options.short, day.n_long, options.long, options.min_short, options.min_long
         ),
-        Method::PageHinkley => format!("{} scores in {} days", day.n_short, options.short),
         _ => {
             format!("no score in {} days, or no score beyond the {} days of the baseline", options.short, options.long)
         }

@@ -25,10 +25,6 @@ pub enum Method {
     MedianMad,
     /// Cumulative sums against a baseline of the first `long` scores: detects small lasting steps.
     Cusum,
-    /// An exponentially weighted average against the same baseline: detects slow drift.
-    Ewma,
-    /// The Page-Hinkley test: no baseline, parameters in score units.
-    PageHinkley,
     /// A betting e-detector: no false alarm within `limit` days on average, assuming only the metric's range.
     #[default]
     EDetector,
@@ -36,15 +32,13 @@ pub enum Method {
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 5] = [Self::MedianMad, Self::Cusum, Self::Ewma, Self::PageHinkley, Self::EDetector];
+    pub const ALL: [Self; 3] = [Self::MedianMad, Self::Cusum, Self::EDetector];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MedianMad => "median_mad",
             Self::Cusum => "cusum",
-            Self::Ewma => "ewma",
-            Self::PageHinkley => "page_hinkley",
             Self::EDetector => "e_detector",
         }
     }
@@ -98,18 +92,13 @@ pub struct DriftOptions {
     /// A day with fewer scores in the long window is skipped.
     #[serde(default = "seven_scores")]
     pub min_long: usize,
-    /// Slack: for `cusum` in standard deviations (0.5); for `page_hinkley` in score units (a fortieth of the range);
-    /// for `e_detector` the tolerated distance below the baseline, in standard deviations (0.5).
+    /// Slack in standard deviations (0.5): of `cusum`; for `e_detector` the tolerated distance below the baseline.
     #[schemars(range(min = 0.0))]
     pub k: Option<f64>,
-    /// Decision limit: for `cusum` in standard deviations (6), for `page_hinkley` in score units (half of the range).
+    /// Decision limit of `cusum` in standard deviations (6).
     #[schemars(range(min = 0.0))]
     pub h: Option<f64>,
-    /// Weight of the newest score; for `ewma`.
-    #[schemars(range(min = 0.001, max = 1.0))]
-    pub lambda: Option<f64>,
-    /// Limit: for `ewma` in standard deviations of the average (2.7), for `e_detector` the days between false alarms of
-    /// all systems together (365).
+    /// Days between false alarms of all systems together (365); for `e_detector`.
     #[schemars(range(min = 0.0))]
     pub limit: Option<f64>,
     /// The direction of a decline; default: the metric's own.
@@ -151,7 +140,6 @@ impl DriftOptions {
             min_long: seven_scores(),
             k: None,
             h: None,
-            lambda: None,
             limit: None,
             worse: None,
         }
@@ -201,7 +189,7 @@ impl DriftOptions {
         if self.method == method {
             return self;
         }
-        Self { method, streak: None, k: None, h: None, lambda: None, limit: None, ..self }
+        Self { method, streak: None, k: None, h: None, limit: None, ..self }
     }
 
     /// The direction of a decline for a metric with a direction.
@@ -243,11 +231,9 @@ impl DriftOptions {
         if !(1..=366).contains(&self.streak()) {
             return Some(format!("streak is {}; it must be 1 to 366 days", self.streak()));
         }
-        let lambda = self.lambda.filter(|lambda| !(*lambda > 0.0 && *lambda <= 1.0));
         positive("floor", self.floor)
             .or_else(|| positive("h", self.h))
             .or_else(|| positive("limit", self.limit))
-            .or_else(|| lambda.map(|lambda| format!("lambda is {lambda}; it must be above 0 and at most 1")))
             .or_else(|| {
                 self.k.filter(|k| !(k.is_finite() && *k >= 0.0)).map(|k| format!("k is {k}; it must be 0 or more"))
             })

@@ -70,13 +70,9 @@ fn a_planted_week_alerts_on_the_right_day() {
 fn every_method_finds_the_planted_week() {
     let days = declining();
     let one_bad_day = days_with_one_bad();
-    for (method, day) in [
-        (Method::MedianMad, "2026-04-06"),
-        (Method::Cusum, "2026-04-02"),
-        (Method::Ewma, "2026-04-02"),
-        (Method::PageHinkley, "2026-04-02"),
-        (Method::EDetector, "2026-04-06"),
-    ] {
+    for (method, day) in
+        [(Method::MedianMad, "2026-04-06"), (Method::Cusum, "2026-04-02"), (Method::EDetector, "2026-04-06")]
+    {
         let options = median_mad().with_method(method);
         let first = (1..=14).map(|day| format!("2026-04-{day:02}"));
         let mut first = first.filter(|day| status(&days, day, &options) == DriftStatus::Alert);
@@ -85,7 +81,7 @@ fn every_method_finds_the_planted_week() {
         assert_eq!(found.status, DriftStatus::Alert, "{method:?}");
         assert!(found.alerts.iter().all(|alert| alert.z < 0.0), "{method:?}");
         assert!(found.incident.is_some_and(|incident| incident.is_open()), "{method:?}");
-        if method != Method::Ewma && method != Method::Cusum {
+        if method != Method::Cusum {
             let quiet = drift(&one_bad_day, "2026-04-14", &options, watched(), &[]).unwrap();
             assert_eq!((quiet.status, quiet.incident), (DriftStatus::Ok, None), "{method:?}");
         }
@@ -258,7 +254,6 @@ fn invalid_options_are_refused() {
         DriftOptions { streak: Some(0), ..median_mad() },
         DriftOptions { z: f64::NAN, ..median_mad() },
         DriftOptions { floor: Some(0.0), ..median_mad() },
-        DriftOptions { lambda: Some(1.5), ..median_mad() },
         DriftOptions { min_short: 8, ..median_mad() },
         DriftOptions { min_long: 31, ..median_mad() },
     ] {

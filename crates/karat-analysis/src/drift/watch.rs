@@ -1,10 +1,7 @@
 //! Computes the figures of every day of a series in which low is worse.
 
 use karat_stats::describe::{mean, median, median_absolute_deviation, standard_deviation};
-use karat_stats::drift::{
-    Cusum, DayScore, DriftRule, Ewma, History, PageHinkley, PageHinkleyMode, cusum, e_detector, ewma, median_mad,
-    page_hinkley,
-};
+use karat_stats::drift::{Cusum, DayScore, DriftRule, History, cusum, e_detector, median_mad};
 
 use super::options::{DriftOptions, Method};
 
@@ -55,8 +52,6 @@ impl SeriesWatch<'_> {
         match options.method {
             Method::MedianMad => options.z,
             Method::Cusum => options.h.unwrap_or(6.0),
-            Method::Ewma => options.limit.unwrap_or(2.7),
-            Method::PageHinkley => options.h.unwrap_or(self.width() / 2.0),
             Method::EDetector => options.days_between().max(1.0 + 1e-9),
         }
     }
@@ -141,9 +136,6 @@ impl SeriesWatch<'_> {
     fn points(&self) -> Vec<Option<(f64, bool)>> {
         let values: Vec<f64> = self.scores.iter().map(|score| score.score).collect();
         let options = self.options;
-        if options.method == Method::PageHinkley {
-            return self.page_hinkley(&values).unwrap_or_default();
-        }
         let first = usize::try_from(options.long).unwrap_or(usize::MAX);
         let Some((base, rest)) = values.split_at_checked(first).filter(|(_, rest)| !rest.is_empty()) else {
             return Vec::new();
@@ -152,9 +144,8 @@ impl SeriesWatch<'_> {
         let sigma = sd.max(self.floor());
         let found = match options.method {
             Method::Cusum => self.cusum(rest, target, sigma),
-            Method::Ewma => self.ewma(rest, target, sigma),
             Method::EDetector => self.e_detector(rest, target, sigma),
-            Method::MedianMad | Method::PageHinkley => None,
+            Method::MedianMad => None,
         };
         let blank = std::iter::repeat_n(None, first);
         blank.chain(found.unwrap_or_default().into_iter().map(Some)).collect()
@@ -166,35 +157,6 @@ impl SeriesWatch<'_> {
         let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
         let chart = cusum(&values, &chart).ok()?;
         Some(chart.down.iter().flatten().map(|sum| (-sum, *sum > limit)).collect())
-    }
-
-    fn ewma(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
-        let limit = self.limit();
-        let weight = self.options.lambda.unwrap_or(0.2);
-        let chart = ewma(values, &Ewma { target, sigma, weight, limit }).ok()?;
-        let point = |point: &karat_stats::drift::EwmaPoint| {
-            let sd = ((point.upper - target) / limit).max(f64::MIN_POSITIVE);
-            ((point.average - target) / sd, point.average < point.lower)
-        };
-        Some(chart.points.iter().map(point).collect())
-    }
-
-    /// The test restarts after an alarm, so an alarm stays in force while its day is in the short window.
-    fn page_hinkley(&self, values: &[f64]) -> Option<Vec<Option<(f64, bool)>>> {
-        let delta = self.options.k.unwrap_or(self.width() / 40.0);
-        let min_instances = self.options.min_long.max(1);
-        let mode = PageHinkleyMode::Down;
-        let test = PageHinkley { delta, threshold: self.limit(), min_instances, forgetting: 1.0, mode };
-        let chart = page_hinkley(values, &test).ok()?;
-        let mut alarm: Option<(i32, f64)> = None;
-        let points = self.scores.iter().zip(&chart.points).enumerate().map(|(at, (score, point))| {
-            if chart.alarms.contains(&at) {
-                alarm = Some((score.day, point.down));
-            }
-            let lasting = alarm.filter(|(day, _)| score.day < day.saturating_add(self.options.short));
-            Some((-lasting.map_or(point.down, |(_, sum)| sum), lasting.is_some()))
-        });
-        Some(points.collect())
     }
 
     fn e_detector(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {

@@ -97,7 +97,17 @@ pub enum AnalysisError {
         /// The metrics of the runs.
         known: String,
     },
-    /// The options of an analysis are wrong.
+    /// The options of an analysis are none of this version. Runs that other versions stored may have such an analysis.
+    #[error("analysis {id} ({analysis}): {message}")]
+    UnreadableOptions {
+        /// Its key under `analyses`.
+        id: String,
+        /// Its registered name.
+        analysis: String,
+        /// The problem.
+        message: String,
+    },
+    /// The options of an analysis do not fit the run.
     #[error("analysis {id} ({analysis}): {message}")]
     Options {
         /// Its key under `analyses`.

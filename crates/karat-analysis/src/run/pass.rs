@@ -12,7 +12,7 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, FinishContext, Outcome, RunningAnalysis, ScoredCell};
+use crate::analyses::{self, AnalysisResult, FinishContext, Outcome, RunningAnalysis, ScoredCell, SkippedAnalyses};
 use crate::compare::contrasts::add_contrasts;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
@@ -131,7 +131,8 @@ fn add_row(pass: &mut PassState, rows: &dyn RunRows, row: &CellRow<'_>) -> Resul
 /// # Errors
 /// The first analysis whose options do not fit the plan.
 pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
-    analyses::start_analyses(plan, &Arc::default()).map(drop)
+    let (_, skipped) = analyses::start_analyses(plan, &Arc::default())?;
+    skipped.unreadable.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// The results of a plan's analyses without any cell: their structure.
@@ -163,7 +164,7 @@ struct PassState {
     planned: u64,
     table: TableBuilder,
     analyses: Vec<RunningAnalysis>,
-    unknown: Vec<String>,
+    skipped: SkippedAnalyses,
     /// By system.
     tallies: Vec<CellCounts>,
     spends: Vec<Spend>,
@@ -176,14 +177,14 @@ struct PassState {
 
 impl PassState {
     fn new(header: &RunHeader, plan: Arc<PlanHeader>, people: &Arc<[PeopleTask]>) -> Result<Self, AnalysisError> {
-        let (analyses, unknown) = analyses::start_analyses(&plan, people)?;
+        let (analyses, skipped) = analyses::start_analyses(&plan, people)?;
         Ok(Self {
             plan: plan.clone(),
             is_finished: header.status == RunStatus::Finished,
             planned: header.planned_cells(),
             table: TableBuilder::new(plan.clone())?,
             analyses,
-            unknown,
+            skipped,
             tallies: vec![CellCounts::default(); plan.systems.len()],
             spends: vec![Spend::default(); plan.systems.len()],
             costs: SampleCosts::default(),
@@ -297,7 +298,7 @@ impl PassState {
             measures,
             table,
         };
-        findings.warnings = warnings(&findings, &self.unknown);
+        findings.warnings = warnings(&findings, &self.skipped);
         findings
     }
 }
@@ -356,7 +357,7 @@ fn stop_warning(findings: &Findings) -> Option<String> {
     })
 }
 
-fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
+fn warnings(findings: &Findings, skipped: &SkippedAnalyses) -> Vec<String> {
     let mut warnings = Vec::new();
     let tally = findings.run.tally;
     let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
@@ -439,9 +440,13 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         _ => None,
     }));
     warnings.extend(by_words_warning(&findings.plan));
-    if !unknown.is_empty() {
-        warnings.push(format!("This version does not know these analyses and skipped them: {}.", unknown.join(", ")));
+    if !skipped.unknown.is_empty() {
+        let unknown = skipped.unknown.join(", ");
+        warnings.push(format!("This version does not know these analyses and skipped them: {unknown}."));
     }
+    warnings.extend(skipped.unreadable.iter().map(|(id, _)| {
+        format!("The analysis `{id}` was skipped: this version does not have the options that the run was stored with.")
+    }));
     warnings
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_analysis::{Findings, Options, Pinned, analyse};
 use karat_store::StoredRun;
-use karat_suite::Files;
+use karat_suite::{Files, removals_in};
 use karat_types::{AnalysisSpec, PlanHeader, RunRows};
 
 use crate::AppError;
@@ -22,7 +22,11 @@ pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     let looks = looks(stored, &begun)?;
     let options =
         Options { policy: begun.rules.policy, gates: begun.rules.gates, baseline, people, looks, ..Options::default() };
-    analyse(stored, &options).map_err(AppError::from)
+    let mut findings = analyse(stored, &options)?;
+    for sentence in removals_in(&stored.header().plan) {
+        findings.warnings.push(format!("The run was made with a part that this version does not have: {sentence}."));
+    }
+    Ok(findings)
 }
 
 /// The pinned run that the suite of a run names, if an analysis compares with it and it exists.

@@ -12,6 +12,7 @@ use karat_analysis::drift::{
 };
 use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
+use karat_suite::{removals_in, removals_of};
 use karat_types::{Moment, PlanHeader};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -195,7 +196,8 @@ pub(super) struct Rule {
 impl Rule {
     /// Returns whether a journal entry belongs to this rule.
     fn is_called(&self, name: &Value) -> bool {
-        self.name == *name || self.older_names.contains(name)
+        let name = with_set_options(name);
+        self.older_names.iter().chain([&self.name]).any(|own| with_set_options(own) == name)
     }
 
     /// The false alarms of the rule in years like its series, up to the day.
@@ -364,6 +366,7 @@ impl App {
         let mut rules: Vec<Rule> = series.into_iter().map(of_system).collect();
         if let Some(first) = rules.first_mut() {
             first.warnings.extend(note);
+            first.warnings.extend(removals_in(&plan).into_iter().map(str::to_owned));
         }
         Ok(rules)
     }
@@ -416,6 +419,15 @@ fn open_incident<'a>(
     }
 }
 
+/// The name of a rule without options that are not set: other versions have others.
+fn with_set_options(name: &Value) -> Value {
+    let mut name = name.clone();
+    if let Some(Value::Object(options)) = name.get_mut("options") {
+        options.retain(|_, value| !value.is_null());
+    }
+    name
+}
+
 /// Refuses a range without days.
 fn check_order(choice: &RowFilter, as_of: &str) -> Result<(), AppError> {
     match choice.since.as_deref().filter(|since| *since > as_of) {
@@ -445,8 +457,8 @@ fn check_watched(rule: &Rule, shift: f64) -> Result<(), AppError> {
 fn check_threshold(asked: &DriftRequest, method: Method) -> Result<(), AppError> {
     let own = match method {
         Method::MedianMad => return Ok(()),
-        Method::Cusum | Method::PageHinkley => "h",
-        Method::Ewma | Method::EDetector => "limit",
+        Method::Cusum => "h",
+        Method::EDetector => "limit",
     };
     if asked.z.is_none() {
         return Ok(());
@@ -463,8 +475,15 @@ pub(super) fn refusal(id: &str, what: &str) -> AppError {
 pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
     // The flags of the medians mean them.
     let by_flags = asked.short.is_some() || asked.long.is_some() || asked.z.is_some();
-    let mut all = Vec::new();
+    let (mut all, mut gone) = (Vec::new(), None);
     for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
+        if let Some(sentence) = removals_of(spec).first() {
+            if asked.id.as_ref() == Some(&spec.id) {
+                return Err(refusal(&spec.id, sentence));
+            }
+            gone = gone.or(spec.with.get("metric").and_then(Value::as_str));
+            continue;
+        }
         let options = serde_json::from_value(Value::Object(spec.with.clone()));
         let options: DriftOptions = options.map_err(|error| refusal(&spec.id, &error.to_string()))?;
         let watched = watched_metric(plan, &options.metric);
@@ -479,7 +498,7 @@ pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Resu
     };
     let (id, options) = found.cloned().unwrap_or_else(|| {
         let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
-        let (id, options) = declared_default(plan, asked.metric.as_deref().or(primary).unwrap_or_default());
+        let (id, options) = declared_default(plan, asked.metric.as_deref().or(gone).or(primary).unwrap_or_default());
         let watched = watched_metric(plan, &options.metric);
         (id, options.imply_method(&Map::new(), by_flags, watched))
     });

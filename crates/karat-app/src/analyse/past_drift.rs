@@ -7,6 +7,7 @@ use karat_analysis::Day;
 use karat_analysis::drift::drift_past;
 use karat_analysis::series::SeriesDrift;
 use karat_store::Store;
+use karat_suite::removals_of;
 use karat_types::{AnalysisSpec, Moment, PlanHeader};
 use serde_json::{Value, json};
 
@@ -34,7 +35,8 @@ impl PastDrift<'_> {
     fn rule(self) -> Result<Rule, AppError> {
         let asked = DriftRequest { metric: None, ..DriftRequest::default() };
         let is_own = |spec: &&AnalysisSpec| spec.with.get("metric").and_then(Value::as_str) == Some(self.metric);
-        let own = self.plan.analyses.iter().filter(|spec| spec.analysis == "drift").find(is_own);
+        let is_drift = |spec: &&AnalysisSpec| spec.analysis == "drift" && removals_of(spec).is_empty();
+        let own = self.plan.analyses.iter().filter(is_drift).find(is_own);
         let (id, options) = match own {
             Some(spec) => declared_analysis(&self.plan, &DriftRequest { id: Some(spec.id.clone()), ..asked })?,
             None => declared_default(&self.plan, self.metric),

@@ -14,7 +14,7 @@ pub(crate) mod stop_early;
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
-use crate::grammar::{Key, Kind, Object, RUBRIC, Shape, unimplemented};
+use crate::grammar::{Key, Kind, Object, RUBRIC, Shape, removed::removal};
 use crate::syntax::duration;
 use crate::syntax::environment;
 use crate::syntax::node::{Entry, Node, Tree};
@@ -134,6 +134,9 @@ impl Checker<'_> {
         let is_within_overlay = self.is_overlay;
         self.is_overlay |= std::ptr::eq(object, &RUBRIC) && node.field("use").is_some();
         for entry in entries {
+            if self.report_removed(entry) {
+                continue;
+            }
             match object.key(&entry.key) {
                 Some(key) => self.entry(entry, key, node),
                 None if open => {}
@@ -146,9 +149,6 @@ impl Checker<'_> {
 
     fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
         self.address.push(key.name);
-        if let Some(message) = unimplemented::at(&self.address) {
-            self.problems.warn(&entry.place, message);
-        }
         if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
             if key.required && !self.is_overlay {
                 self.problems.error(&entry.place, format!("`{}` is empty", key.name)).hint(key.about);
@@ -157,6 +157,17 @@ impl Checker<'_> {
             self.node(&entry.node, key.shape, key.name, owner);
         }
         self.address.pop();
+    }
+
+    /// Reports a key or value that this version no longer has; false for any other.
+    fn report_removed(&mut self, entry: &Entry) -> bool {
+        let address = [&self.address[..], &[entry.key.as_str()]].concat().join(".");
+        let key = removal(&address, None).map(|sentence| (&entry.place, sentence));
+        let found = key.or_else(|| Some((&entry.node.place, removal(&address, entry.node.text())?)));
+        if let Some((place, sentence)) = found {
+            self.problems.error(place, sentence);
+        }
+        found.is_some()
     }
 
     fn report_unknown_key(&mut self, entry: &Entry, object: &'static Object) {
@@ -291,11 +302,21 @@ impl Checker<'_> {
         if !matches!(node.value, Tree::Map(_)) {
             return self.wants(node, false, "with", "a map of options");
         }
-        let Some(selector) = kind.selector() else { return };
-        let entry = owner.text_of(selector).and_then(|name| self.catalog.member(kind, name));
-        if let Some(entry) = entry {
-            options::check(node, &entry.options, self.problems);
+        let Some(name) = kind.selector().and_then(|selector| owner.text_of(selector)) else { return };
+        let Some(member) = self.catalog.member(kind, name) else { return };
+        let section = self.address.first().copied().unwrap_or_default();
+        let is_gone = |entry: &&Entry| removal(&format!("{section}.{name}.{}", entry.key), entry.node.text());
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        for entry in node.entries() {
+            match is_gone(&entry) {
+                Some(sentence) => gone.push((&entry.node.place, sentence)),
+                None => kept.push(entry.clone()),
+            }
         }
+        for (place, sentence) in gone {
+            self.problems.error(place, sentence);
+        }
+        options::check(&Node { value: Tree::Map(kept), ..node.clone() }, &member.options, self.problems);
     }
 
     fn no_environment(&mut self, node: &Node) {

@@ -70,9 +70,6 @@ impl Decoder<'_> {
                     "add `canary: { source: golden }` to a scorer with a rubric, and fill it with `karat golden pin`",
                 );
         }
-        if let Some(budget) = node.field("budget_month_usd") {
-            self.refuse(budget, "`budget_month_usd`", "set `budget_usd`, which limits each run");
-        }
         let params = self.schedule_params(node.field("params"));
         let (cron, zone) = (node.field("cron")?, node.field("zone")?);
         let timetable = self.timetable(cron, zone)?;
@@ -100,10 +97,6 @@ impl Decoder<'_> {
             .error(&entry.place, format!("`{}` cannot be the id of a {what}", entry.key))
             .hint("use at most 40 letters, digits, `-` and `_`: it is part of the names of runs");
         None
-    }
-
-    fn refuse(&mut self, node: &Node, what: &str, instead: &str) {
-        self.problems.error(&node.place, format!("{what} is not implemented in this version")).hint(instead);
     }
 
     fn timetable(&mut self, cron: &Node, zone: &Node) -> Option<Timetable> {
@@ -161,13 +154,6 @@ impl Decoder<'_> {
     fn alert(&mut self, entry: &Entry) -> Option<AlertSpec> {
         let node = &entry.node;
         self.check_id(entry, "alert")?;
-        if node.text_of("send") == Some("email") {
-            // Without it the suite does less than it asks for, but nothing else.
-            self.problems
-                .warn(&node.field("send")?.place, "`send: email` is not implemented in this version: nothing is sent")
-                .hint("use `webhook`, `slack` or `teams`");
-            return None;
-        }
         let send: Channel = word_at(node, "send")?;
         let with = node.field("with");
         let Some(url) = with.and_then(|with| with.field("url")) else {

@@ -3,11 +3,12 @@
 //!
 //! - here: shapes of values, objects and keys
 //! - `suite.rs`, `dataset.rs`, `step.rs`, `agent.rs`, `tool.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
-//! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks
+//! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks, `removed.rs` what it had
 
 mod agent;
 mod dataset;
 mod registry;
+pub(crate) mod removed;
 mod rubric;
 pub(crate) mod schema;
 mod scorer;

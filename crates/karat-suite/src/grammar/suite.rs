@@ -239,12 +239,7 @@ static RUN: Object = Object::new(
 static STOP_EARLY: Object = Object::new(
     "stop_early",
     &[
-        may(
-            "rule",
-            Shape::Words(&["betting", "e_value", "asymptotic"]),
-            "Rule that decides a gate early. `asymptotic` is only shown: it decides nothing.",
-            "betting",
-        ),
+        may("rule", Shape::Words(&["betting", "e_value"]), "Rule that decides a gate early.", "betting"),
         may(
             "min",
             Shape::Integer(1),
@@ -364,14 +359,7 @@ static SCHEDULE: Object = Object::new(
             "What is done: the suite runs, or its judges grade their `canary` again.",
             "run",
         ),
-        may(
-            "keep",
-            Shape::Duration,
-            "Accepted with a warning; this version does not act on it. How long the runs are kept.",
-            "90d",
-        ),
         may("budget_usd", POSITIVE, "Largest amount in US dollars that one run may spend.", "2"),
-        may("budget_month_usd", POSITIVE, "Refused by this version: set `budget_usd` for each run.", "50"),
         may("report", Shape::List(&Shape::Words(&ReportFormat::NAMES)), "Formats of the report.", "[md, html]"),
     ],
 );
@@ -379,12 +367,7 @@ static SCHEDULE: Object = Object::new(
 static ALERT: Object = Object::new(
     "alert",
     &[
-        must(
-            "send",
-            Shape::Words(&["webhook", "slack", "teams", "email"]),
-            "Channel of the message; this version warns of `email` and sends none.",
-            "slack",
-        ),
+        must("send", Shape::Words(&["webhook", "slack", "teams"]), "Channel of the message.", "slack"),
         may(
             "with",
             Shape::With(Kind::Free),

@@ -487,7 +487,7 @@ pub enum EarlyRule {
     Betting,
     /// One bet by the variance so far.
     EValue,
-    /// The asymptotic confidence sequence: shown, decides nothing.
+    /// Of runs that earlier versions stored: it was shown and decided nothing.
     Asymptotic,
 }
 

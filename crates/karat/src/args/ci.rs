@@ -149,7 +149,7 @@ pub struct DriftArgs {
     #[arg(long, value_name = "METRIC")]
     pub metric: Option<String>,
     /// Method that detects a change [default: the analysis' own]
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, value_name = "METHOD", value_parser = parse::word_of::<MethodArg>("analyses.drift.method"))]
     pub method: Option<MethodArg>,
     /// Calendar days of the short window [default: the analysis' own, or 7]
     #[arg(long, value_name = "DAYS")]
@@ -187,10 +187,6 @@ pub enum MethodArg {
     MedianMad,
     /// Cumulative sums: detects small lasting steps
     Cusum,
-    /// Exponentially weighted moving average: detects slow drift
-    Ewma,
-    /// Page-Hinkley test
-    PageHinkley,
     /// Betting e-detector: guarantees the mean time between false alarms
     EDetector,
 }

@@ -1,7 +1,12 @@
 //! Parsers of flags, whose errors name the range.
 
+use std::ffi::OsStr;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, ValueEnum};
 use karat_types::{MOST_CONCURRENCY, MOST_TRIALS};
 
 /// Parses a whole number of 0 or more.
@@ -48,4 +53,32 @@ pub fn web_address(text: &str) -> Result<String, String> {
     let is_plain = |rest: &&str| !rest.is_empty() && !rest.contains(['?', '#', ' ', '@']) && !rest.starts_with('/');
     let address = rest.filter(is_plain).map(|_| text.trim_end_matches('/').to_owned());
     address.ok_or_else(|| "must be an address such as `https://karat.example`".to_owned())
+}
+
+/// Parses a word of a list. A word that earlier versions had is refused with the way out.
+#[derive(Clone)]
+pub struct Word<E> {
+    /// Address of the suite's key with the same words.
+    address: &'static str,
+    word: PhantomData<E>,
+}
+
+/// A parser of the words that the suite's key at an address has, too.
+pub fn word_of<E>(address: &'static str) -> Word<E> {
+    Word { address, word: PhantomData }
+}
+
+impl<E: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for Word<E> {
+    type Value = E;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<E, clap::Error> {
+        match karat_app::removal(self.address, value.to_str()) {
+            Some(sentence) => Err(command.clone().error(ErrorKind::ValueValidation, sentence)),
+            None => EnumValueParser::<E>::new().parse_ref(command, arg, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(E::value_variants().iter().filter_map(E::to_possible_value)))
+    }
 }

@@ -51,6 +51,14 @@ pub(super) struct FollowedClaim {
     pub(super) why: Option<String>,
 }
 
+/// The statistic of a rule. A run is not followed by `Asymptotic`: see [`EarlyStop::new`](super::EarlyStop::new).
+pub(super) fn statistic_of(rule: EarlyRule) -> karat_stats::sequential::EarlyRule {
+    match rule {
+        EarlyRule::Betting | EarlyRule::Asymptotic => karat_stats::sequential::EarlyRule::Betting,
+        EarlyRule::EValue => karat_stats::sequential::EarlyRule::SingleBet,
+    }
+}
+
 impl FollowedClaim {
     /// Its statistics.
     pub(super) fn spec(&self, basis: Basis, rule: EarlyRule, alpha: f64) -> ClaimSpec {
@@ -61,11 +69,7 @@ impl FollowedClaim {
                 (Scale::Scores(..), false) => Bound::AtMost,
             },
             basis,
-            rule: match rule {
-                EarlyRule::Betting => karat_stats::sequential::EarlyRule::Betting,
-                EarlyRule::EValue => karat_stats::sequential::EarlyRule::SingleBet,
-                EarlyRule::Asymptotic => karat_stats::sequential::EarlyRule::Asymptotic,
-            },
+            rule: statistic_of(rule),
             units: self.units,
             largest: self.largest,
             alpha,

@@ -9,8 +9,8 @@ use karat_stats::sequential::{
     Basis, ClaimVerdict, Claims, DecidedBy as Evidence, MIN_CLUSTERS, MIN_UNITS, MissingScores,
 };
 use karat_types::{
-    Correction, DecidedBy, EarlyVerdict, Gate, GateBasis, GateRules, Key, OpenGate, PlanHeader, RowError, RunRows,
-    STOP_SCHEMA, SampleRecord, StopEarlySpec, StopRecord, StopRule, StopSpan, StoppedClaim, unit_key,
+    Correction, DecidedBy, EarlyRule, EarlyVerdict, Gate, GateBasis, GateRules, Key, OpenGate, PlanHeader, RowError,
+    RunRows, STOP_SCHEMA, SampleRecord, StopEarlySpec, StopRecord, StopRule, StopSpan, StoppedClaim, unit_key,
 };
 use serde_json::Value;
 
@@ -72,12 +72,14 @@ enum PurposeKind {
 }
 
 impl EarlyStop {
-    /// A rule for a plan with `run.stop_early`; `None` for other plans.
+    /// A rule for a plan with `run.stop_early`; `None` for other plans, and for those of earlier versions whose rule decided
+    /// nothing.
     ///
     /// # Errors
     /// Gates that cannot be read.
     pub fn new(plan: &Arc<PlanHeader>, rules: &GateRules, references: References) -> Result<Option<Self>, String> {
-        let Some(spec) = plan.run.stop_early.clone() else { return Ok(None) };
+        let decides = |spec: &StopEarlySpec| spec.rule != EarlyRule::Asymptotic;
+        let Some(spec) = plan.run.stop_early.clone().filter(decides) else { return Ok(None) };
         let gates = (0..rules.gates.len()).map(|at| FollowedGate::of(plan, rules, at));
         let gates = gates.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         Ok(Some(Self {

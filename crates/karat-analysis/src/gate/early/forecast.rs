@@ -9,6 +9,7 @@ use karat_stats::sequential::{
 };
 use karat_types::{Correction, Gate, GateBasis, GateRules, PlanHeader, RunRows, Subject};
 
+use super::claims::statistic_of;
 use super::gates::open_gates;
 use crate::gate::References;
 use crate::gate::case::{BoundKind, GateCase, Target, gate_cases};
@@ -137,11 +138,7 @@ fn min_units(plan: &PlanHeader, usual: u64) -> u64 {
 
 /// The rule that the suite asks for.
 fn early_rule(plan: &PlanHeader) -> EarlyRule {
-    match plan.run.stop_early.as_ref().map(|spec| spec.rule).unwrap_or_default() {
-        karat_types::EarlyRule::Betting => EarlyRule::Betting,
-        karat_types::EarlyRule::EValue => EarlyRule::SingleBet,
-        karat_types::EarlyRule::Asymptotic => EarlyRule::Asymptotic,
-    }
+    statistic_of(plan.run.stop_early.as_ref().map(|spec| spec.rule).unwrap_or_default())
 }
 
 fn forecast(

@@ -87,8 +87,6 @@ fn method(arg: MethodArg) -> Method {
     match arg {
         MethodArg::MedianMad => Method::MedianMad,
         MethodArg::Cusum => Method::Cusum,
-        MethodArg::Ewma => Method::Ewma,
-        MethodArg::PageHinkley => Method::PageHinkley,
         MethodArg::EDetector => Method::EDetector,
     }
 }

@@ -22,11 +22,9 @@ fn drift_alerts_on_the_planted_week() {
     assert_eq!(drift("2026-04-05", &[]).code, 0, "only where asked");
     assert_eq!(json(&drift("2026-03-02", &[]))["skipped"].as_array().unwrap().len(), 2);
     assert_eq!(json(&drift("2026-07-01", &[]))["status"], "no_data");
-    for id in ["drift_cusum", "drift_ewma"] {
-        let found = json(&drift("2026-04-03", &["--id", id]));
-        assert_eq!((&found["status"], &found["alerts"][0]["day"]), (&json!("alert"), &json!("2026-04-03")), "{id}");
-        assert_eq!(json(&drift("2026-04-01", &["--id", id]))["status"], "ok", "{id}");
-    }
+    let found = json(&drift("2026-04-03", &["--id", "drift_cusum"]));
+    assert_eq!((&found["status"], &found["alerts"][0]["day"]), (&json!("alert"), &json!("2026-04-03")));
+    assert_eq!(json(&drift("2026-04-01", &["--id", "drift_cusum"]))["status"], "ok");
     let tight =
         drift("2026-03-25", &["--z-thresh", "0.5", "--streak", "1", "--short-window", "3", "--long-window", "20"]);
     assert_eq!(json(&tight)["z_thresh"], 0.5);
@@ -102,11 +100,35 @@ fn questions_that_mean_nothing_are_refused() {
         (&["show", "briefing", "--since", "2026-04-06", "--until", "2026-04-05"], "is after `--until 2026-04-05`"),
         (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` needs a reason"),
         (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "use `h` instead"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "use `limit` instead"),
+        (
+            &["drift", "briefing", "--as-of", "2026-04-06", "--method", "e_detector", "--z-thresh", "2"],
+            "use `limit` instead",
+        ),
     ] {
         let said = place.karat(words);
         assert!(said.code == 1 && said.stderr.contains(part), "{words:?}: {}", said.all());
     }
+}
+
+/// LI-21, LI-22: a method that is gone is refused as a flag with the way out; others are listed.
+#[test]
+fn removed_methods_are_refused_with_the_way_out() {
+    let place = Place::new();
+    for method in ["ewma", "page_hinkley"] {
+        let said = place.karat(&["drift", "briefing", "--method", method]);
+        assert!(
+            said.code == 1 && said.stderr.contains(&format!("drift method `{method}` is gone: ")),
+            "{}",
+            said.all()
+        );
+        assert!(
+            said.stderr.contains("use `cusum` for slow changes, `e_detector` for a promised rate"),
+            "{}",
+            said.all()
+        );
+    }
+    let said = place.karat(&["drift", "briefing", "--method", "cusums"]);
+    assert!(said.code == 1 && said.stderr.contains("median_mad, cusum, e_detector"), "{}", said.all());
 }
 
 /// BY-02, BR-13: a gate on the drift of a run is held against z of its last day.
@@ -273,7 +295,7 @@ fn planted_shifts_are_replayed() {
     let found = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-01", "--replay=-1"]));
     assert_eq!(found[0]["drawn_from"], 31, "no later day is drawn: {found}");
     let methods: Vec<&str> = found.as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["median_mad", "cusum", "ewma", "page_hinkley", "e_detector"]);
+    assert_eq!(methods, ["median_mad", "cusum", "e_detector"]);
     assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
     assert_eq!((&found[0]["worse"], found[0].get("warning")), (&json!("down"), None));
     for (shift, told) in [
