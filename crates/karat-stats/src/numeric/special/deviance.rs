@@ -1,4 +1,4 @@
-//! Loader's saddle-point terms, from which binomial, beta and gamma densities are computed without
+//! Loader's saddle-point terms, from which binomial and beta densities are computed without
 //! the cancellation of large log-gammas (C. Loader, "Fast and accurate computation of binomial
 //! probabilities", 2000).
 
@@ -62,15 +62,4 @@ pub(super) fn binomial_density(k: f64, n: f64, p: f64, q: f64) -> f64 {
 /// ln q where q = 1 − p, from whichever of the two carries the digits.
 fn log_complement(p: f64, q: f64) -> f64 {
     if p < 0.5 { (-p).ln_1p() } else { q.ln() }
-}
-
-/// mᵏ e⁻ᵐ / Γ(k+1) for real k ≥ 0 and m ≥ 0.
-pub(super) fn poisson_density(k: f64, m: f64) -> f64 {
-    if m <= 0.0 {
-        return if k <= 0.0 { 1.0 } else { 0.0 };
-    }
-    if k <= 0.0 {
-        return (-m).exp();
-    }
-    (-stirling_error(k) - deviance(k, m)).exp() / (2.0 * PI * k).sqrt()
 }
