@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use divan::Bencher;
-use karat_stats::bootstrap::{Resampling, bootstrap, bootstrap_clustered_mean, bootstrap_mean, jackknife};
-use karat_stats::compare::{WilcoxonZeros, hodges_lehmann, sign_flip_exact, sign_flip_sampled, wilcoxon};
+use karat_stats::bootstrap::{Resampling, bootstrap, bootstrap_mean, jackknife};
+use karat_stats::compare::{WilcoxonZeros, sign_flip_exact, sign_flip_sampled, wilcoxon};
 use karat_stats::describe::{mean, median};
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
@@ -46,12 +46,6 @@ fn mean_of_few_distinct_values(bencher: Bencher, levels: usize) {
     bencher.bench(|| bootstrap_mean(&values, &resampling(1)));
 }
 
-#[divan::bench]
-fn clustered_mean_of_500_clusters(bencher: Bencher) {
-    let clusters: Vec<Vec<f64>> = continuous(2_500).chunks(5).map(<[f64]>::to_vec).collect();
-    bencher.bench(|| bootstrap_clustered_mean(&clusters, &resampling(1)));
-}
-
 #[divan::bench(sample_count = 10)]
 fn bca_of_the_median_of_200_values(bencher: Bencher) {
     let values = continuous(200);
@@ -83,12 +77,6 @@ fn sign_flip_of_400_differences(bencher: Bencher) {
 fn signed_rank_test(bencher: Bencher, n: usize) {
     let values: Vec<f64> = continuous(n).iter().map(|x| x - 0.4).collect();
     bencher.bench(|| wilcoxon(&values, WilcoxonZeros::Pratt));
-}
-
-#[divan::bench]
-fn hodges_lehmann_of_10_000_differences(bencher: Bencher) {
-    let values = continuous(10_000);
-    bencher.bench(|| hodges_lehmann(&values));
 }
 
 #[divan::bench]

@@ -97,8 +97,6 @@ pub enum Method {
     Basic,
     /// Bias-corrected and accelerated bootstrap.
     Bca,
-    /// Percentile bootstrap over whole clusters.
-    ClusterPercentile,
     /// Estimate ± t_{G−1} · standard error over resampled clusters.
     ClusterBootstrapT,
     /// Jackknife over whole clusters on Fisher's z with t_{G−1}.
@@ -115,12 +113,6 @@ pub enum Method {
     PredictionPowered,
     /// Regression estimate of a judge cascade with t.
     Cascade,
-    /// Empirical-Bernstein confidence sequence.
-    EmpiricalBernstein,
-    /// Hedged betting confidence sequence.
-    Betting,
-    /// Asymptotic confidence sequence.
-    Asymptotic,
     /// All values are equal: the interval is the point.
     Degenerate,
 }
@@ -152,7 +144,6 @@ impl Method {
             Self::Percentile => "percentile bootstrap",
             Self::Basic => "basic bootstrap",
             Self::Bca => "BCa bootstrap",
-            Self::ClusterPercentile => "cluster bootstrap",
             Self::ClusterBootstrapT => "cluster bootstrap, t",
             Self::ClusterJackknife => "cluster jackknife (Fisher z, t)",
             Self::FisherZ => "Fisher z",
@@ -161,9 +152,6 @@ impl Method {
             Self::LangReiczigel => "Lang-Reiczigel",
             Self::PredictionPowered => "PPI++",
             Self::Cascade => "cascade (regression, t)",
-            Self::EmpiricalBernstein => "empirical-Bernstein confidence sequence",
-            Self::Betting => "betting confidence sequence",
-            Self::Asymptotic => "asymptotic confidence sequence",
             Self::Degenerate => "degenerate",
         }
     }

@@ -9,9 +9,8 @@
 //! assert_eq!(pairs.map(f64::ceil), Some(34.0));
 //! ```
 
-use crate::compare::cohen_h;
 use crate::interval::Level;
-use crate::numeric::special::{NoncentralT, StudentT, find_root, normal_quantile, normal_sf};
+use crate::numeric::special::{NoncentralT, StudentT, find_root, normal_quantile};
 
 /// The differences that count against the null hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,29 +62,6 @@ pub fn paired_t_effect(n: f64, power: f64, level: Level, alternative: Alternativ
     let sign = if alternative == Alternative::Smaller { -1.0 } else { 1.0 };
     let gap = |dz: f64| paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power);
     bracket_root(gap, 0.0, 1e9)
-}
-
-/// Normal approximation of the minimum detectable difference, (z_{1−α/2} + z_{power})·s_d/√n, in
-/// the units of the score. With clusters pass the effective n. `None` unless all are positive and
-/// `power` < 1.
-pub fn detectable_difference(sd: f64, n: f64, level: Level, power: f64, alternative: Alternative) -> Option<f64> {
-    let z = planning_quantile(level, power, alternative)?;
-    Some(z * sd / n.sqrt()).filter(|d| *d > 0.0 && d.is_finite())
-}
-
-/// Normal approximation of the items needed to detect a difference of `difference`,
-/// (z_{1−α/2} + z_{power})²·s_d²/δ², fractional. `None` when undefined.
-///
-/// ```
-/// use karat_stats::{interval::Level, power::items_for};
-///
-/// // To see half a standard deviation with a power of 80 %: (1.960 + 0.842)² / 0.5² items.
-/// let items = items_for(1.0, 0.5, Level::P95, 0.8);
-/// assert_eq!(items.map(f64::ceil), Some(32.0));
-/// ```
-pub fn items_for(sd: f64, difference: f64, level: Level, power: f64) -> Option<f64> {
-    let z = planning_quantile(level, power, Alternative::TwoSided)?;
-    Some((z * sd / difference).powi(2)).filter(|n| *n > 0.0 && n.is_finite())
 }
 
 /// Paired samples that fall into clusters, as the cluster-robust t test sees them: a sample alone is a cluster of one.
@@ -154,49 +130,6 @@ impl PairedDesign {
     }
 }
 
-/// The variances of a comparison with several trials per question (Miller 2024 §3).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TrialDesign {
-    /// Variance over questions of the difference of conditional means, ω².
-    pub between_questions: f64,
-    /// Mean within-question variance of the candidate, σ²_A.
-    pub within_candidate: f64,
-    /// Mean within-question variance of the baseline, σ²_B.
-    pub within_baseline: f64,
-    /// Trials per question of the candidate, K_A ≥ 1.
-    pub trials_candidate: u32,
-    /// Trials per question of the baseline, K_B ≥ 1.
-    pub trials_baseline: u32,
-}
-
-impl TrialDesign {
-    /// Questions needed to detect `difference`:
-    /// (z_{1−α/2} + z_{power})²·(ω² + σ²_A/K_A + σ²_B/K_B)/δ², fractional. `None` when undefined.
-    pub fn questions_for(&self, difference: f64, level: Level, power: f64) -> Option<f64> {
-        if self.trials_candidate == 0 || self.trials_baseline == 0 {
-            return None;
-        }
-        let variance = self.between_questions
-            + self.within_candidate / f64::from(self.trials_candidate)
-            + self.within_baseline / f64::from(self.trials_baseline);
-        items_for(variance.sqrt(), difference, level, power)
-    }
-}
-
-/// Items per arm (unpaired, fractional) to tell two pass rates apart, through Cohen's h.
-/// `None` when the rates are equal or not in \[0, 1\], or `power` is not between α and 1.
-pub fn two_rates_items(p1: f64, p2: f64, level: Level, power: f64) -> Option<f64> {
-    let h = cohen_h(p1, p2)?.abs();
-    if h <= 0.0 || !attainable(power, level) {
-        return None;
-    }
-    let reached = |n: f64| {
-        let shift = h * (0.5 * n).sqrt();
-        normal_sf(level.z() - shift) + normal_sf(level.z() + shift)
-    };
-    bracket_root(|n| reached(n) - power, 0.0, 1e15)
-}
-
 /// Items (fractional) with which the interval of a rate at `level` lies on its side of a threshold with the wanted power, if the
 /// rate is `rate`: (z·√(τ(1−τ)) + z_power·√(p(1−p)))²/(p − τ)² (Chow, Shao & Wang 2008, §4.1). `None` unless both are in (0, 1)
 /// and differ, and for a power that is not in (0, 1).
@@ -205,16 +138,6 @@ pub fn rate_items(threshold: f64, rate: f64, level: Level, power: f64) -> Option
     let reach = level.z() * spread(threshold)? + normal_quantile(power) * spread(rate)?;
     let is_sound = power > 0.0 && power < 1.0 && reach > 0.0 && (rate - threshold).abs() > 0.0;
     is_sound.then(|| (reach / (rate - threshold)).powi(2))
-}
-
-/// z of the test plus z of the power.
-fn planning_quantile(level: Level, power: f64, alternative: Alternative) -> Option<f64> {
-    let critical = match alternative {
-        Alternative::TwoSided => level.z(),
-        _ => -normal_quantile(level.alpha()),
-    };
-    let z = critical + normal_quantile(power);
-    (power > 0.0 && power < 1.0 && z > 0.0).then_some(z)
 }
 
 /// A test rejects with probability α when there is no effect, and never with certainty.
@@ -271,8 +194,6 @@ mod tests {
         assert_eq!(paired_t_items(0.5, 1.0, Level::P95, Alternative::TwoSided), None);
         assert_eq!(paired_t_items(0.5, 0.01, Level::P95, Alternative::TwoSided), None);
         assert_eq!(paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided), None);
-        assert_eq!(items_for(0.3, 0.0, Level::P95, 0.8), None);
-        assert_eq!(two_rates_items(0.5, 0.5, Level::P95, 0.8), None);
     }
 
     /// DC-14: the interval of a rate of 0.95 lies above 0.9 in 80 % of draws of 239 items.

@@ -38,21 +38,7 @@ impl Weighting {
     }
 }
 
-/// The index of each value in the declared list.
-///
-/// # Errors
-/// [`InputError::UnknownLabel`] for a value that the list does not hold.
-pub fn label_indices<T: PartialEq>(name: &'static str, values: &[T], labels: &[T]) -> Result<Vec<usize>, InputError> {
-    values
-        .iter()
-        .enumerate()
-        .map(|(index, value)| {
-            labels.iter().position(|label| label == value).ok_or(InputError::UnknownLabel { name, index })
-        })
-        .collect()
-}
-
-/// The index of each score in the declared scale: [`label_indices`] for numbers, at one probe per score.
+/// The index of each score in the declared scale, at one probe per score.
 ///
 /// # Errors
 /// [`InputError::UnknownLabel`] for a score that the scale does not hold.
@@ -82,27 +68,6 @@ pub struct CountTable {
 }
 
 impl CountTable {
-    /// From one row of counts per item.
-    ///
-    /// # Errors
-    /// [`InputError::Ragged`] when a row has not one count per category.
-    pub fn from_counts(rows: &[impl AsRef<[u64]>]) -> Result<Self, InputError> {
-        let categories = rows.first().map_or(0, |row| row.as_ref().len());
-        let mut counts = Vec::with_capacity(rows.len() * categories);
-        for (row, values) in rows.iter().map(AsRef::as_ref).enumerate() {
-            if values.len() != categories {
-                return Err(InputError::Ragged {
-                    name: "number of categories",
-                    row,
-                    found: values.len() as u64,
-                    expected: categories as u64,
-                });
-            }
-            counts.extend_from_slice(values);
-        }
-        Ok(Self { counts, categories })
-    }
-
     /// From the category indices that each item got, missing ratings left out.
     ///
     /// # Errors

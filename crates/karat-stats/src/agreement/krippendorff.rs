@@ -1,9 +1,7 @@
-//! Krippendorff's alpha and its bootstrap interval over units.
+//! Krippendorff's alpha.
 
 use super::{Ratings, codebook::Codebook};
-use crate::describe::{quantile_of_sorted, sorted};
-use crate::interval::{Interval, Level, Method};
-use crate::numeric::input::{InputError, finite_pairs, in_domain};
+use crate::numeric::input::{InputError, in_domain};
 
 /// The level of measurement, which sets the squared difference δ² of two ratings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,31 +27,6 @@ pub enum Measurement {
 pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result<Option<f64>, InputError> {
     check_values(ratings.units().flatten(), measurement)?;
     Ok(alpha(ratings.units(), measurement))
-}
-
-/// [`krippendorff_alpha`] of two complete lists, the judge and the human, item by item; no copy is made.
-///
-/// ```
-/// use karat_stats::agreement::{Measurement, krippendorff_alpha_of_pairs};
-///
-/// // Krippendorff 2011, example A.
-/// let one = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-/// let other = [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-/// let alpha = krippendorff_alpha_of_pairs(&one, &other, Measurement::Nominal)?;
-/// assert_eq!(alpha.map(|alpha| format!("{alpha:.3}")).as_deref(), Some("0.095"));
-/// # Ok::<(), karat_stats::numeric::input::InputError>(())
-/// ```
-///
-/// # Errors
-/// As [`krippendorff_alpha`], and lists of different length or values that are not finite.
-pub fn krippendorff_alpha_of_pairs(
-    judge: &[f64],
-    human: &[f64],
-    measurement: Measurement,
-) -> Result<Option<f64>, InputError> {
-    finite_pairs(("judge", judge), ("human", human))?;
-    check_values(judge.iter().chain(human), measurement)?;
-    Ok(alpha(judge.iter().zip(human).map(|(&judge, &human)| [judge, human]), measurement))
 }
 
 fn check_values<'a>(mut ratings: impl Iterator<Item = &'a f64>, measurement: Measurement) -> Result<(), InputError> {
@@ -210,64 +183,4 @@ impl Coded {
         }
         ranks
     }
-}
-
-/// A percentile bootstrap interval of alpha over units.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AlphaBootstrap {
-    /// Alpha of the data.
-    pub alpha: Option<f64>,
-    /// Resamples that say nothing, left out of the interval: no unit with two ratings, or one value
-    /// only in all ratings.
-    pub n_undefined: usize,
-    /// Resamples in which the ratings vary but the pairable ones do not: α is 0/0. One such resample
-    /// shows that there are too few pairable units for a bootstrap, and the interval is withheld.
-    pub n_indeterminate: usize,
-    /// Percentile interval (type-7 quantiles); `None` when withheld or when no resample is defined.
-    pub interval: Option<Interval>,
-}
-
-/// Bootstraps alpha over units: each resample lists the indices of the drawn units.
-///
-/// This is the simple bootstrap of units, not the pair resampling of Hayes & Krippendorff 2007.
-///
-/// # Errors
-/// As [`krippendorff_alpha`], and an index past the units.
-pub fn alpha_bootstrap(
-    ratings: &Ratings,
-    measurement: Measurement,
-    level: Level,
-    resamples: impl IntoIterator<Item = impl AsRef<[usize]>>,
-) -> Result<AlphaBootstrap, InputError> {
-    let alpha_of_data = krippendorff_alpha(ratings, measurement)?;
-    let mut replicates = Vec::new();
-    let mut n_undefined = 0;
-    let mut n_indeterminate = 0;
-    for resample in resamples {
-        let drawn = resample.as_ref();
-        if let Some(&index) = drawn.iter().find(|&&index| index >= ratings.len()) {
-            return Err(InputError::OutOfBounds { name: "resampled unit", index, len: ratings.len() });
-        }
-        let units = drawn.iter().map(|&index| ratings.unit(index));
-        match alpha(units.clone(), measurement) {
-            Some(value) => replicates.push(value),
-            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => n_indeterminate += 1,
-            None => n_undefined += 1,
-        }
-    }
-    let replicates = sorted(&replicates);
-    let end = |p: f64| quantile_of_sorted(&replicates, p);
-    let tail = 0.5 * level.alpha();
-    let interval = if n_indeterminate == 0 {
-        end(tail).zip(end(1.0 - tail)).map(|(lo, hi)| Interval { lo, hi, level, method: Method::Percentile })
-    } else {
-        None
-    };
-    Ok(AlphaBootstrap { alpha: alpha_of_data, n_undefined, n_indeterminate, interval })
-}
-
-fn varies<'a>(units: impl Iterator<Item = &'a [f64]>) -> bool {
-    let mut values = units.flatten();
-    let first = values.next();
-    values.any(|value| Some(value) != first)
 }

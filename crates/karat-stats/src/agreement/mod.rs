@@ -5,13 +5,13 @@
 //! used.
 //!
 //! ```
-//! use karat_stats::agreement::{Measurement, krippendorff_alpha_of_pairs};
+//! use karat_stats::agreement::{Measurement, Ratings, krippendorff_alpha};
 //!
-//! let (judge, human) = ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0]);
-//! let alpha = krippendorff_alpha_of_pairs(&judge, &human, Measurement::Ordinal)?;
+//! let ratings = Ratings::from_units([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 5.0]])?;
+//! let alpha = krippendorff_alpha(&ratings, Measurement::Ordinal)?;
 //! assert!(alpha.is_some_and(|alpha| alpha > 0.9));
 //! // Raters who never vary say nothing of agreement: neither 1 nor 0.
-//! assert_eq!(krippendorff_alpha_of_pairs(&[2.0; 3], &[2.0; 3], Measurement::Nominal)?, None);
+//! assert_eq!(krippendorff_alpha(&Ratings::from_units([[2.0; 2]; 3])?, Measurement::Nominal)?, None);
 //! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
@@ -30,7 +30,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use categories::{CountTable, Weighting, label_indices, score_indices};
+pub use categories::{CountTable, Weighting, score_indices};
 pub use cohen::{Contingency, Kappa, cohen_kappa};
 pub use correlation::{Correlation, PearsonCorrelation, pearson, spearman};
 pub use fleiss::{FleissKappa, fleiss_kappa};
@@ -38,6 +38,6 @@ pub use gwet::{GwetAc, gwet_ac};
 pub use icc::{Icc, IccCoefficients, icc};
 pub use judge_error::{BlandAltman, JudgeError, judge_error};
 pub use kendall::{KendallTau, kendall_tau_b};
-pub use krippendorff::{AlphaBootstrap, Measurement, alpha_bootstrap, krippendorff_alpha, krippendorff_alpha_of_pairs};
+pub use krippendorff::{Measurement, krippendorff_alpha};
 pub use ratings::Ratings;
 pub use spans::{MarkedSpan, MarkedText, SpanAgreement, span_agreement};

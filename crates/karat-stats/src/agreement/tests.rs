@@ -66,25 +66,6 @@ fn kappa_interval_is_clipped_to_its_range() {
 }
 
 #[test]
-fn a_resample_without_variation_of_the_pairable_ratings_withholds_the_interval() {
-    let units = [vec![1.0, 1.0], vec![2.0, 3.0], vec![4.0], vec![2.0, 2.0]];
-    let ratings = Ratings::from_units(units).unwrap();
-    let bootstrap =
-        |resamples: Vec<Vec<usize>>| alpha_bootstrap(&ratings, Measurement::Nominal, Level::P90, resamples).unwrap();
-    let plain = bootstrap(vec![vec![0, 1, 2, 3], vec![0, 0, 1, 3], vec![0, 1, 1, 3]]);
-    assert_eq!((plain.n_undefined, plain.n_indeterminate), (0, 0));
-    assert!(plain.interval.is_some());
-    let dropped = bootstrap(vec![vec![2, 2, 2, 2], vec![0, 0, 0, 0], vec![0, 1, 1, 3]]);
-    assert_eq!((dropped.n_undefined, dropped.n_indeterminate), (2, 0));
-    assert!(dropped.interval.is_some());
-    let withheld = bootstrap(vec![vec![0, 0, 2, 2], vec![0, 1, 1, 3]]);
-    assert_eq!((withheld.n_undefined, withheld.n_indeterminate), (0, 1));
-    assert_eq!(withheld.interval, None);
-    let past_the_end = alpha_bootstrap(&ratings, Measurement::Nominal, Level::P90, [[0, 4]]);
-    assert!(matches!(past_the_end, Err(InputError::OutOfBounds { index: 4, .. })));
-}
-
-#[test]
 fn a_lenient_judge_is_consistent_but_not_in_agreement() {
     let rows: Vec<[f64; 2]> = SCALE.iter().map(|score| [*score, score + 0.1]).collect();
     let icc = icc(&rows, Level::P95).unwrap().unwrap();
@@ -107,7 +88,7 @@ fn a_constant_bias_has_a_degenerate_interval() {
 #[test]
 fn wrong_inputs_are_named() {
     assert!(matches!(
-        label_indices("judge", &["yes", "maybe"], &["yes", "no"]),
+        score_indices("judge", &[1.0, 9.0], &SCALE),
         Err(InputError::UnknownLabel { name: "judge", index: 1 })
     ));
     assert!(matches!(Contingency::from_indices(&[0, 1], &[0], 2), Err(InputError::Unpaired { left: 2, right: 1, .. })));
@@ -115,7 +96,7 @@ fn wrong_inputs_are_named() {
         pearson(&[1.0, f64::NAN], &[1.0, 2.0], Level::P95),
         Err(InputError::NotFinite { name: "x", index: 1 })
     ));
-    let ragged = CountTable::from_counts(&[vec![2, 1], vec![1, 1]]).unwrap();
+    let ragged = CountTable::from_ratings([vec![0, 0, 1], vec![0, 1]], 2).unwrap();
     assert!(matches!(fleiss_kappa(&ragged), Err(InputError::Ragged { row: 1, .. })));
     let negative = Ratings::from_units([[-1.0, 1.0]]).unwrap();
     assert!(krippendorff_alpha(&negative, Measurement::Ratio).is_err());
@@ -219,18 +200,6 @@ proptest! {
     }
 
     #[test]
-    fn alpha_of_pairs_is_that_of_a_panel_of_two(
-        (judge, human) in prop::collection::vec((0..6_u8, 0..6_u8), 0..30)
-            .prop_map(|pairs| pairs.into_iter().map(|(j, h)| (f64::from(j), f64::from(h))).unzip::<_, _, Vec<_>, Vec<_>>()),
-    ) {
-        let units: Vec<Vec<f64>> = judge.iter().zip(&human).map(|(j, h)| vec![*j, *h]).collect();
-        for measurement in ALL {
-            let value = krippendorff_alpha_of_pairs(&judge, &human, measurement).unwrap();
-            prop_assert!(same(value, alpha(&units, measurement)));
-        }
-    }
-
-    #[test]
     fn units_that_cannot_be_paired_change_nothing(units in panel(), lonely in 0.0..9.0_f64) {
         let mut more = units.clone();
         more.extend([vec![lonely], vec![]]);
@@ -244,7 +213,14 @@ proptest! {
         let scores: Vec<f64> = scores.into_iter().map(f64::from).collect();
         prop_assert_eq!(
             score_indices("judge", &scores, &SCALE),
-            label_indices("judge", &scores, &SCALE)
+            scores
+                .iter()
+                .enumerate()
+                .map(|(index, score)| {
+                    let step = SCALE.iter().position(|step| step == score);
+                    step.ok_or(InputError::UnknownLabel { name: "judge", index })
+                })
+                .collect::<Result<Vec<_>, _>>()
         );
     }
 

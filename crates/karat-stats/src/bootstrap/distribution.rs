@@ -11,7 +11,6 @@ pub struct Distribution {
     estimate: f64,
     /// Ascending.
     replicates: Vec<f64>,
-    undefined: usize,
 }
 
 /// A BCa interval with the numbers it was made from.
@@ -39,13 +38,10 @@ pub struct BcaCorrection {
 impl Distribution {
     /// `None` without replicates or when a number is not finite.
     pub fn new(estimate: f64, replicates: Vec<f64>) -> Option<Self> {
-        Self::with_undefined(estimate, replicates, 0)
-    }
-
-    pub(super) fn with_undefined(estimate: f64, mut replicates: Vec<f64>, undefined: usize) -> Option<Self> {
+        let mut replicates = replicates;
         let usable = estimate.is_finite() && !replicates.is_empty() && replicates.iter().all(|r| r.is_finite());
         replicates.sort_unstable_by(f64::total_cmp);
-        usable.then_some(Self { estimate, replicates, undefined })
+        usable.then_some(Self { estimate, replicates })
     }
 
     /// The statistic of the data themselves.
@@ -56,11 +52,6 @@ impl Distribution {
     /// The replicates, ascending.
     pub fn replicates(&self) -> &[f64] {
         &self.replicates
-    }
-
-    /// Resamples for which the statistic was undefined; they are left out, and to be reported.
-    pub fn undefined_resamples(&self) -> usize {
-        self.undefined
     }
 
     /// The standard deviation of the replicates (÷ B − 1); `None` for fewer than two.

@@ -7,7 +7,6 @@ use super::{
     resample::{Resampling, replicate},
 };
 use crate::describe::mean;
-use crate::numeric::sum::sum;
 
 /// Up to this many distinct values, the number of each is drawn instead of the items.
 const MAX_DISTINCT: usize = 32;
@@ -29,23 +28,6 @@ pub fn bootstrap_mean(values: &[f64], resampling: &Resampling) -> Option<Distrib
         Some(tally) => replicate(resampling, |draws| tally.drawn_sum(draws) / n as f64),
         None => replicate(resampling, |draws| drawn_sum(draws, values) / n as f64),
     };
-    Distribution::new(estimate, replicates)
-}
-
-/// Bootstraps the mean of clustered values by drawing whole clusters: the mean of all values drawn
-/// (a ratio, since clusters differ in size). Empty clusters are left out; `None` when none is left
-/// or a value is not finite.
-pub fn bootstrap_clustered_mean(clusters: &[Vec<f64>], resampling: &Resampling) -> Option<Distribution> {
-    let filled = clusters.iter().filter(|values| !values.is_empty());
-    let totals: Vec<(f64, f64)> = filled.map(|values| (sum(values), values.len() as f64)).collect();
-    let pooled = |total: (f64, f64)| total.0 / total.1;
-    let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
-    let estimate = totals.iter().copied().reduce(add).map(pooled)?;
-    let replicates = replicate(resampling, |draws| {
-        let mut total = (0.0, 0.0);
-        draws.visit(totals.len(), totals.len(), |index| total = add(total, totals[index]));
-        pooled(total)
-    });
     Distribution::new(estimate, replicates)
 }
 

@@ -24,7 +24,7 @@ mod resample;
 
 pub use distribution::{Bca, BcaCorrection, Distribution, jackknife, jackknife_mean};
 pub use jackknife::jackknife_fisher;
-pub use mean::{bootstrap_clustered_mean, bootstrap_mean};
+pub use mean::bootstrap_mean;
 pub use resample::{Resampling, bootstrap, bootstrap_indices, resample_indices};
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn bootstrap_indices(
         draws.visit(n, n, |index| drawn.push(index));
         statistic(&drawn)
     });
-    collect(estimate, replicates)
+    Distribution::new(estimate, replicates.into_iter().flatten().collect())
 }
 
 /// Any function of `n` indices below `n` that are drawn with replacement, for each resample in order; for statistics with
@@ -106,11 +106,5 @@ pub fn bootstrap(
         draws.visit(values.len(), values.len(), |index| drawn.push(values[index]));
         statistic(&drawn)
     });
-    collect(estimate, replicates)
-}
-
-fn collect(estimate: f64, replicates: Vec<Option<f64>>) -> Option<Distribution> {
-    let defined: Vec<f64> = replicates.iter().copied().flatten().collect();
-    let undefined = replicates.len() - defined.len();
-    Distribution::with_undefined(estimate, defined, undefined)
+    Distribution::new(estimate, replicates.into_iter().flatten().collect())
 }

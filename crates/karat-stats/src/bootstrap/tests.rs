@@ -71,24 +71,14 @@ fn no_values_or_no_resamples_is_undefined() {
     assert_eq!(bootstrap_mean(&[], &resampling(10, 1)), None);
     assert_eq!(bootstrap_mean(&[1.0, 2.0], &resampling(0, 1)), None);
     assert_eq!(bootstrap_mean(&[1.0, f64::NAN], &resampling(10, 1)), None);
-    assert_eq!(bootstrap_clustered_mean(&[vec![]], &resampling(10, 1)), None);
     assert_eq!(bootstrap_indices(0, |_| Some(1.0), &resampling(10, 1)), None);
 }
 
 #[test]
-fn undefined_resamples_are_left_out_and_counted() {
+fn undefined_resamples_are_left_out() {
     let some = |drawn: &[usize]| drawn.contains(&0).then_some(drawn.len() as f64);
     let distribution = bootstrap_indices(6, some, &resampling(500, 1)).unwrap();
-    assert_eq!(distribution.replicates().len() + distribution.undefined_resamples(), 500);
-    assert!(distribution.undefined_resamples() > 50);
-}
-
-#[test]
-fn clusters_are_drawn_whole() {
-    let clusters = [vec![0.0; 4], vec![1.0; 4]];
-    let distribution = bootstrap_clustered_mean(&clusters, &resampling(400, 1)).unwrap();
-    assert!(distribution.replicates().iter().all(|r| [0.0, 0.5, 1.0].contains(r)));
-    assert!((distribution.estimate() - 0.5).abs() < 1e-15);
+    assert!((1..450).contains(&distribution.replicates().len()));
 }
 
 #[test]

@@ -22,7 +22,6 @@
 //! ```
 
 mod effect;
-mod equivalence;
 mod mcnemar;
 pub mod multiplicity;
 mod paired;
@@ -31,12 +30,11 @@ mod sign_flip;
 mod wilcoxon;
 
 pub use effect::{EffectSizes, cohen_h, effect_sizes};
-pub use equivalence::{NonInferiority, non_inferiority};
 pub use mcnemar::{McNemar, PairedOutcomes};
 pub use paired::{Paired, PairedT, differences, pair, paired_t};
 pub use sign::{SignTest, sign_test};
 pub use sign_flip::{EXACT_UP_TO, SignFlip, sign_flip, sign_flip_exact, sign_flip_interval, sign_flip_sampled};
-pub use wilcoxon::{SignedRank, WilcoxonZeros, hodges_lehmann, wilcoxon};
+pub use wilcoxon::{SignedRank, WilcoxonZeros, wilcoxon};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The sign-flip permutation test of a mean difference: the robust default beside t.
 //!
 //! Under the null the differences are symmetric about 0, so every pattern of signs is equally
-//! likely. With clusters, flip whole clusters: pass [`crate::describe::cluster_sums`].
+//! likely. With clusters, flip whole clusters: pass the sums of clusters.
 
 use rand_chacha::rand_core::Rng;
 

@@ -91,8 +91,5 @@ fn extreme_data_give_no_nan() {
         assert!(ranks.is_none_or(|w| valid(w.p_exact_two_sided) && valid(w.p_normal)), "{d:?}: {ranks:?}");
         let flips = sign_flip(d, 100, Seed(1));
         assert!(flips.is_none_or(|f| valid(Some(f.p_two_sided))), "{d:?}: {flips:?}");
-        assert!(finite(hodges_lehmann(d)));
-        let inferior = non_inferiority(d, 0.1, Level::P95);
-        assert!(inferior.is_none_or(|n| valid(Some(n.p)) && !n.t.is_nan()), "{d:?}: {inferior:?}");
     }
 }

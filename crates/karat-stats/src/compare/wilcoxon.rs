@@ -119,64 +119,6 @@ fn exact_tails(ranks: &[u64], w: u64) -> (f64, f64) {
     (less.min(1.0), greater.min(1.0))
 }
 
-/// The Hodges-Lehmann estimate of the shift: the median of the n(n+1)/2 means of two differences
-/// (each with itself included). `None` for no differences or one that is
-/// not finite.
-///
-/// O(n log n) time and O(n) memory: the order statistics are found by bisection over the doubles,
-/// counting pairs below a value, never by listing the pairs.
-pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
-    if differences.is_empty() || !differences.iter().all(|d| d.is_finite()) {
-        return None;
-    }
-    let ascending = crate::describe::sorted(differences);
-    let pairs = ascending.len() * (ascending.len() + 1) / 2;
-    let upper = walsh_average(&ascending, pairs / 2 + 1);
-    if pairs % 2 == 1 {
-        return Some(upper);
-    }
-    Some(0.5 * walsh_average(&ascending, pairs / 2) + 0.5 * upper)
-}
-
-/// The `rank`-th smallest (from 1) mean of two ascending values.
-fn walsh_average(ascending: &[f64], rank: usize) -> f64 {
-    let (mut lo, mut hi) = (ordinal(ascending[0]), ordinal(ascending[ascending.len() - 1]));
-    while lo < hi {
-        let middle = lo + (hi - lo) / 2;
-        if pairs_up_to(ascending, from_ordinal(middle)) >= rank {
-            hi = middle;
-        } else {
-            lo = middle + 1;
-        }
-    }
-    from_ordinal(lo)
-}
-
-/// Number of pairs i ≤ j with a mean of at most `limit`.
-fn pairs_up_to(ascending: &[f64], limit: f64) -> usize {
-    let (mut count, mut end) = (0, ascending.len());
-    for (i, low) in ascending.iter().enumerate() {
-        while end > i && 0.5 * low + 0.5 * ascending[end - 1] > limit {
-            end -= 1;
-        }
-        if end <= i {
-            break;
-        }
-        count += end - i;
-    }
-    count
-}
-
-/// An integer in the order of the doubles.
-fn ordinal(x: f64) -> u64 {
-    let bits = x.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
-fn from_ordinal(ordinal: u64) -> f64 {
-    f64::from_bits(if ordinal >> 63 == 1 { ordinal & !(1 << 63) } else { !ordinal })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,20 +142,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_hodges_lehmann_estimate_is_the_median_of_all_pairs(
-            d in prop::collection::vec(prop_oneof![-2.0..2.0_f64, (-3..4_i8).prop_map(f64::from)], 1..25),
-        ) {
-            let mut all = Vec::new();
-            for i in 0..d.len() {
-                for j in i..d.len() {
-                    all.push(0.5 * d[i] + 0.5 * d[j]);
-                }
-            }
-            let expected = crate::describe::median(&all).unwrap();
-            prop_assert!((hodges_lehmann(&d).unwrap() - expected).abs() < 1e-12);
-        }
-
-        #[test]
         fn the_exact_test_enumerates_all_signs(d in prop::collection::vec((-4..5_i8).prop_map(f64::from), 1..10)) {
             for zeros in [WilcoxonZeros::Drop, WilcoxonZeros::Pratt] {
                 let test = wilcoxon(&d, zeros).unwrap();
@@ -233,7 +161,6 @@ mod tests {
             let mirrored: Vec<f64> = d.iter().map(|x| -x).collect();
             let (a, b) = (wilcoxon(&d, WilcoxonZeros::Pratt).unwrap(), wilcoxon(&mirrored, WilcoxonZeros::Pratt).unwrap());
             prop_assert!((a.p_exact_less.unwrap() - b.p_exact_greater.unwrap()).abs() < 1e-12);
-            prop_assert!((hodges_lehmann(&d).unwrap() + hodges_lehmann(&mirrored).unwrap()).abs() < 1e-12);
         }
     }
 }

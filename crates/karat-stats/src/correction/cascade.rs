@@ -280,19 +280,6 @@ impl CascadeMean {
     }
 }
 
-/// The mean score of the expensive judge over all cells of a system, where it graded the unsure ones and a random sample
-/// of the sure ones: [`CascadeFit::mean`] over the cells of the fit.
-///
-/// The regression estimator of double sampling (Cochran 1977, §12.6), as in prediction-powered inference with an estimated
-/// slope (Angelopoulos et al. 2023). Valid only if the sure cells were drawn at random with one probability. A drawn cell
-/// whose score is missing counts as one that was not drawn.
-///
-/// # Errors
-/// Scores that are not finite.
-pub fn cascade_mean(cells: &[CascadeCell]) -> Result<Option<CascadeMean>, InputError> {
-    Ok(CascadeFit::of(cells)?.and_then(|fit| fit.mean(cells)))
-}
-
 /// The least answers of the expensive judge for sure cells with which a gate decides.
 pub const MIN_DRAWN: usize = 50;
 
@@ -301,6 +288,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn cascade_mean(cells: &[CascadeCell]) -> Result<Option<CascadeMean>, InputError> {
+        Ok(CascadeFit::of(cells)?.and_then(|fit| fit.mean(cells)))
+    }
 
     fn cell(asked: Asked, first: f64, dear: Option<f64>, cluster: u64) -> CascadeCell {
         CascadeCell { asked, first: Some(first), dear, cluster }

@@ -54,7 +54,7 @@ pub struct CorrectedRate {
 /// Rogan-Gladen correction θ = (p + q0 − 1)/(q0 + q1 − 1) of a judge's pass rate.
 ///
 /// Var θ = \[p(1−p)/N + (1−θ)²q0(1−q0)/n0 + θ²q1(1−q1)/n1\]/J². On labels drawn at random from the same
-/// items it is worse than the labels alone: use [`ppi_mean`](super::ppi_mean) there, and this where
+/// items it is worse than the labels alone: use [`people_mean`](crate::inference::people_mean) there, and this where
 /// q0 and q1 come from elsewhere.
 ///
 /// # Errors

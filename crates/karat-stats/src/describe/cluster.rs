@@ -3,7 +3,7 @@
 use super::{is_constant, is_rounding, magnitude, mean, standard_error, variance};
 use crate::interval::{Interval, Level, Method};
 use crate::numeric::input::{InputError, same_length};
-use crate::numeric::sum::{sum, sum_of};
+use crate::numeric::sum::sum_of;
 
 /// The mean of clustered items with its cluster-robust precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,15 +94,6 @@ pub fn clustered_mean<C: Ord>(values: &[f64], clusters: &[C], level: Level) -> R
     })
 }
 
-/// The sum of the values of each cluster, in the order of the labels: the units that a sign-flip
-/// test flips and a cluster bootstrap draws.
-///
-/// # Errors
-/// When the lengths differ.
-pub fn cluster_sums<C: Ord>(values: &[f64], clusters: &[C]) -> Result<Vec<f64>, InputError> {
-    Ok(group(values, clusters)?.iter().map(|values| sum(values)).collect())
-}
-
 /// The values of each cluster, in the order of the labels.
 fn group<C: Ord>(values: &[f64], clusters: &[C]) -> Result<Vec<Vec<f64>>, InputError> {
     same_length("values", values.len(), "clusters", clusters.len())?;
@@ -133,10 +124,21 @@ impl Deviations {
     }
 }
 
-/// (MSB − MSW)/(MSB + (n0 − 1)·MSW) with n0 = (n − Σ n_c²/n)/(G − 1).
+/// (MSB − MSW)/(MSB + (n0 − 1)·MSW) with n0 = (n − Σ n_c²/n)/(G − 1). `None` unless there are two groups and one of them has
+/// two values, or where nothing varies.
 fn icc(groups: &[Vec<f64>], values: &[f64]) -> Option<f64> {
-    let anova = super::variance_components::Anova::of(groups, values)?;
-    anova.icc().filter(|_| !is_constant(values))
+    let (n, g) = (values.len() as f64, groups.len() as f64);
+    if groups.len() < 2 || values.len() <= groups.len() || is_constant(values) {
+        return None;
+    }
+    let centre = mean(values)?;
+    let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect::<Option<_>>()?;
+    let between = sum_of(groups.iter().zip(&means).map(|(group, m)| group.len() as f64 * (m - centre).powi(2)));
+    let within = sum_of(groups.iter().zip(&means).flat_map(|(group, m)| group.iter().map(move |x| (x - m).powi(2))));
+    let sizes = sum_of(groups.iter().map(|group| (group.len() as f64).powi(2)));
+    let (between, within, n0) = (between / (g - 1.0), within / (n - g), (n - sizes / n) / (g - 1.0));
+    let total = between + (n0 - 1.0) * within;
+    (between.is_finite() && within.is_finite() && total > 0.0).then(|| (between - within) / total)
 }
 
 #[cfg(test)]

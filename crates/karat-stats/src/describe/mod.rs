@@ -19,11 +19,9 @@ mod moments;
 mod pass_at_k;
 mod proportion;
 mod quantile;
-mod stratified;
 mod summary;
-mod variance_components;
 
-pub use cluster::{ClusteredMean, cluster_sums, clustered_mean};
+pub use cluster::{ClusteredMean, clustered_mean};
 pub use mean::{MeanEstimate, mean_with_normal_interval, mean_with_t_interval, t_interval};
 pub use moments::{
     extent, is_constant, is_rounding, magnitude, mean, population_variance, standard_deviation, standard_error,
@@ -34,6 +32,4 @@ pub use proportion::Proportion;
 pub use quantile::{
     median, median_absolute_deviation, nearest_rank, nearest_rank_of, quantile, quantile_of_sorted, sorted,
 };
-pub use stratified::{StratifiedMean, Stratum, stratified_mean};
 pub use summary::{Summary, summarize};
-pub use variance_components::{VarianceComponents, variance_components};

@@ -1,7 +1,5 @@
 //! The daily drift rule: a short median against a long one, scaled by the spread of the long window.
 
-use std::collections::BTreeMap;
-
 use crate::describe::{median, median_absolute_deviation};
 use crate::numeric::input::{InputError, in_domain, is_usable};
 
@@ -15,19 +13,6 @@ pub struct DayScore {
     pub day: i32,
     /// The day's score.
     pub score: f64,
-}
-
-/// One score per day, ascending: the run with the greatest time wins, of equal times the later row.
-pub fn latest_per_day<Time: Ord>(runs: impl IntoIterator<Item = (i32, Time, f64)>) -> Vec<DayScore> {
-    let mut latest: BTreeMap<i32, (Time, f64)> = BTreeMap::new();
-    for (day, time, score) in runs {
-        let superseded = latest.get(&day).is_some_and(|(known, _)| *known > time);
-        if !superseded {
-            latest.insert(day, (time, score));
-        }
-    }
-    let scores = latest.into_iter();
-    scores.map(|(day, (_, score))| DayScore { day, score }).collect()
 }
 
 /// The rule of [`median_mad`].

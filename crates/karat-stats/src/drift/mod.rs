@@ -2,8 +2,7 @@
 //!
 //! Every chart is a pure function of the whole series, so a stored history gives the same alarms
 //! again. Which one to use: [`median_mad`] is the plain daily rule with its own baseline; [`cusum`]
-//! and [`ewma`] find small lasting steps when the mean and the noise of the baseline are known;
-//! [`e_detector`] is the one with a guarantee and no assumption but the range of the scores.
+//! finds small lasting steps when the mean and the noise of the baseline are known; [`e_detector`] is the one with a guarantee and no assumption but the range of the scores.
 //!
 //! ```
 //! use karat_stats::drift::{DayScore, DriftRule, DriftStatus, median_mad};
@@ -18,17 +17,12 @@
 
 mod cusum;
 mod e_detector;
-mod ewma;
 mod median_mad;
-mod page_hinkley;
 #[cfg(test)]
 mod tests;
 
 pub use cusum::{Alarm, Cusum, CusumChart, Side, cusum};
 pub use e_detector::{EDetector, e_detector};
-pub use ewma::{Ewma, EwmaChart, EwmaPoint, ewma};
 pub use median_mad::{
-    DayCheck, DayFigures, DayScore, DriftAlert, DriftReport, DriftRule, DriftStatus, History, latest_per_day,
-    median_mad,
+    DayCheck, DayFigures, DayScore, DriftAlert, DriftReport, DriftRule, DriftStatus, History, median_mad,
 };
-pub use page_hinkley::{PageHinkley, PageHinkleyChart, PageHinkleyMode, PageHinkleyPoint, page_hinkley};

@@ -29,14 +29,3 @@ impl Predictable {
         self.squares += (value - mean).powi(2);
     }
 }
-
-/// The bets on each of `values`.
-pub(super) fn bets(values: &[f64], log_term: f64) -> Vec<f64> {
-    let mut past = Predictable::new();
-    let bet_and_see = |&value: &f64| {
-        let bet = past.bet(log_term);
-        past.add(value);
-        bet
-    };
-    values.iter().map(bet_and_see).collect()
-}

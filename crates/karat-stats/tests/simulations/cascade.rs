@@ -1,6 +1,6 @@
 //! Judge cascades: coverage of the intervals, and how much wider they are than with all answers of the expensive judge.
 
-use karat_stats::correction::{Asked, CascadeBasis, CascadeCell, CascadeMean, cascade_mean};
+use karat_stats::correction::{Asked, CascadeBasis, CascadeCell, CascadeFit, CascadeMean};
 use karat_stats::interval::Level;
 
 use crate::draw::{Draw, median};
@@ -69,7 +69,7 @@ fn cascade(run: u64, design: &Design) -> (CascadeMean, f64) {
             CascadeCell { asked, first: Some(first), dear, cluster: (at / design.cluster) as u64 }
         })
         .collect();
-    (cascade_mean(&cells).unwrap().unwrap(), total / design.cells as f64)
+    (CascadeFit::of(&cells).unwrap().unwrap().mean(&cells).unwrap(), total / design.cells as f64)
 }
 
 struct Found {

@@ -1,6 +1,5 @@
 //! Samples drawn at unequal rates, and people's labels of some outputs: coverage and bias.
 
-use karat_stats::correction::ppi_mean;
 use karat_stats::describe::{Proportion, mean_with_t_interval};
 use karat_stats::inference::{
     DrawnStratum, LabelledStratum, Outcome, Reach, drawn_mean, people_mean, stratified_figure,
@@ -105,7 +104,7 @@ fn anchored(draw: &mut Draw, choice: Choice, plain: bool) -> (f64, (f64, f64), f
     let each = match choice {
         Choice::Random(n) | Choice::Topics(n) | Choice::Verdict(n) => n,
     };
-    let (mut strata, mut unlabelled) = (Vec::new(), Vec::new());
+    let mut strata: Vec<LabelledStratum> = Vec::new();
     for wanted in 0..2 {
         let mut own: Vec<_> = outputs.iter().filter(|it| stratum(it) == wanted).copied().collect();
         if own.is_empty() {
@@ -114,16 +113,16 @@ fn anchored(draw: &mut Draw, choice: Choice, plain: bool) -> (f64, (f64, f64), f
         let rows = own.len() as u64;
         let judge_mean = own.iter().map(|it| it.2).sum::<f64>() / own.len() as f64;
         draw.shuffle(&mut own);
-        unlabelled.extend(own.iter().skip(each).map(|it| it.2));
         own.truncate(each);
         let (human, judge) = own.iter().map(|it| (it.1, it.2)).unzip();
         strata.push(LabelledStratum { rows, judge_mean, human, judge });
     }
     if plain {
-        let human: Vec<f64> = strata.iter().flat_map(|it| it.human.clone()).collect();
-        let judge: Vec<f64> = strata.iter().flat_map(|it| it.judge.clone()).collect();
-        let found = ppi_mean(&human, &judge, &unlabelled, Level::P95).unwrap().unwrap().tuned;
-        return (found.estimate, (found.interval.lo, found.interval.hi), truth);
+        let rows = strata.iter().map(|it| it.rows).sum();
+        let human = strata.iter().flat_map(|it| it.human.clone()).collect();
+        let judge = strata.iter().flat_map(|it| it.judge.clone()).collect();
+        let judge_mean = strata.iter().map(|it| it.judge_mean * it.rows as f64).sum::<f64>() / rows as f64;
+        strata = vec![LabelledStratum { rows, judge_mean, human, judge }];
     }
     let found = people_mean(&strata, Outcome::PassFail, 1.0, None, Level::P95).unwrap().unwrap();
     let interval = found.dataset.unwrap();

@@ -3,9 +3,7 @@
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::describe::{Proportion, clustered_mean, mean_with_t_interval};
 use karat_stats::interval::Level;
-use karat_stats::sequential::{
-    AsymptoticSequence, Basis, Bound, ClaimSpec, ClaimVerdict, Claims, EarlyRule, MIN_CLUSTERS, MIN_UNITS,
-};
+use karat_stats::sequential::{Basis, Bound, ClaimSpec, ClaimVerdict, Claims, EarlyRule, MIN_CLUSTERS, MIN_UNITS};
 
 use crate::draw::{Draw, Unit, mean, median};
 
@@ -234,18 +232,6 @@ fn nine_units(run: u64, units: usize, ones: &[usize; 9]) -> u64 {
     nine(run, units, ones, 0.7).1
 }
 
-/// Share of runs whose asymptotic sequence excludes the true mean at some time after 100 values, of 5,000.
-fn asymptotic_row(name: &str, value: impl Fn(&mut Draw) -> f64, truth: f64) {
-    let sequence = AsymptoticSequence::new(ALPHA, 500.0).unwrap();
-    let missed = (0..2_000).filter(|run| {
-        let mut draw = Draw::new(59, *run);
-        let values: Vec<f64> = (0..5_000).map(|_| value(&mut draw)).collect();
-        let points = sequence.points(&values).unwrap();
-        points.iter().skip(99).any(|point| (point.mean - truth).abs() > point.half_width)
-    });
-    println!("| asymptotic, {name}, from 100 on | {:.3} |", missed.count() as f64 / 2_000.0);
-}
-
 /// Longer forms of the tests above.
 mod long {
     use super::*;
@@ -317,8 +303,6 @@ mod long {
                 early.fails
             );
         }
-        asymptotic_row("binary .95", |draw| draw.passes(0.95), 0.95);
-        asymptotic_row("lognormal", |draw| draw.normal().exp(), 0.5_f64.exp());
 
         println!("saved, median | gap .03 .05 .1 .2 at 200 | 1,000 | 5,000");
         let gaps = [0.03, 0.05, 0.1, 0.2];

@@ -150,3 +150,10 @@ fn wrong(input: &Value, name: &str, wanted: &str) -> String {
     let short: String = found.chars().take(60).collect();
     format!("reading the input: field {name} should be {wanted}, found {short}")
 }
+
+/// The index of each value in the declared list.
+pub fn label_indices(name: &str, values: &[Value], labels: &[Value]) -> Result<Vec<usize>, String> {
+    let index = |value: &Value| labels.iter().position(|label| label == value);
+    let unknown = |value: &Value| format!("reading the input: {name} has {value}, which is not a label");
+    values.iter().map(|value| index(value).ok_or_else(|| unknown(value))).collect()
+}

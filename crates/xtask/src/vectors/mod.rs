@@ -29,9 +29,49 @@ const REGISTRY: &[&[(&str, Adapter)]] = &[
     adapters::power::ADAPTERS,
     adapters::preference::ADAPTERS,
     adapters::retrieval::ADAPTERS,
-    adapters::sequential::ADAPTERS,
     adapters::text::ADAPTERS,
 ];
+
+/// Statistics that Karat no longer has. Their vectors are kept for the day on which one is wanted again; any other file without an
+/// adapter fails.
+const WITHDRAWN: &[Withdrawn] = &[
+    Withdrawn::File("confseq_asymptotic"),
+    Withdrawn::File("confseq_betting"),
+    Withdrawn::File("confseq_empbern"),
+    Withdrawn::File("ewma"),
+    Withdrawn::File("gate_early_stop"),
+    Withdrawn::File("group_sequential"),
+    Withdrawn::File("isotonic"),
+    Withdrawn::File("krippendorff_bootstrap"),
+    Withdrawn::File("label_budget"),
+    Withdrawn::File("noninferiority"),
+    Withdrawn::File("page_hinkley"),
+    Withdrawn::File("ppi_mean"),
+    Withdrawn::File("recalibration_cv"),
+    Withdrawn::File("sequential_paired"),
+    Withdrawn::File("stratified_mean"),
+    Withdrawn::File("variance_components"),
+    Withdrawn::Cases { file: "power", input: "solve", value: "n_miller" },
+    Withdrawn::Cases { file: "power", input: "solve", value: "n_two_proportions" },
+    Withdrawn::Field { file: "power", expected: "mde_normal_approx" },
+    Withdrawn::Field { file: "wilcoxon", expected: "hodges_lehmann" },
+];
+
+/// A part of the vectors that nothing computes any more.
+enum Withdrawn {
+    File(&'static str),
+    /// Cases whose input has this value.
+    Cases {
+        file: &'static str,
+        input: &'static str,
+        value: &'static str,
+    },
+    /// A field of what is expected.
+    Field {
+        file: &'static str,
+        expected: &'static str,
+    },
+}
 
 /// The index of the checked-in vectors: it names the statistic of each file.
 const INDEX: &str = include_str!("../../../../fixtures/vectors/index.json");
@@ -53,18 +93,26 @@ pub fn run(dir: &Path, out: &mut impl Write) -> Result<bool, String> {
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
         let (tally, complaints) = match load(path).and_then(|file| check_file(stem, &file)) {
             Ok(checked) => checked,
-            Err(problem) => (Tally { passed: 0, failed: 1 }, vec![problem]),
+            Err(problem) => (Tally { failed: 1, ..Tally::default() }, vec![problem]),
         };
-        let written = writeln!(out, "{stem:<24} {}/{}", tally.passed, tally.passed + tally.failed)
-            .and_then(|()| complaints.iter().try_for_each(|line| writeln!(out, "    {line}")));
+        let judged = tally.passed + tally.failed;
+        let line = match tally.withdrawn {
+            0 => format!("{stem:<24} {}/{judged}", tally.passed),
+            _ if judged == 0 => format!("{stem:<24} withdrawn"),
+            cases => format!("{stem:<24} {}/{judged}, withdrawn: {cases}", tally.passed),
+        };
+        let written =
+            writeln!(out, "{line}").and_then(|()| complaints.iter().try_for_each(|line| writeln!(out, "    {line}")));
         written.map_err(|e| format!("writing the result of {stem}: {e}"))?;
         total.passed += tally.passed;
         total.failed += tally.failed;
+        total.withdrawn += tally.withdrawn;
     }
     if total.passed + total.failed == 0 {
         let _ = writeln!(out, "{}: no vectors found; pass the folder of the *.json vector files", dir.display());
     }
-    writeln!(out, "{} passed, {} failed", total.passed, total.failed)
+    let withdrawn = if total.withdrawn > 0 { format!(", {} withdrawn", total.withdrawn) } else { String::new() };
+    writeln!(out, "{} passed, {} failed{withdrawn}", total.passed, total.failed)
         .map_err(|e| format!("writing the summary: {e}"))?;
     Ok(total.failed == 0 && total.passed > 0)
 }
@@ -73,6 +121,7 @@ pub fn run(dir: &Path, out: &mut impl Write) -> Result<bool, String> {
 struct Tally {
     passed: usize,
     failed: usize,
+    withdrawn: usize,
 }
 
 /// The vector files below `dir`, in name order, without the index.
@@ -116,8 +165,18 @@ fn check_file(stem: &str, file: &Value) -> Result<(Tally, Vec<String>), String> 
     let cases =
         file["cases"].as_array().filter(|cases| !cases.is_empty()).ok_or_else(|| format!("{stem}: no cases"))?;
     let statistic = file["statistic"].as_str().unwrap_or_default();
+    let known = stem_of_statistic(statistic).unwrap_or_default();
+    let withdrawn = || {
+        WITHDRAWN.iter().filter(|it| {
+            let (Withdrawn::File(file) | Withdrawn::Cases { file, .. } | Withdrawn::Field { file, .. }) = it;
+            *file == stem || *file == known
+        })
+    };
+    if withdrawn().any(|it| matches!(it, Withdrawn::File(_))) {
+        return Ok((Tally { withdrawn: cases.len(), ..Tally::default() }, Vec::new()));
+    }
     let Some(adapter) = adapter(stem, statistic) else {
-        let tally = Tally { passed: 0, failed: cases.len() };
+        let tally = Tally { failed: cases.len(), ..Tally::default() };
         let complaint =
             format!("{stem}: no adapter for this statistic ({statistic}); add one to crates/xtask/src/vectors");
         return Ok((tally, vec![complaint]));
@@ -126,7 +185,18 @@ fn check_file(stem: &str, file: &Value) -> Result<(Tally, Vec<String>), String> 
     let mut complaints = Vec::new();
     for case in cases {
         let name = case["name"].as_str().unwrap_or("(unnamed)");
-        let problems = check_case(stem, adapter, case);
+        let is_gone = |it: &Withdrawn| matches!(it, Withdrawn::Cases { input, value, .. } if case["input"][*input].as_str() == Some(*value));
+        if withdrawn().any(is_gone) {
+            tally.withdrawn += 1;
+            continue;
+        }
+        let mut case = case.clone();
+        for it in withdrawn() {
+            if let (Withdrawn::Field { expected, .. }, Some(fields)) = (it, case["expected"].as_object_mut()) {
+                fields.remove(*expected);
+            }
+        }
+        let problems = check_case(stem, adapter, &case);
         if problems.is_empty() {
             tally.passed += 1;
             continue;

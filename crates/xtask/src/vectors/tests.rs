@@ -58,6 +58,36 @@ fn an_empty_folder_and_an_unknown_statistic_fail() {
     assert!(text.ends_with("0 passed, 1 failed\n"), "{text}");
 }
 
+/// LI-20: vectors of a statistic that was withdrawn are named and do not fail, whole or in part; an unknown file fails beside them.
+#[test]
+fn withdrawn_statistics_are_named() {
+    let case = |input: Value| json!({"name": "a", "input": input, "expected": {"x": 1}});
+    let of = |statistic: &str, cases: &[Value]| json!({"statistic": statistic, "cases": cases});
+    let withdrawn =
+        [("ewma.json", of("?", &[case(json!({}))])), ("power.json", of("?", &[case(json!({"solve": "n_miller"}))]))];
+    let sign = json!({
+        "name": "s", "input": {"differences": [1.0]}, "tolerance": {"abs": 0.0, "rel": 0.0}, "expected": {"n_pos": 1},
+    });
+    let passing = ("sign_test.json", of("?", &[sign]));
+    let (outcome, text) = in_folder(&[withdrawn[0].clone(), withdrawn[1].clone(), passing.clone()]);
+    assert_eq!(outcome, Ok(true), "{text}");
+    assert!(text.contains("withdrawn\n") && text.ends_with("1 passed, 0 failed, 2 withdrawn\n"), "{text}");
+    let (outcome, text) = in_folder(&[withdrawn[0].clone(), passing, ("made_up.json", of("?", &[case(json!({}))]))]);
+    assert!(outcome == Ok(false) && text.contains("made_up: no adapter"), "{text}");
+}
+
+/// LI-20: what is withdrawn has no adapter, and its vectors are there.
+#[test]
+fn withdrawn_files_are_checked_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors");
+    for it in WITHDRAWN {
+        if let Withdrawn::File(file) = it {
+            assert!(REGISTRY.iter().copied().flatten().all(|(name, _)| name != file), "{file}");
+            assert!(folder.join(format!("{file}.json")).is_file(), "{file}");
+        }
+    }
+}
+
 #[test]
 fn a_file_under_another_name_is_found_by_its_statistic() {
     assert_eq!(stem_of_statistic("exact sign test").as_deref(), Some("sign_test"));

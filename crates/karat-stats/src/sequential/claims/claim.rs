@@ -3,7 +3,6 @@
 use super::wealth::Mixture;
 use crate::numeric::input::{InputError, in_domain, in_unit_interval, open_probability};
 use crate::numeric::special::boundary;
-use crate::sequential::asymptotic::AsymptoticSequence;
 use crate::sequential::predictable::Predictable;
 
 /// Means and hypotheses this close are the same: sums of scores are rounded.
@@ -37,11 +36,8 @@ pub enum EarlyRule {
     /// A mixture of eight fixed bets: ⅛ Σ_c Π(1 ± c·(u−μ)/…).
     #[default]
     Betting,
-    /// One bet by the variance so far, as in [`gate_early_stop`](crate::sequential::gate_early_stop).
+    /// One bet by the variance so far: √(2 ln(1/α)/(t ln(1 + t) σ²_{t−1})), at most half of what the mean allows.
     SingleBet,
-    /// The asymptotic confidence sequence, for display: it decides nothing (wrong in 16 % of runs of a metric near its
-    /// end). Certain verdicts still count.
-    Asymptotic,
 }
 
 /// A claim: a gate's threshold, for one system and one group of samples.
@@ -59,7 +55,7 @@ pub struct ClaimSpec {
     pub units: u64,
     /// The most samples in one unit, n_max: the largest cluster, 1 without clusters.
     pub largest: u64,
-    /// α of the run, which [`EarlyRule::SingleBet`] and [`EarlyRule::Asymptotic`] tune their width to. Decisions compare
+    /// α of the run, which [`EarlyRule::SingleBet`] tunes its width to. Decisions compare
     /// p-values with a level of their own.
     pub alpha: f64,
 }
@@ -188,9 +184,6 @@ impl Claim {
     /// Evidence that contradicts itself can put the lower end above the upper one; [`Claims::ends`](super::Claims::ends)
     /// resolves it in favour of the verdict.
     pub fn ends(&self, pass_level: f64, fail_level: f64) -> ClaimEnds {
-        if self.spec.rule == EarlyRule::Asymptotic {
-            return self.asymptotic_ends(pass_level.min(fail_level));
-        }
         let rejected = |threshold: f64, direction, level: f64| {
             let mut process = Process::new(&self.spec, threshold);
             self.seen.iter().for_each(|unit| process.add(&self.spec, *unit));
@@ -203,22 +196,6 @@ impl Claim {
         let lower = if passes(1.0) { 1.0 } else { boundary(0.0, 1.0, passes) };
         let upper = if fails(0.0) { 0.0 } else { boundary(1.0, 0.0, fails) };
         self.spec.mirror_ends(lower, upper)
-    }
-
-    /// The mean ± the half-width of the asymptotic sequence over the units' residuals, two-sided at 2·`level`.
-    fn asymptotic_ends(&self, level: f64) -> ClaimEnds {
-        let (t, n) = (self.seen.len() as f64, self.seen.iter().map(|unit| unit.n as f64).sum::<f64>());
-        if t < 2.0 || n < 1.0 {
-            return ClaimEnds { lower: 0.0, upper: 1.0 };
-        }
-        let mean = self.seen.iter().map(|unit| unit.sum).sum::<f64>() / n;
-        let squares: f64 = self.seen.iter().map(|unit| (unit.sum - unit.n as f64 * mean).powi(2)).sum();
-        let sd = (squares / t).sqrt() * t / n;
-        // Narrowest half way: a stop is wanted before the end.
-        let narrowest = (self.spec.units as f64 / 2.0).max(1.0);
-        let sequence = AsymptoticSequence::new((2.0 * level).clamp(1e-12, 0.999), narrowest);
-        let half = sequence.map_or(1.0, |sequence| sd * sequence.width(t));
-        self.spec.mirror_ends((mean - half).max(0.0), (mean + half).min(1.0))
     }
 }
 
@@ -265,7 +242,6 @@ struct Process {
 enum Evidence {
     Mixture(Box<[Mixture; 2]>),
     Single { past: Predictable, logs: [f64; 2], best: [f64; 2] },
-    None,
 }
 
 impl Process {
@@ -273,7 +249,6 @@ impl Process {
         let evidence = match spec.rule {
             EarlyRule::Betting => Evidence::Mixture(Box::new([Mixture::new(), Mixture::new()])),
             EarlyRule::SingleBet => Evidence::Single { past: Predictable::new(), logs: [0.0; 2], best: [0.0; 2] },
-            EarlyRule::Asymptotic => Evidence::None,
         };
         Self { threshold, seen: 0.0, sum: 0.0, evidence }
     }
@@ -299,7 +274,6 @@ impl Process {
         match &self.evidence {
             Evidence::Mixture(both) => both[at].best(),
             Evidence::Single { best, .. } => best[at],
-            Evidence::None => 0.0,
         }
     }
 
@@ -360,7 +334,6 @@ impl Evidence {
                     best[1] = best[1].max(logs[1]);
                 }
             }
-            Self::None => {}
         }
     }
 }

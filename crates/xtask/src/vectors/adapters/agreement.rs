@@ -2,8 +2,8 @@
 
 use karat_stats::{
     agreement::{
-        Contingency, CountTable, Measurement, Ratings, Weighting, alpha_bootstrap, cohen_kappa, fleiss_kappa, gwet_ac,
-        icc, judge_error, kendall_tau_b, krippendorff_alpha, label_indices, pearson, spearman,
+        Contingency, CountTable, Measurement, Ratings, Weighting, cohen_kappa, fleiss_kappa, gwet_ac, icc, judge_error,
+        kendall_tau_b, krippendorff_alpha, pearson, spearman,
     },
     interval::{Interval, Level},
 };
@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use crate::vectors::Adapter;
 use crate::vectors::input::{
-    array, as_indices, as_observations, complete_pairs, json, label, labels, level, lower, message, text, upper,
+    array, as_indices, as_observations, complete_pairs, json, label, label_indices, labels, level, lower, message,
+    upper,
 };
 
 /// Adapters by the stem of the vector file.
@@ -19,7 +20,6 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("cohen_kappa", cohen),
     ("fleiss_kappa", fleiss),
     ("krippendorff_alpha", krippendorff),
-    ("krippendorff_bootstrap", krippendorff_resampled),
     ("gwet_ac", gwet),
     ("icc", intraclass),
     ("correlation", correlation),
@@ -30,8 +30,8 @@ fn cohen(input: &Value) -> Result<Value, String> {
     let declared = labels(input, "labels")?;
     let both = labels(input, "rater_a")?.into_iter().zip(labels(input, "rater_b")?);
     let (a, b): (Vec<Value>, Vec<Value>) = both.filter(|(a, b)| !a.is_null() && !b.is_null()).unzip();
-    let a = label_indices("rater_a", &a, &declared).map_err(message)?;
-    let b = label_indices("rater_b", &b, &declared).map_err(message)?;
+    let a = label_indices("rater_a", &a, &declared)?;
+    let b = label_indices("rater_b", &b, &declared)?;
     let table = Contingency::from_indices(&a, &b, declared.len()).map_err(message)?;
     let mut result = Map::new();
     result.insert("n".to_owned(), json!(table.n()));
@@ -49,10 +49,11 @@ fn cohen(input: &Value) -> Result<Value, String> {
 fn fleiss(input: &Value) -> Result<Value, String> {
     let row = |row: &Value| {
         let counts = as_indices(row).ok_or("reading the input: a row of counts is not whole numbers")?;
-        Ok(counts.into_iter().map(|count| count as u64).collect())
+        Ok(counts.into_iter().enumerate().flat_map(|(category, count)| std::iter::repeat_n(category, count)).collect())
     };
-    let rows: Vec<Vec<u64>> = array(input, "counts")?.iter().map(row).collect::<Result<_, String>>()?;
-    let kappa = fleiss_kappa(&CountTable::from_counts(&rows).map_err(message)?).map_err(message)?;
+    let categories = array(input, "counts")?.first().and_then(Value::as_array).map_or(0, Vec::len);
+    let rows: Vec<Vec<usize>> = array(input, "counts")?.iter().map(row).collect::<Result<_, String>>()?;
+    let kappa = fleiss_kappa(&CountTable::from_ratings(rows, categories).map_err(message)?).map_err(message)?;
     Ok(json!({
         "n_items": kappa.n_items,
         "n_raters": kappa.n_raters,
@@ -80,34 +81,13 @@ fn krippendorff(input: &Value) -> Result<Value, String> {
     }))
 }
 
-fn krippendorff_resampled(input: &Value) -> Result<Value, String> {
-    let measurement = match text(input, "level_of_measurement")? {
-        "nominal" => Measurement::Nominal,
-        "ordinal" => Measurement::Ordinal,
-        "interval" => Measurement::Interval,
-        "ratio" => Measurement::Ratio,
-        other => {
-            return Err(format!("reading the input: unknown level of measurement {other}"));
-        }
-    };
-    let resamples: Option<Vec<Vec<usize>>> = array(input, "resample_unit_indices")?.iter().map(as_indices).collect();
-    let resamples = resamples.ok_or("reading the input: resample_unit_indices should hold rows of indices")?;
-    let bootstrap = alpha_bootstrap(&ratings(input)?, measurement, level(input)?, resamples).map_err(message)?;
-    Ok(json!({
-        "alpha": json(bootstrap.alpha),
-        "n_undefined": bootstrap.n_undefined,
-        "lower": lower(bootstrap.interval),
-        "upper": upper(bootstrap.interval),
-    }))
-}
-
 fn gwet(input: &Value) -> Result<Value, String> {
     let categories = labels(input, "categories")?;
     let mut items = Vec::new();
     for item in array(input, "ratings")? {
         let given = item.as_array().ok_or("reading the input: a row of ratings is not an array")?;
         let given: Vec<Value> = given.iter().filter(|rating| !rating.is_null()).map(label).collect();
-        items.push(label_indices("ratings", &given, &categories).map_err(message)?);
+        items.push(label_indices("ratings", &given, &categories)?);
     }
     let table = CountTable::from_ratings(items, categories.len()).map_err(message)?;
     let mut result = Map::new();

@@ -1,14 +1,13 @@
 //! Adapters of classification and calibration.
 
 use karat_stats::{
-    agreement::label_indices,
     calibration::calibration,
     classification::{Scores, classification, ranking},
 };
 use serde_json::{Map, Value, json};
 
 use crate::vectors::Adapter;
-use crate::vectors::input::{array, integer, json, labels, message, observed_values};
+use crate::vectors::input::{array, integer, json, label_indices, labels, message, observed_values};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[("classification", classify), ("ece", reliability)];
@@ -18,8 +17,8 @@ fn classify(input: &Value) -> Result<Value, String> {
         return rank(input);
     }
     let declared = labels(input, "labels")?;
-    let truth = label_indices("truth", &labels(input, "truth")?, &declared).map_err(message)?;
-    let predicted = label_indices("predicted", &labels(input, "predicted")?, &declared).map_err(message)?;
+    let truth = label_indices("truth", &labels(input, "truth")?, &declared)?;
+    let predicted = label_indices("predicted", &labels(input, "predicted")?, &declared)?;
     let Some(result) = classification(&truth, &predicted, declared.len()).map_err(message)? else {
         return Ok(Value::Null);
     };

@@ -2,11 +2,10 @@
 
 use karat_stats::compare::multiplicity::{Correction, adjust};
 use karat_stats::compare::{
-    PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, hodges_lehmann, non_inferiority, pair, paired_t,
-    sign_flip_exact, sign_test, wilcoxon,
+    PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, pair, paired_t, sign_flip_exact, sign_test,
+    wilcoxon,
 };
 use karat_stats::describe::mean;
-use karat_stats::interval::Level;
 use serde_json::{Map, Value, json};
 
 use crate::vectors::Adapter;
@@ -19,7 +18,6 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("sign_test", sign),
     ("permutation_signflip", sign_flip),
     ("mcnemar", mcnemar),
-    ("noninferiority", noninferiority),
     ("multiple_comparison", multiple_comparison),
     ("effect_sizes", effects),
 ];
@@ -51,7 +49,6 @@ fn signed_rank(input: &Value) -> Result<Value, String> {
         "n_zero": d.iter().filter(|d| d.abs() <= 0.0).count(),
         "wilcox": wilcoxon(&d, WilcoxonZeros::Drop).map(ranks),
         "pratt": wilcoxon(&d, WilcoxonZeros::Pratt).map(ranks),
-        "hodges_lehmann": json(hodges_lehmann(&d)),
     }))
 }
 
@@ -112,20 +109,6 @@ fn mcnemar(input: &Value) -> Result<Value, String> {
         "chi2_cc": json(test.chi2_corrected),
         "p_chi2_cc": json(test.p_chi2_corrected),
         "accuracy_diff": json(test.difference),
-    }))
-}
-
-fn noninferiority(input: &Value) -> Result<Value, String> {
-    let pairs = pair(&observations(input, "baseline")?, &observations(input, "candidate")?).map_err(message)?;
-    let level = Level::from_alpha(number(input, "alpha")?).ok_or("alpha is not between 0 and 1")?;
-    let test = non_inferiority(&pairs.differences, number(input, "margin")?, level);
-    Ok(json!({
-        "mean_diff": json(mean(&pairs.differences)),
-        "t_noninferiority": json(test.map(|t| t.t)),
-        "p_noninferiority": json(test.map(|t| t.p)),
-        "p_tost_equivalence": json(test.map(|t| t.p_equivalence)),
-        "lower_one_sided_bound": json(test.map(|t| t.lower_bound)),
-        "noninferior": test.map(|t| t.non_inferior),
     }))
 }
 

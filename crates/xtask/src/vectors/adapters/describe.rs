@@ -2,9 +2,8 @@
 
 use karat_stats::bootstrap::{Distribution, jackknife};
 use karat_stats::describe::{
-    Proportion, Stratum, Task, clustered_mean, mean, mean_with_normal_interval, mean_with_t_interval, median,
-    nearest_rank, pass_at_k, quantile_of_sorted, sorted, standard_deviation, stratified_mean, summarize,
-    variance_components,
+    Proportion, Task, clustered_mean, mean, mean_with_normal_interval, mean_with_t_interval, median, nearest_rank,
+    pass_at_k, quantile_of_sorted, sorted, standard_deviation, summarize,
 };
 use karat_stats::numeric::special::{
     Beta, Binomial, ChiSquared, FisherF, NoncentralT, StudentT, ln_gamma, normal_cdf, normal_quantile, normal_sf,
@@ -25,8 +24,6 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("mean_ci", mean_ci),
     ("wilson", proportion),
     ("clustered_se", clustered_se),
-    ("variance_components", components),
-    ("stratified_mean", stratified_estimate),
     ("pass_at_k", passes),
     ("bootstrap_bca", bootstrap_bca),
     ("bootstrap_cluster", bootstrap_cluster),
@@ -151,46 +148,6 @@ fn clustered_se(input: &Value) -> Result<Value, String> {
         "design_effect": json(m.design_effect),
         "n_effective": json(m.effective_n),
         "icc_anova": json(m.icc),
-    }))
-}
-
-fn components(input: &Value) -> Result<Value, String> {
-    let observed = |question: &Value| as_observations(question).map(|trials| trials.into_iter().flatten().collect());
-    let scores: Option<Vec<Vec<f64>>> = array(input, "scores")?.iter().map(observed).collect();
-    let c = variance_components(&scores.ok_or("field scores is not an array of arrays of numbers")?);
-    let mut result = json!({
-        "n_questions": c.n_questions,
-        "n_observations": c.n_trials,
-        "mean_of_question_means": json(c.mean),
-        "pooled_mean": json(c.pooled_mean),
-        "se_question_means": json(c.standard_error),
-        "ms_between": json(c.anova.map(|a| a.between)),
-        "ms_within": json(c.anova.map(|a| a.within)),
-        "n0": json(c.anova.map(|a| a.n0)),
-        "var_within": json(c.anova.map(|a| a.within)),
-        "var_between_raw": json(c.anova.map(|a| a.raw_question_variance())),
-        "var_between": json(c.anova.map(|a| a.question_variance())),
-        "icc1": json(c.anova.and_then(|a| a.icc())),
-    });
-    for trials in 1..=64 {
-        let projected = c.anova.and_then(|a| a.projected_standard_error(trials));
-        result[format!("projected_se_K{trials}")] = json(projected);
-    }
-    Ok(result)
-}
-
-fn stratified_estimate(input: &Value) -> Result<Value, String> {
-    let stratum = |value: &Value| {
-        Ok(Stratum { population: number(value, "population")?, values: observed_values(value, "values")? })
-    };
-    let strata: Vec<Stratum> = array(input, "strata")?.iter().map(stratum).collect::<Result<_, String>>()?;
-    let m = stratified_mean(&strata);
-    let m = m.as_ref();
-    Ok(json!({
-        "mean": json(m.map(|m| m.mean)),
-        "se_no_fpc": json(m.and_then(|m| m.standard_error)),
-        "se_fpc": json(m.and_then(|m| m.finite_standard_error)),
-        "neyman_fractions": m.and_then(|m| m.neyman.clone()),
     }))
 }
 

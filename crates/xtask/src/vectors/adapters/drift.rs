@@ -1,30 +1,30 @@
 //! Adapters of the drift detectors.
 
 use karat_stats::drift::{
-    Cusum, DayCheck, DriftAlert, DriftReport, DriftRule, DriftStatus, Ewma, History, PageHinkley, PageHinkleyMode,
-    Side, cusum, e_detector, ewma, latest_per_day, median_mad, page_hinkley,
+    Cusum, DayCheck, DayScore, DriftAlert, DriftReport, DriftRule, DriftStatus, History, Side, cusum, e_detector,
+    median_mad,
 };
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::vectors::Adapter;
 use crate::vectors::input::{array, field, integer, json, message, number, observations, observed_values, text};
 
 /// Adapters by the stem of the vector file.
-pub const ADAPTERS: &[(&str, Adapter)] = &[
-    ("drift_median_mad", daily),
-    ("cusum", cusum_chart),
-    ("page_hinkley", hinkley),
-    ("ewma", ewma_chart),
-    ("e_detector", betting),
-];
+pub const ADAPTERS: &[(&str, Adapter)] =
+    &[("drift_median_mad", daily), ("cusum", cusum_chart), ("e_detector", betting)];
 
 fn daily(input: &Value) -> Result<Value, String> {
-    let mut runs = Vec::new();
+    // The latest run of a day counts; of equal times the later row.
+    let mut latest = BTreeMap::new();
     for run in array(input, "runs")? {
-        let day = day_number(text(run, "date")?)?;
-        runs.push((day, text(run, "ran_at")?, number(run, "composite")?));
+        let (day, time, score) = (day_number(text(run, "date")?)?, text(run, "ran_at")?, number(run, "composite")?);
+        if latest.get(&day).is_none_or(|(known, _)| *known <= time) {
+            latest.insert(day, (time, score));
+        }
     }
-    let scores = latest_per_day(runs);
+    let scores: Vec<DayScore> = latest.into_iter().map(|(day, (_, score))| DayScore { day, score }).collect();
     let as_of = day_number(text(input, "as_of")?)?;
     let days = |name: &str| {
         let days = i32::try_from(integer(input, name)?);
@@ -137,43 +137,6 @@ fn cusum_chart(input: &Value) -> Result<Value, String> {
         "cusum_down": result.down,
         "cusum_up": result.up,
         "alarms": alarms.collect::<Vec<_>>(),
-    }))
-}
-
-fn hinkley(input: &Value) -> Result<Value, String> {
-    let test = PageHinkley {
-        delta: number(input, "delta")?,
-        threshold: number(input, "threshold")?,
-        min_instances: integer(input, "min_instances")?,
-        forgetting: number(input, "alpha")?,
-        mode: match text(input, "mode")? {
-            "down" => PageHinkleyMode::Down,
-            "up" => PageHinkleyMode::Up,
-            "both" => PageHinkleyMode::Both,
-            other => return Err(format!("reading the input: unknown mode {other}")),
-        },
-    };
-    let chart = page_hinkley(&observed_values(input, "values")?, &test).map_err(message)?;
-    Ok(json!({
-        "stat_up": chart.points.iter().map(|point| point.up).collect::<Vec<_>>(),
-        "stat_down": chart.points.iter().map(|point| point.down).collect::<Vec<_>>(),
-        "alarms": chart.alarms,
-    }))
-}
-
-fn ewma_chart(input: &Value) -> Result<Value, String> {
-    let chart = Ewma {
-        target: number(input, "target")?,
-        sigma: number(input, "sigma")?,
-        weight: number(input, "lambda")?,
-        limit: number(input, "L")?,
-    };
-    let result = ewma(&observed_values(input, "values")?, &chart).map_err(message)?;
-    Ok(json!({
-        "ewma": result.points.iter().map(|point| point.average).collect::<Vec<_>>(),
-        "lcl": result.points.iter().map(|point| point.lower).collect::<Vec<_>>(),
-        "ucl": result.points.iter().map(|point| point.upper).collect::<Vec<_>>(),
-        "alarms": result.alarms,
     }))
 }
 

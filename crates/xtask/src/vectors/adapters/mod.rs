@@ -12,5 +12,4 @@ pub mod inference;
 pub mod power;
 pub mod preference;
 pub mod retrieval;
-pub mod sequential;
 pub mod text;
