@@ -11,8 +11,9 @@ use karat_types::json;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
+use serde_saphyr::granit_parser::ErrorKind;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
-use serde_saphyr::{Location, Options, Spanned};
+use serde_saphyr::{ExternalMessageSource, Location, Options, Spanned};
 
 use crate::diagnostics::Problems;
 use crate::syntax::node::{Entry, FileId, Node, Place, Tree, finite};
@@ -76,7 +77,7 @@ fn syntax(error: &serde_saphyr::Error, source: &str, file: FileId, problems: &mu
         return;
     }
     let YamlError { message, hint, span } =
-        yaml_error::explain(first_line(&error.without_snippet().to_string()), source, span.start);
+        yaml_error::explain(kind(error).as_ref(), first_line(&error.without_snippet().to_string()), source, span.start);
     if let Some(bare) = bare_template(source, span.start) {
         problems
             .error(&Place { file, span: bare }, "invalid YAML: a value begins with `{{`, which YAML reads as a map")
@@ -84,6 +85,18 @@ fn syntax(error: &serde_saphyr::Error, source: &str, file: FileId, problems: &mu
         return;
     }
     problems.error(&Place { file, span }, message).maybe_hint(hint);
+}
+
+/// The kind of a syntax error.
+fn kind(error: &serde_saphyr::Error) -> Option<ErrorKind> {
+    match error.without_snippet() {
+        serde_saphyr::Error::UnknownAnchor { .. } => Some(ErrorKind::UnknownAnchor),
+        serde_saphyr::Error::ExternalMessage { source, .. } => match &**source {
+            ExternalMessageSource::Parser(error) => Some(error.kind().clone()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The `{{` outside of quotes in the line of an offset.

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use serde_saphyr::granit_parser::ErrorKind;
+
 /// A syntax error as an author reads it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct YamlError {
@@ -14,52 +16,83 @@ pub(super) struct YamlError {
     pub span: Range<usize>,
 }
 
-/// Words a message of the library; `at` is the byte offset that it names.
-pub(super) fn explain(message: &str, source: &str, at: usize) -> YamlError {
+/// Words an error of the library; `at` is the byte offset that it names, `message` what is said of other errors.
+pub(super) fn explain(kind: Option<&ErrorKind>, message: &str, source: &str, at: usize) -> YamlError {
     let at = at.min(source.len());
-    let is = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    if is(&["tab"]) {
-        return tab(source, at);
-    }
-    if is(&["unclosed quote", "multiline quoted scalar", "quoted scalar, found unexpected document"]) {
-        return unclosed_quote(source, at);
-    }
-    if is(&["trailing content after"]) {
-        return after_quote(source, at);
-    }
-    if is(&["expected '-' indicator", "did not find expected key", "invalid indentation", "wrongly indented"]) {
-        return indentation(source, at);
-    }
-    if is(&["mapping values are not allowed", "simple key expected ':'"]) {
-        return colon(message, source, at);
-    }
-    if is(&["unclosed bracket", "flow mapping", "flow sequence", "bracket"]) {
-        return bracket(message, source, at);
-    }
-    if is(&["unknown escape character"]) {
-        let escape = unknown_escape(&source[at..]).map_or(at, |found| at + found);
-        return error(
-            "invalid YAML: unknown escape within double quotes",
-            "write `\\\\` for a backslash, or put the text in single quotes",
-            escape..source.ceil_char_boundary((escape + 2).min(source.len())),
-        );
-    }
-    if is(&["unexpected character"]) {
-        let shown = source[at..].chars().next().unwrap_or(' ');
-        return error(
+    match kind {
+        Some(
+            ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar,
+        ) => tab(source, at),
+        Some(
+            ErrorKind::UnclosedQuotedScalar
+            | ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::DocumentIndicatorInQuotedScalar,
+        ) => unclosed_quote(source, at),
+        Some(ErrorKind::InvalidTrailingSingleQuotedScalar | ErrorKind::InvalidTrailingDoubleQuotedScalar) => {
+            after_quote(source, at)
+        }
+        Some(
+            ErrorKind::ExpectedBlockSequenceEntry
+            | ErrorKind::ExpectedBlockMappingKey
+            | ErrorKind::InvalidIndentation
+            | ErrorKind::InvalidFlowScalarIndent
+            | ErrorKind::InvalidBlockScalarIndent,
+        ) => indentation(source, at),
+        Some(ErrorKind::SimpleKeyExpected) => no_colon(source, at),
+        Some(ErrorKind::MappingValueNotAllowed) => colon(source, at),
+        Some(ErrorKind::UnclosedFlowCollection { open }) => {
+            let open = if "[{".contains(*open) { *open } else { '[' };
+            error(
+                format!("invalid YAML: the bracket `{open}` is never closed"),
+                format!("add the closing `{}`", closing(open)),
+                character(source, at),
+            )
+        }
+        Some(ErrorKind::MismatchedFlowCollectionEnd { open, close }) => error(
+            format!("invalid YAML: the bracket `{open}` is closed by `{close}`"),
+            format!("close it with `{}`", closing(*open)),
+            character(source, at),
+        ),
+        Some(ErrorKind::MisplacedFlowCollectionEnd) => {
+            error("invalid YAML: no bracket is open here", "remove this bracket, or open one", character(source, at))
+        }
+        Some(ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator) => {
+            bracket(("list", ']'), source, at)
+        }
+        Some(
+            ErrorKind::UnexpectedEofFlowMapping
+            | ErrorKind::UnexpectedEofImplicitFlowMapping
+            | ErrorKind::ExpectedFlowMappingSeparator
+            | ErrorKind::FlowMappingValueAdjacentCollection,
+        ) => bracket(("map", '}'), source, at),
+        Some(ErrorKind::UnknownQuotedScalarEscape) => {
+            let escape = unknown_escape(&source[at..]).map_or(at, |found| at + found);
+            error(
+                "invalid YAML: unknown escape within double quotes",
+                "write `\\\\` for a backslash, or put the text in single quotes",
+                escape..source.ceil_char_boundary((escape + 2).min(source.len())),
+            )
+        }
+        Some(ErrorKind::UnexpectedCharacter { character: shown }) => error(
             format!("invalid YAML: a text cannot begin with `{shown}`"),
             "put the text in quotes",
             character(source, at),
-        );
-    }
-    if is(&["unknown anchor"]) {
-        return error(
+        ),
+        Some(ErrorKind::UnknownAnchor) => error(
             "invalid YAML: `*` refers to an anchor that does not exist",
             "put a text that begins with `*` in quotes",
             character(source, at),
-        );
+        ),
+        _ => YamlError { message: format!("invalid YAML: {message}"), hint: None, span: character(source, at) },
     }
-    YamlError { message: format!("invalid YAML: {message}"), hint: None, span: character(source, at) }
+}
+
+fn closing(open: char) -> char {
+    if open == '[' { ']' } else { '}' }
 }
 
 /// The first backslash that does not begin an escape of YAML.
@@ -204,19 +237,23 @@ fn columns_above(source: &str, line: usize) -> Vec<usize> {
     columns
 }
 
-/// A `:` where none can be, or a line without one.
-fn colon(message: &str, source: &str, at: usize) -> YamlError {
+/// A line without `:`.
+fn no_colon(source: &str, at: usize) -> YamlError {
+    let line = line_start(source, at);
+    let text = source[line..].lines().next().unwrap_or_default();
+    error(
+        "invalid YAML: this line has no `:`",
+        "write `key: value`; a text that goes on in the next line is indented",
+        line + indent_of(text)..line + text.trim_end().len(),
+    )
+}
+
+/// A `:` where none can be.
+fn colon(source: &str, at: usize) -> YamlError {
     let line = line_start(source, at);
     let text = source[line..].lines().next().unwrap_or_default();
     let indent = indent_of(text);
     let key = text[indent..].trim_start_matches("- ");
-    if message.contains("simple key") {
-        return error(
-            "invalid YAML: this line has no `:`",
-            "write `key: value`; a text that goes on in the next line is indented",
-            line + indent..line + text.trim_end().len(),
-        );
-    }
     let before = &source[line..at];
     if before.contains(": ") {
         return error(
@@ -258,33 +295,8 @@ fn quoted_value(line: &str) -> String {
     }
 }
 
-fn bracket(message: &str, source: &str, at: usize) -> YamlError {
-    let named = |words: &str| message.contains(words);
-    if named("unclosed bracket") {
-        let open = source[at..].chars().next().filter(|it| "[{".contains(*it)).unwrap_or('[');
-        let close = if open == '[' { ']' } else { '}' };
-        return error(
-            format!("invalid YAML: the bracket `{open}` is never closed"),
-            format!("add the closing `{close}`"),
-            character(source, at),
-        );
-    }
-    let brackets: Vec<char> = message.chars().filter(|it| "[]{}".contains(*it)).collect();
-    if let ([open, close], true) = (brackets.as_slice(), named("mismatched")) {
-        let right = if *open == '[' { ']' } else { '}' };
-        return error(
-            format!("invalid YAML: the bracket `{open}` is closed by `{close}`"),
-            format!("close it with `{right}`"),
-            character(source, at),
-        );
-    }
-    if named("misplaced") {
-        return error(
-            "invalid YAML: no bracket is open here",
-            "remove this bracket, or open one",
-            character(source, at),
-        );
-    }
+/// A bracket that is open where something else begins.
+fn bracket((what, close): (&str, char), source: &str, at: usize) -> YamlError {
     if let Some(open) = open_above(source, at) {
         let close = if source[open..].starts_with('[') { ']' } else { '}' };
         let shown = if close == ']' { '[' } else { '{' };
@@ -294,7 +306,6 @@ fn bracket(message: &str, source: &str, at: usize) -> YamlError {
             character(source, open),
         );
     }
-    let (what, close) = if named("sequence") { ("list", ']') } else { ("map", '}') };
     error(
         format!("invalid YAML: a `,` or `{close}` is missing in this {what}"),
         format!(
