@@ -64,8 +64,11 @@ fn shows_version(error: &clap::Error) -> bool {
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
     let command = environment.with_file_values(args::command());
     let explain = |error| help::explain(error, &command, |name| environment.get(name));
-    let matches = command.clone().try_get_matches().map_err(|error| Failure::Usage(explain(error)))?;
-    args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
+    let (command_line, command) = help::with_hidden_flags(std::env::args_os().collect(), command.clone());
+    let matches = command.try_get_matches_from(command_line).map_err(|error| Failure::Usage(explain(error)))?;
+    let mut cli = args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)?;
+    cli.common.add_store_flags(&matches);
+    Ok(cli)
 }
 
 fn fail(printer: &Printer, failure: &Failure) -> ExitCode {

@@ -18,7 +18,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "[METRIC=]X", env = "KARAT_MAX_DROP", value_delimiter = ',')]
     pub max_drop: Vec<String>,
     /// Minimum of the suite's primary metric
-    #[arg(long, value_name = "X", env = "KARAT_GATE_THRESHOLD")]
+    #[arg(long, value_name = "X", hide = true, env = "KARAT_GATE_THRESHOLD")]
     pub gate_threshold: Option<String>,
 }
 

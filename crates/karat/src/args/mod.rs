@@ -20,7 +20,8 @@ mod server;
 mod service;
 mod suite;
 
-use clap::{Arg, ArgAction, Args, Parser, Subcommand};
+use clap::builder::BoolishValueParser;
+use clap::{Arg, ArgAction, ArgMatches, Args, Parser, Subcommand};
 
 pub use ci::{
     BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
@@ -52,6 +53,8 @@ pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
 
+pub use heading::ADVANCED;
+
 /// Headings of the flags of commands that have many of them.
 mod heading {
     pub const EVERYDAY: &str = "Everyday options";
@@ -60,6 +63,7 @@ mod heading {
     pub const CACHE: &str = "Run id, cached results and recordings";
     pub const GATES: &str = "Gates";
     pub const OUTPUT: &str = "Output";
+    pub const ADVANCED: &str = "Advanced";
     pub const GLOBAL: &str = "Global options";
 }
 
@@ -71,8 +75,36 @@ pub fn command() -> clap::Command {
     let help = Arg::new("help").short('h').long("help").global(true).action(ArgAction::Help);
     let help = help.help_heading(heading::GLOBAL).help("Print help (`-h` prints a summary)");
     let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
-    help::with_groups(adjust(help::with_examples(command)))
+    help::with_groups(adjust(help::with_examples(with_store_flags(command))))
 }
+
+/// Commands that open no store.
+const WITHOUT_STORE: &[&str] = &["init", "ci", "health", "models", "rubrics", "demo", "schema", "completions"];
+
+/// Adds the flags of the store to every command that opens one. [`Common`] has them, too, before the command.
+fn with_store_flags(command: clap::Command) -> clap::Command {
+    fn add(command: clap::Command) -> clap::Command {
+        if command.has_subcommands() {
+            let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+            return names.into_iter().fold(command, |command, name| command.mut_subcommand(name, add));
+        }
+        let flag = |id, about| Arg::new(id).action(ArgAction::SetTrue).help(about).help_heading(ADVANCED);
+        let unsafe_postgres = flag(
+            UNSAFE_POSTGRES,
+            "Accept a PostgreSQL server with `fsync=off`: it can lose paid results when its machine stops",
+        );
+        let network = flag(NETWORK_FS, "Open a store for writing although it is on a network file system");
+        command
+            .arg(unsafe_postgres.long("allow-unsafe-postgres"))
+            .arg(network.long("allow-network-fs").env("KARAT_ALLOW_NETWORK_FS").value_parser(BoolishValueParser::new()))
+    }
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let opens = names.into_iter().filter(|name| !WITHOUT_STORE.contains(&name.as_str()));
+    opens.fold(command, |command, name| command.mut_subcommand(name, add))
+}
+
+const UNSAFE_POSTGRES: &str = "allow_unsafe_postgres";
+const NETWORK_FS: &str = "allow_network_fs";
 
 /// Adjusts the flags of a command and of those below it: values may be negative numbers, help names a flag's variable but
 /// not its value, and a short list of flags has no headings.
@@ -83,8 +115,8 @@ fn adjust(command: clap::Command) -> clap::Command {
         let takes_values = !arg.is_positional() && arg.get_action().takes_values();
         let arg = if takes_values { arg.allow_negative_numbers(true) } else { arg };
         let arg = arg.hide_env_values(true);
-        let is_global = arg.get_help_heading() == Some(heading::GLOBAL);
-        if is_global || flags >= FLAGS_WORTH_HEADINGS { arg } else { arg.help_heading(None) }
+        let is_apart = [Some(heading::GLOBAL), Some(ADVANCED)].contains(&arg.get_help_heading());
+        if is_apart || flags >= FLAGS_WORTH_HEADINGS { arg } else { arg.help_heading(None) }
     });
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, adjust))
 }
@@ -112,20 +144,31 @@ pub struct Common {
     #[arg(long, global = true, env = "KARAT_STORE", value_name = "URL", hide_env_values = true)]
     pub store: Option<String>,
     /// Accept a PostgreSQL server with `fsync=off`: it can lose paid results when its machine stops
-    #[arg(long, global = true)]
+    #[arg(long, hide = true)]
     pub allow_unsafe_postgres: bool,
     /// Folder for Karat's own files, instead of `.karat`
     #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR")]
     pub home: Option<String>,
     /// Open a store for writing although it is on a network file system
-    #[arg(long, global = true, env = "KARAT_ALLOW_NETWORK_FS", value_parser = clap::builder::BoolishValueParser::new())]
+    #[arg(long, hide = true, env = "KARAT_ALLOW_NETWORK_FS", value_parser = BoolishValueParser::new())]
     pub allow_network_fs: bool,
     /// Exit code for failed gates and regressions, instead of 2
     #[arg(long, global = true, env = "KARAT_FAIL_EXIT_CODE", value_name = "N")]
     pub fail_exit_code: Option<u8>,
     /// Print errors and results only
-    #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = clap::builder::BoolishValueParser::new())]
+    #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = BoolishValueParser::new())]
     pub quiet: bool,
+}
+
+impl Common {
+    /// Adds the flags of the store that stand behind the command.
+    pub fn add_store_flags(&mut self, matches: &ArgMatches) {
+        let Some((_, below)) = matches.subcommand() else { return };
+        let is_set = |id: &str| below.try_get_one::<bool>(id).ok().flatten().copied().unwrap_or_default();
+        self.allow_unsafe_postgres |= is_set(UNSAFE_POSTGRES);
+        self.allow_network_fs |= is_set(NETWORK_FS);
+        self.add_store_flags(below);
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -65,7 +65,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "ID", env = "KARAT_RUN_ID", help_heading = heading::CACHE)]
     pub run_id: Option<String>,
     /// Show what the run would do and cost, as `karat plan` does
-    #[arg(long, help_heading = heading::CACHE)]
+    #[arg(long, hide = true, help_heading = heading::CACHE)]
     pub dry_run: bool,
     /// Record every call in a file; no cached results are used
     #[arg(long, value_name = "FILE", conflicts_with = "replay", help_heading = heading::CACHE)]
@@ -77,7 +77,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run", "shard"], help_heading = heading::EVERYDAY)]
     pub alert: bool,
     /// Invalidate the cached results of a run and exit, as `karat invalidate RUN` does
-    #[arg(long, value_name = "RUN", help_heading = heading::CACHE)]
+    #[arg(long, value_name = "RUN", hide = true, help_heading = heading::CACHE)]
     pub invalidate_run: Option<String>,
     #[command(flatten)]
     pub gates: GateArgs,

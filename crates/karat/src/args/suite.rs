@@ -24,7 +24,7 @@ pub struct SystemArgs {
     #[arg(long, value_name = "ID,…", env = "KARAT_VARIANTS", value_delimiter = ',', help_heading = heading::EVERYDAY)]
     pub variants: Vec<String>,
     /// Run only models of this tier
-    #[arg(long, value_name = "TIER", help_heading = heading::SELECTION)]
+    #[arg(long, value_name = "TIER", hide = true, help_heading = heading::SELECTION)]
     pub tier: Option<TierArg>,
     /// Create a variant for each value of a suite setting, such as `variants.raw.0.parameters.temperature=0,1`
     #[arg(long, value_name = "ADDRESS=A,B", value_delimiter = ';', help_heading = heading::SELECTION)]
@@ -59,7 +59,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = parse::trials, help_heading = heading::SELECTION)]
     pub trials: Option<u32>,
     /// Short for `-p corpus=FILE`
-    #[arg(long, value_name = "FILE", help_heading = heading::SELECTION)]
+    #[arg(long, value_name = "FILE", hide = true, help_heading = heading::SELECTION)]
     pub corpus: Option<String>,
     /// Refuse suites that run programs
     #[arg(long, env = "KARAT_SAFE", value_parser = BoolishValueParser::new(), help_heading = heading::SELECTION)]

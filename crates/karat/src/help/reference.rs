@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use super::{examples, groups};
+use crate::args::ADVANCED;
 
 /// Heading of flags without one.
 const OPTIONS: &str = "Options";
@@ -33,6 +34,12 @@ pub fn commands() -> String {
     text.push_str("\n## Options of every command\n");
     let global: Vec<&Arg> = root.get_arguments().filter(|arg| arg.is_global_set()).collect();
     table(&mut text, "Option", &global);
+    text.push_str("\n## Options of every command that opens a store\n");
+    let is_advanced = |arg: &&Arg| arg.get_help_heading() == Some(ADVANCED);
+    let advanced: Vec<&Arg> =
+        root.find_subcommand("run").into_iter().flat_map(Command::get_arguments).filter(is_advanced).collect();
+    table(&mut text, "Option", &advanced);
+    text.push_str("\n`karat help --all` lists flags that are hidden, such as older names; `karat help run --all` those of a command.\n");
     text
 }
 
@@ -55,7 +62,7 @@ pub fn environment() -> String {
 }
 
 fn collect(named: &mut BTreeMap<String, (String, String)>, command: &Command) {
-    for arg in command.get_arguments() {
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
         if let Some(name) = arg.get_env().and_then(|name| name.to_str()) {
             named.entry(name.to_owned()).or_insert_with(|| (flag(arg), about(arg)));
         }
@@ -78,7 +85,7 @@ fn command(text: &mut String, parents: &str, command: &Command) {
     let positionals: Vec<&Arg> = shown.iter().copied().filter(|arg| arg.is_positional()).collect();
     table(text, "Argument", &positionals);
     let mut headings: Vec<&str> = Vec::new();
-    let flags = shown.iter().copied().filter(|arg| !arg.is_positional());
+    let flags = shown.iter().copied().filter(|arg| !arg.is_positional() && arg.get_help_heading() != Some(ADVANCED));
     for arg in flags.clone() {
         let heading = arg.get_help_heading().unwrap_or(OPTIONS);
         if !headings.contains(&heading) {
