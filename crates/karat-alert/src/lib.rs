@@ -1,4 +1,4 @@
-//! Incidents and alerts: when a message is due, its content, and its form for each channel (SV-15 to SV-18).
+//! Incidents and alerts: when a message is due, its content, and its form for each channel.
 //!
 //! - `incident` is the state machine of one incident: it opens, reminds and closes.
 //! - `event` names what an alert is about; `message` is the content of a message, whatever its channel.

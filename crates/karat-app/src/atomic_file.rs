@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
     }
 
-    /// Invariant 2: a planted link beside a file is not followed.
+    /// A planted link beside a file is not followed.
     #[test]
     fn links_beside_a_file_are_not_followed() {
         let folder = testkit::scratch().unwrap();

@@ -1,4 +1,4 @@
-//! The datasheet of a set: what can be counted, and what only its owner can tell (BC-07).
+//! The datasheet of a set: what can be counted, and what only its owner can tell.
 //!
 //! The counted part stands between two marks and is replaced each time. The rest is written by people, and kept. The questions
 //! are those of Gebru et al. (2021), the ones that a reader of results asks first.

@@ -1,4 +1,4 @@
-//! Two sets of rows compared by id (BC-06).
+//! Two sets of rows compared by id.
 //!
 //! Both sets are read twice: first for their hashes, of which some 100 bytes a row are kept, then for the texts of those
 //! rows that are shown.

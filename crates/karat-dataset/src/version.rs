@@ -1,4 +1,4 @@
-//! The version of a set of rows: a hash of their content (BC-06).
+//! The version of a set of rows: a hash of their content.
 //!
 //! The order of the rows, their ids and their metadata are apart from their content, and have hashes of their own. A label
 //! or a result belongs to a row's content, so it follows the row into another order, under another id, into another file.

@@ -1,4 +1,4 @@
-//! Resolvers of columns for questions about filings (RG-02): `filing_evidence`, the relevant chunks by space, and
+//! Resolvers of columns for questions about filings: `filing_evidence`, the relevant chunks by space, and
 //! `filing_gold`, the expected value with its unit and who answered.
 //!
 //! The row's `gold` names citations, source tables, a quote, speakers, an expected value. Chunk manifests and tables say

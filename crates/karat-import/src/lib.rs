@@ -1,4 +1,4 @@
-//! Files of other evaluation tools as suites (IO-01 to IO-10).
+//! Files of other evaluation tools as suites.
 //!
 //! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`, `lm_eval`; `testsets` those of ragas and deepeval;
 //!   `traces` calls that applications reported.

@@ -55,7 +55,7 @@ async fn a_failed_proxy_was_not_billed() {
     }
 }
 
-/// BY-05, law 10: a connection that hangs in its TLS handshake or in the proxy's tunnel was not billed, and the proxy
+/// BY-05, invariant 10, errors say what to do: a connection that hangs in its TLS handshake or in the proxy's tunnel was not billed, and the proxy
 /// is named.
 #[tokio::test]
 async fn a_connection_that_hangs_was_not_billed() {

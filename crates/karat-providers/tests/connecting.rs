@@ -26,7 +26,7 @@ fn errors(models: &[ModelSpec], settings: Settings) -> Vec<ProviderError> {
     Providers::connect(models, settings).map(drop).expect_err("nothing was found")
 }
 
-/// Law 10: all problems are reported at once, each with its place and its remedy.
+/// Invariant 10, errors say what to do: all problems are reported at once, each with its place and its remedy.
 #[test]
 fn all_problems_are_found_at_once() {
     let models = [
@@ -127,7 +127,7 @@ async fn a_proxy_does_not_see_local_calls() {
     assert_eq!(header(&server, model("a", json!({ "base_url": server.base_url() })), proxied).await, None);
 }
 
-/// Law 8: the engine spawns calls, so their futures must be `Send`; and a thousand are in flight at once, so rarely
+/// Invariant 8, memory is bounded: the engine spawns calls, so their futures must be `Send`; and a thousand are in flight at once, so rarely
 /// needed parts (a program, a recording) must not make all of them large.
 #[test]
 fn calls_can_be_spawned_and_are_small() {

@@ -91,7 +91,7 @@ async fn every_fault_has_its_code_and_its_number_of_attempts() {
     }
 }
 
-/// Law 10: a message names the attempt, the problem and the remedy.
+/// Invariant 10, errors say what to do: a message names the attempt, the problem and the remedy.
 #[tokio::test]
 async fn errors_name_the_problem_and_the_remedy() {
     let mut messages = Vec::new();
@@ -167,7 +167,7 @@ async fn a_wait_of_a_day_ends_all_calls() {
     assert_eq!(first.outcome, second.outcome);
 }
 
-/// PE-03, RE-22, law 13: what is no count is absent, never a number; the other count holds.
+/// PE-03, RE-22, invariant 6, statistics are findings: what is no count is absent, never a number; the other count holds.
 #[tokio::test]
 async fn wrong_usage_is_no_usage() {
     let nonsense = |input: &Value| json!({ "prompt_tokens": input, "completion_tokens": 1, "input_tokens": input, "output_tokens": 1 });
@@ -183,7 +183,7 @@ async fn wrong_usage_is_no_usage() {
     }
 }
 
-/// BY-05, law 13: an impossible token count is recognized in every protocol, and nothing overflows.
+/// BY-05, invariant 6, statistics are findings: an impossible token count is recognized in every protocol, and nothing overflows.
 #[tokio::test]
 async fn impossible_usage_is_known() {
     for input in [json!(1e300), json!(999_999_999_999_u64), json!(u64::MAX)] {

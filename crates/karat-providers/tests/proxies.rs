@@ -53,7 +53,7 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
     assert_eq!(at("http://others.invalid/v1", &variables).ask().await.outcome.unwrap().text, "through");
 }
 
-/// Law 10: errors of a proxy name it, without its password.
+/// Invariant 10, errors say what to do: errors of a proxy name it, without its password.
 #[tokio::test]
 async fn errors_name_the_proxy() {
     let asking = FakeProvider::start(Behaviour::raw(407, r#"{"error":"who?"}"#)).unwrap();
@@ -72,7 +72,7 @@ async fn errors_name_the_proxy() {
     assert!(refused.outcome.unwrap_err().message.contains("check `base_url`"));
 }
 
-/// Law 2: an unusable proxy is an error before anything is sent, with its variable and without its value.
+/// Invariant 2, capture before parsing: an unusable proxy is an error before anything is sent, with its variable and without its value.
 #[tokio::test]
 async fn an_unusable_proxy_is_an_error() {
     for (name, value) in [("HTTP_PROXY", "socks5://me:hunter2@proxy"), ("https_proxy", "http://me:hunter2@")] {

@@ -1,4 +1,4 @@
-//! Law 2: stored bytes are those that were sent and received, without secrets.
+//! Invariant 2, capture before parsing: stored bytes are those that were sent and received, without secrets.
 
 use karat_providers::{Call, Providers};
 use karat_types::{Role, SilentObserver};
@@ -11,7 +11,7 @@ fn everything(exchange: &karat_providers::Exchange) -> String {
     format!("{exchange:?} {}", String::from_utf8_lossy(&exchange.response))
 }
 
-/// Law 2: a key that the server echoes is removed from body, reply and message.
+/// Invariant 2, capture before parsing: a key that the server echoes is removed from body, reply and message.
 #[tokio::test]
 async fn an_echoed_key_is_removed() {
     for protocol in ["openai", "anthropic"] {
@@ -81,7 +81,7 @@ async fn a_secret_header_is_sent_and_never_kept() {
     assert!(!everything(&exchange).contains("team-secret-77"));
 }
 
-/// Law 2: raw bytes, captured before parsing; the parser reads the captured bytes.
+/// Invariant 2, capture before parsing: raw bytes, captured before parsing; the parser reads the captured bytes.
 #[tokio::test]
 async fn stored_bytes_are_those_sent_and_received() {
     let odd = "{ \"choices\" :\n [{\"message\":{\"content\":\"h\\u00e4\"}}], \"x\": 1.50 }";
@@ -104,7 +104,7 @@ async fn bytes_before_a_cut_are_kept() {
     assert!(exchange.response.starts_with(b"{\"id\":\"chatcmpl-"), "{:?}", exchange.response);
 }
 
-/// Law 2: an offline model beside a real one stores no secret either.
+/// Invariant 2, capture before parsing: an offline model beside a real one stores no secret either.
 #[tokio::test]
 async fn an_offline_model_keeps_no_key() {
     let bench = Bench::new("openai", Behaviour::ok("x"));

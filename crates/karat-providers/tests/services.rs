@@ -43,7 +43,7 @@ async fn requests_say_who_asks_and_whom() {
     assert_eq!(received.header("host"), Some(format!("127.0.0.1:{}", server.port()).as_str()));
 }
 
-/// Law 2: a name or password that the environment puts into an address is refused before anything is sent, and shown
+/// Invariant 2, capture before parsing: a name or password that the environment puts into an address is refused before anything is sent, and shown
 /// nowhere.
 #[tokio::test]
 async fn a_password_in_an_address_is_refused_and_not_shown() {

@@ -1,4 +1,4 @@
-//! junit.xml: one test suite for each system and one test case for each cell, in the form that CI servers read (IO-14).
+//! junit.xml: one test suite for each system and one test case for each cell, in the form that CI servers read.
 //!
 //! GitLab shows class, name, file, time and message, and of cases with the same class and name only the first; Jenkins
 //! splits a class at its last dot. So a class is `SUITE.MODEL.VARIANT` without other dots, and names are unique in it.

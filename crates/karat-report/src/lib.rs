@@ -9,7 +9,7 @@
 //!
 //! Nothing here computes a statistic: a number in a report is a count or comes from a
 //! [`Finding`](karat_analysis::Finding). Texts from datasets, models and providers are hostile until a format has
-//! escaped them. Rendering a stored run twice gives identical bytes (invariant 9).
+//! escaped them. Rendering a stored run twice gives identical bytes (invariant 9, reports are deterministic).
 
 pub mod blocks;
 pub mod csv;

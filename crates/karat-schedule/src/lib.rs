@@ -1,4 +1,4 @@
-//! Times at which a suite is due (SV-12, SV-13).
+//! Times at which a suite is due.
 //!
 //! - `cron` reads a cron expression and says which days, hours and minutes it names.
 //! - `timetable` finds the instants of an expression in a time zone, also where clocks are changed.

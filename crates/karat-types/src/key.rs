@@ -1,4 +1,4 @@
-//! Content identities (invariant 4): a key is what something *is*, never what it is called.
+//! Content identities (invariant 4, identity is content): a key is what something *is*, never what it is called.
 
 use std::cell::Cell;
 use std::fmt;
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// Law 4: identity is content, however it was hashed.
+    /// Invariant 4, identity is content: identity is content, however it was hashed.
     #[test]
     fn a_value_has_the_key_of_its_json() {
         let texts = ["", "plain", "ä€😀", "a \"quote\"", "back\\slash", "line\nbreak", "\u{7f}", "\u{1}"];

@@ -1,4 +1,4 @@
-//! Money in whole nano-dollars (invariant 13): no float ever adds up a bill.
+//! Money in whole nano-dollars (invariant 13, money is integer): no float ever adds up a bill.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};

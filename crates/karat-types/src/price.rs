@@ -516,7 +516,7 @@ mod tests {
         assert_eq!(price.bill(&usage(1, 0), &tier("standard")), Some(Money(625)));
     }
 
-    /// Invariant 7: prices in plans of earlier versions are read: they have no tiers, and `batch` in thousandths.
+    /// Invariant 7, formats have versions: prices in plans of earlier versions are read: they have no tiers, and `batch` in thousandths.
     #[test]
     fn earlier_prices_are_read() {
         let earlier = json!({"input": 5, "output": 7, "cached_input": 1, "batch": 400, "as_of": "2025-11-01"});

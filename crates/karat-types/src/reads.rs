@@ -1,4 +1,4 @@
-//! The parts of a row that a step or rubric reads, and their content: part of the identity of every result (invariant 4).
+//! The parts of a row that a step or rubric reads, and their content: part of the identity of every result (invariant 4, identity is content).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Agreement of judges with each other and with people's labels, from a stored run (CL-16, BR-18).
+//! Agreement of judges with each other and with people's labels, from a stored run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

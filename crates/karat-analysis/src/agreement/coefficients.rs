@@ -1,5 +1,5 @@
 //! Agreement coefficients of raters (judges or people) on the items that they share, each with its interval where one
-//! is defined (CL-16, BR-18).
+//! is defined.
 //!
 //! | form | for | interval |
 //! |---|---|---|

@@ -425,7 +425,7 @@ pub(crate) fn start_analyses(
     Ok((running, skipped))
 }
 
-/// `human_anchor` for every scorer with labels, in its file or of a task, that the suite does not anchor itself (HU-40). A
+/// `human_anchor` for every scorer with labels, in its file or of a task, that the suite does not anchor itself. A
 /// suite that calibrates its judges only asks how far they agree.
 fn implied_anchors(plan: &PlanHeader, people: &[PeopleTask]) -> Vec<AnalysisSpec> {
     const NAME: &str = "human_anchor";

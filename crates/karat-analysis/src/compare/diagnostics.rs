@@ -1,4 +1,4 @@
-//! Changes in the diagnostics of two sides (SP-08).
+//! Changes in the diagnostics of two sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! Compares two systems, models, variants or runs on the same samples: better, worse, equivalent, or undecided with the
-//! samples that a decision needs (BY-01).
+//! samples that a decision needs.
 //!
 //! Samples are paired by id; within a sample, cells are paired by system and trial, and reduced over the cells that
 //! both sides have, first trials, then systems. Each metric gets the test of its kind ([`PairedScores`]), p-values are

@@ -1,4 +1,4 @@
-//! Drift of a daily series: tests whether the last days are worse than the weeks before them (BR-13).
+//! Drift of a daily series: tests whether the last days are worse than the weeks before them.
 //!
 //! All results are pure functions of the given days, so a stored history always gives the same result. A day depends
 //! only on the days up to it. `watch` computes the figures of a day, `incident` tracks alerts over days, `accepted`

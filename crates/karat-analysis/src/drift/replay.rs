@@ -1,5 +1,5 @@
 //! Simulates planted shifts: the delay until a rule detects a shift of a given size in a series like this one, and its
-//! rate of false alarms (BY-11).
+//! rate of false alarms.
 //!
 //! Each simulated series draws weeks of consecutive days from the given ones with replacement; the shift is added from one
 //! day on. So the result reflects the series' own spread and weekly patterns, and most of how alike neighbouring days are.

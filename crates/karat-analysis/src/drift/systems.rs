@@ -1,4 +1,4 @@
-//! Drift of several systems; each has its own series (BR-13).
+//! Drift of several systems; each has its own series.
 
 use std::borrow::Borrow;
 

@@ -1,4 +1,4 @@
-//! Aggregates the scores of a group of systems in one metric (CL-18).
+//! Aggregates the scores of a group of systems in one metric.
 
 use karat_stats::describe::{extent, mean, median, standard_deviation};
 

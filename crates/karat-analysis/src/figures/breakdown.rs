@@ -1,4 +1,4 @@
-//! Cost by judge and by step (CL-22).
+//! Cost by judge and by step.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Figures of a judge cascade: the estimated mean of the judges over all cells (SL-21).
+//! Figures of a judge cascade: the estimated mean of the judges over all cells.
 
 use karat_stats::correction::{CascadeBasis, CascadeMean, MIN_DRAWN};
 use karat_stats::describe::{clustered_mean, mean, t_interval};
@@ -76,7 +76,7 @@ fn population_error(observed: &Observations, means: &[CascadeMean], level: Level
 }
 
 /// The reason why a cascade's figure decides no gate, if there is one: too few answers, too many missing ones, or draws
-/// that were not made with one probability (SL-22).
+/// that were not made with one probability.
 pub(crate) fn refusal(cascade: &ObservedCascade, max_unscored: f64) -> Option<String> {
     let strata = match cascade.by_stratum() {
         Some(strata) => strata,

@@ -1,4 +1,4 @@
-//! Tokens and money (CL-22): list price of all results, and the amount that this run paid.
+//! Tokens and money: list price of all results, and the amount that this run paid.
 
 use std::ops::AddAssign;
 
@@ -129,7 +129,7 @@ impl Spend {
         usd_per_cell(self.extraction.cost()?, self.cells)
     }
 
-    /// Score per dollar: the score divided by the system's own cost per cell (CL-18). `None`, shown as n/a, if the cost
+    /// Score per dollar: the score divided by the system's own cost per cell. `None`, shown as n/a, if the cost
     /// is 0 or unknown.
     pub fn efficiency(&self, score: f64) -> Option<f64> {
         let usd = self.system_per_cell_usd().filter(|usd| *usd > 0.0)?;

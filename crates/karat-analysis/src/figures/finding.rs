@@ -1,4 +1,4 @@
-//! The only form in which a statistic leaves this crate (invariant 6).
+//! The only form in which a statistic leaves this crate (invariant 6, statistics are findings).
 
 use std::borrow::Cow;
 

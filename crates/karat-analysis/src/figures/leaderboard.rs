@@ -1,4 +1,4 @@
-//! Rankings on common ground (CL-18): models are compared only on the samples × variants where every ranked model has a
+//! Rankings on common ground: models are compared only on the samples × variants where every ranked model has a
 //! score, and the excluded ones are counted.
 
 use karat_types::{Better, PlanHeader};

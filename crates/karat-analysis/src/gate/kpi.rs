@@ -1,5 +1,4 @@
-//! Key figures: every metric of every system compared with the pinned baseline, with the verdicts of gates on it
-//! (RG-10).
+//! Key figures: every metric of every system compared with the pinned baseline, with the verdicts of gates on it.
 
 use karat_types::{Gate, Threshold};
 use serde::Serialize;

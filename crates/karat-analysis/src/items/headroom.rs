@@ -1,4 +1,4 @@
-//! The set as a whole: how much of it still tells systems apart, and what difference it can show (BC-09).
+//! The set as a whole: how much of it still tells systems apart, and what difference it can show.
 
 use karat_stats::calibration::items::{RELIABILITY_FROM, split_half};
 use karat_stats::interval::Level;

@@ -1,5 +1,5 @@
 //! The items of a test set, by all stored systems: is an item solved by all, by none, does it tell good systems from bad
-//! ones, is its reference right (BC-08)? And the set: what can it still show (BC-09)?
+//! ones, is its reference right? And the set: what can it still show?
 //!
 //! - `collect.rs` reads runs, the newest first, and keeps one number for each item and system; start reading there
 //! - `answers.rs` finds what systems answer in place of a reference

@@ -266,7 +266,7 @@ fn headroom_is_what_is_left() {
     assert!(reliability.value() > 0.6 && reliability.seed() == Some(Seed(1).0), "{reliability:?}");
 }
 
-/// Invariant 9: the same runs give the same analysis.
+/// Invariant 9, reports are deterministic: the same runs give the same analysis.
 #[test]
 fn items_are_deterministic() {
     let run = labelled_run(9, 30, 3, &BTreeSet::from([4]), 2);

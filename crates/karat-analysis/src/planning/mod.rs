@@ -1,4 +1,4 @@
-//! Plans samples: the number that a difference needs, and the difference that a number of samples detects (BY-16).
+//! Plans samples: the number that a difference needs, and the difference that a number of samples detects.
 //!
 //! `stored_deviations` takes the spread of paired differences from a stored run, `power` plans with it for a metric, `needed`
 //! turns a design into samples, clusters and dollars. `compare` plans its undecided metrics with `needed`, too.

@@ -1,4 +1,4 @@
-//! The number of samples needed for a difference, used by planning and by comparisons (BY-16).
+//! The number of samples needed for a difference, used by planning and by comparisons.
 
 use std::collections::BTreeMap;
 

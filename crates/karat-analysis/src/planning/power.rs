@@ -1,4 +1,4 @@
-//! Power: the difference that a number of samples detects, and the number of samples that a difference needs (BY-16).
+//! Power: the difference that a number of samples detects, and the number of samples that a difference needs.
 //!
 //! The unit is the paired sample. Its standard deviation s_d comes from stored scores if there are any: pooled over
 //! pairs of systems, multiplied by the root of the design effect if samples are clustered; the test then has one degree

@@ -1,4 +1,4 @@
-//! The digest of a window: the results of the days up to a date, by system (BR-14).
+//! The digest of a window: the results of the days up to a date, by system.
 
 use std::collections::BTreeSet;
 

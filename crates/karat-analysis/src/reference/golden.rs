@@ -1,4 +1,4 @@
-//! Golden sets: pinned grades of samples, one file each, that current grades are compared with (BR-11, BR-12).
+//! Golden sets: pinned grades of samples, one file each, that current grades are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Golden samples that people scored: settled labels of outputs in the form in which grades of judges are pinned (HU-32).
+//! Golden samples that people scored: settled labels of outputs in the form in which grades of judges are pinned.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Compares variants without a model, such as manual results, with the systems that call one (CL-09, CL-19).
+//! Compares variants without a model, such as manual results, with the systems that call one.
 
 use karat_stats::describe::mean;
 use karat_types::PlanHeader;

@@ -25,7 +25,7 @@ use crate::run::unmatched_outputs::UnmatchedOutput;
 use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 
-/// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
+/// The short answer, in the run's primary metric, on the cells that all models share.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
     /// The metric that decides.

@@ -1,4 +1,4 @@
-//! Derives recommendations from the findings, each with its caveat (CL-19).
+//! Derives recommendations from the findings, each with its caveat.
 
 use karat_stats::interval::Level;
 use karat_types::Better;

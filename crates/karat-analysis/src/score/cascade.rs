@@ -1,7 +1,7 @@
 //! The cells of judge cascades: the first scorer's and the judges' scores of each, and the line between them.
 //!
 //! A cascade's judges grade part of the cells. The table holds for each cell of such a metric the value with which it enters
-//! the estimate of the mean (SL-21), so that figures and differences are those of all cells and have the right spread.
+//! the estimate of the mean, so that figures and differences are those of all cells and have the right spread.
 //! A cell shows the judges' score, or else the estimate from the first score.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Merges the grades of several judges of one cell (CL-16).
+//! Merges the grades of several judges of one cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Labels and verdicts of people in closed annotation tasks, as analyses take them: they anchor figures (HU-40) and play in
-//! tournaments (PW-01).
+//! Labels and verdicts of people in closed annotation tasks, as analyses take them: they anchor figures and play in
+//! tournaments.
 
 use std::collections::BTreeMap;
 

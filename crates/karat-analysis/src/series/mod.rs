@@ -1,4 +1,4 @@
-//! The page of a dated suite as data: cards, days and figures of one system as some judges see it (BR-16, DB-30).
+//! The page of a dated suite as data: cards, days and figures of one system as some judges see it.
 //!
 //! ```text
 //! History ─► cards ─┬─► flags (filters and their counts)

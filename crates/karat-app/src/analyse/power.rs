@@ -1,4 +1,4 @@
-//! Plans the samples and dollars that detecting a difference takes (BY-16).
+//! Plans the samples and dollars that detecting a difference takes.
 
 use karat_analysis::planning::{MetricPower, difference_problem, paired_deviations, planning_problem, power};
 use karat_suite::Plan;

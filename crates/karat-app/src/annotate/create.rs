@@ -290,7 +290,7 @@ impl App {
         })
     }
 
-    /// Adds the labels that the same people gave to the same items in earlier tasks (HU-03). The hash of an item covers the
+    /// Adds the labels that the same people gave to the same items in earlier tasks. The hash of an item covers the
     /// questions, so each of them was asked in the same words.
     fn copy_known_labels(&self, task: &StoredAnnotationTask, items: &[NewStoredItem]) -> Result<u64, AppError> {
         let store = self.open_store()?;

@@ -9,7 +9,7 @@
 //!   figures.
 //! - `owner` is everything that the owner sees. `people` invites them, and compares each with the others.
 //!
-//! Blindness (HU-05): only `queue` makes what people see. It names an item by a keyed hash, and takes nothing of an item
+//! Blindness: only `queue` makes what people see. It names an item by a keyed hash, and takes nothing of an item
 //! but its texts.
 
 mod answers;

@@ -1,4 +1,4 @@
-//! Everything that the owner of a task sees: progress, people, gold, what waits for a decision (HU-13, HU-23).
+//! Everything that the owner of a task sees: progress, people, gold, what waits for a decision.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Questions: what people are asked of an item (HU-02). They come from a rubric, or from a file.
+//! Questions: what people are asked of an item. They come from a rubric, or from a file.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Hands out items (HU-10), and makes everything that people see (HU-05).
+//! Hands out items, and makes everything that people see.
 
 use std::collections::BTreeMap;
 

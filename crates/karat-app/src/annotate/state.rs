@@ -1,4 +1,4 @@
-//! The present state of a task: the fold of its events (HU-04).
+//! The present state of a task: the fold of its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Stores what people submit: labels, drafts, skips, flags and what they take back (HU-10 to HU-12), and what the owner
-//! decides (HU-31, HU-32).
+//! Stores what people submit: labels, drafts, skips, flags and what they take back, and what the owner
+//! decides.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

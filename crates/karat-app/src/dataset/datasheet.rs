@@ -1,4 +1,4 @@
-//! The datasheet of a set of rows (BC-07).
+//! The datasheet of a set of rows.
 
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The difference of two sets of rows, by id and word (BC-06).
+//! The difference of two sets of rows, by id and word.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The items of a suite's test set, by all stored systems (BC-08, BC-09). Makes no API calls.
+//! The items of a suite's test set, by all stored systems. Makes no API calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

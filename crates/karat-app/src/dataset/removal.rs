@@ -1,4 +1,4 @@
-//! A new version of a suite's rows without items that have a flag (BC-08).
+//! A new version of a suite's rows without items that have a flag.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The version of a set of rows, and its changelog (BC-06).
+//! The version of a set of rows, and its changelog.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Labels by people in files: blind tasks from a run's outputs, filled in by people, checked and joined to a labels
-//! file (CL-08).
+//! file.
 //!
 //! | step | what |
 //! |---|---|

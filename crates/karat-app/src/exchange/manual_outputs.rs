@@ -1,4 +1,4 @@
-//! Imports lists that people copied from a chat window as variants of a suite (CL-09).
+//! Imports lists that people copied from a chat window as variants of a suite.
 
 use std::collections::BTreeSet;
 use std::fs;

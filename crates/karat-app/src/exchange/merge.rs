@@ -1,4 +1,4 @@
-//! Merges the shards of a run, each in a store of its own, into one run (SC-02).
+//! Merges the shards of a run, each in a store of its own, into one run.
 
 use std::collections::BTreeSet;
 use std::fs;

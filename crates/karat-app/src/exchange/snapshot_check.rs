@@ -1,4 +1,4 @@
-//! Compares a span snapshot's own figures with those of a run over its rows (SP-09).
+//! Compares a span snapshot's own figures with those of a run over its rows.
 
 use std::path::Path;
 

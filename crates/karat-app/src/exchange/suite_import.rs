@@ -1,4 +1,4 @@
-//! Makes suites of other tools' files: all of it, or nothing (IO-01).
+//! Makes suites of other tools' files: all of it, or nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

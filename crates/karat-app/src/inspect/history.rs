@@ -1,4 +1,4 @@
-//! One metric over the stored runs (SU-08).
+//! One metric over the stored runs.
 
 use karat_analysis::Spread;
 use karat_types::RunStatus;

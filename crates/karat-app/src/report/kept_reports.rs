@@ -1,4 +1,4 @@
-//! Pages and reports of large runs that the store keeps (DB-04): each takes passes over all cells of its run, and a
+//! Pages and reports of large runs that the store keeps: each takes passes over all cells of its run, and a
 //! person who opens one again should not wait for them.
 
 use std::sync::OnceLock;

@@ -1,5 +1,4 @@
-//! Calibrates judges: they grade labelled outputs again, and their grades are compared with the labels of people
-//! (CL-13).
+//! Calibrates judges: they grade labelled outputs again, and their grades are compared with the labels of people.
 //!
 //! A round is a run of its own, of a suite named `SUITE-calibration`: its variants are the labelled outputs, the first
 //! one of every sample, the second, and so on. So a round is stored, traced, gone on with, reported and exported like any run.

@@ -37,7 +37,7 @@ impl EarlierCalls {
     }
 }
 
-/// Refuses a plan with more calls than its suite allows, before the first call (BR-10).
+/// Refuses a plan with more calls than its suite allows, before the first call.
 fn check_call_limit(plan: &Plan, estimate: &Estimate, earlier: EarlierCalls) -> Result<(), BudgetError> {
     let run = &plan.header.run;
     let (made, left) = (earlier.calls, earlier.calls_left(estimate));

@@ -1,5 +1,5 @@
 //! Runs during which their process died, such as one that takes all memory: they go on, unless they die at the same cells
-//! again (SV-07).
+//! again.
 //!
 //! A run whose process died is still marked as running, and no process writes it. Replies that it has paid for and no result
 //! uses are those of the cells that were at work; if the same are left twice and nothing was finished in between, the next

@@ -1,4 +1,4 @@
-//! Creates, lists, revokes and checks tokens (SV-08).
+//! Creates, lists, revokes and checks tokens.
 
 use karat_store::StoredToken;
 use karat_types::Moment;

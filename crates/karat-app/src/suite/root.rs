@@ -1,4 +1,4 @@
-//! The files of a server: those below its root and those of presets, and nothing else (SV-10).
+//! The files of a server: those below its root and those of presets, and nothing else.
 //!
 //! A suite that is asked for over HTTP names files, and so do its parameters. Each is opened relative to the root, links
 //! followed, and refused where it leads out. What was refused is remembered: the suite's own message about it says only

@@ -1,4 +1,4 @@
-//! Content of a suite that changed since its stored runs although its declared version did not (CL-07, CL-17).
+//! Content of a suite that changed since its stored runs although its declared version did not.
 
 use karat_types::{Action, Key, PlanHeader, Rubric, RunHeader, ScorerKind, StepSpec};
 use serde::Serialize;

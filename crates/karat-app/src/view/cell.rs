@@ -1,4 +1,4 @@
-//! The page of a cell (DB-14): its calls with their bytes, its output, scores and judgments, read by its ordinal alone.
+//! The page of a cell: its calls with their bytes, its output, scores and judgments, read by its ordinal alone.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! The page of cells (DB-12): one row for the trials of a sample and system, with the texts that it shows when opened.
+//! The page of cells: one row for the trials of a sample and system, with the texts that it shows when opened.
 
 use std::ops::Range;
 

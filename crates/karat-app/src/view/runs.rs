@@ -1,4 +1,4 @@
-//! The page of runs (DB-10): all runs that a query selects, fifty at a time, each with its verdict and headline.
+//! The page of runs: all runs that a query selects, fifty at a time, each with its verdict and headline.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};

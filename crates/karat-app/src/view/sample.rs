@@ -1,4 +1,4 @@
-//! The page of a sample (DB-13): what each system said to it, and the samples before and after it in the reader's list.
+//! The page of a sample: what each system said to it, and the samples before and after it in the reader's list.
 
 use karat_report::page::MarkedSources;
 

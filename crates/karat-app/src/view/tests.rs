@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// DB-04, invariant 7: an index comes back from its bytes as it was.
+    /// DB-04, invariant 7, formats have versions: an index comes back from its bytes as it was.
     #[test]
     fn index_round_trips(run in runs()) {
         let index = index::build(&run).unwrap();

@@ -119,7 +119,7 @@ fn a_suite_with_removed_parts_is_refused() {
     assert!(refused(&set).contains("`rule: asymptotic` is gone"), "{}", refused(&set));
 }
 
-/// BR-13, law 7: an alert that was raised when all systems were one series still stands where there is one system.
+/// BR-13, invariant 7, formats have versions: an alert that was raised when all systems were one series still stands where there is one system.
 #[test]
 fn an_alert_without_a_system_stands() {
     let folder = testkit::scratch().unwrap();

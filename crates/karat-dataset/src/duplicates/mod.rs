@@ -1,4 +1,4 @@
-//! Rows that are equal or nearly so (BC-03).
+//! Rows that are equal or nearly so.
 //!
 //! ```text
 //! texts ─ 1st pass ─► finder ─ signatures ─► buckets ─► candidates ─ 2nd pass ─► verifier ─► clusters, pairs, groups

@@ -1,4 +1,4 @@
-//! Test rows that other texts hold: prompts, examples, training sets (BC-05).
+//! Test rows that other texts hold: prompts, examples, training sets.
 //!
 //! ```text
 //! texts in memory ─► index ─┐

@@ -1,4 +1,4 @@
-//! Draws of rows (BC-01, BC-02).
+//! Draws of rows.
 //!
 //! - `draw.rs`: a random draw, over strata where they are named; rows are looked at once
 //! - `allocation.rs`: how many rows each stratum gives

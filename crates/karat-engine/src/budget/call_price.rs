@@ -1,4 +1,4 @@
-//! The cost of a call: the most that it can cost beforehand, and its bill afterwards (BY-05).
+//! The cost of a call: the most that it can cost beforehand, and its bill afterwards.
 //!
 //! The counts of the provider are believed. A count that it leaves out is the most that it can be; a call without any counts
 //! is counted from its texts. A cost that it states itself wins over the price list.
@@ -285,7 +285,7 @@ impl AttemptBill {
     }
 }
 
-/// BY-05: the note for a provider that counts more tokens than any call can have, with or without a reply.
+/// the note for a provider that counts more tokens than any call can have, with or without a reply.
 pub(crate) fn impossible_usage_note() -> Note {
     let text = format!(
         "the provider counted more than {} tokens for one call, which none can have; it counts as one token a byte of the \
@@ -295,7 +295,7 @@ pub(crate) fn impossible_usage_note() -> Note {
     Note { kind: NoteKind::Breach, text, count: 1 }
 }
 
-/// BY-05: the note for an answer that should report its cost and does not. It counts as reserved, or as the known part
+/// the note for an answer that should report its cost and does not. It counts as reserved, or as the known part
 /// if that is more.
 pub(crate) fn unmetered_note() -> Note {
     let text = "the answer does not say all of what it cost, or a price is missing; a budget counts it as the dearest \
@@ -303,7 +303,7 @@ pub(crate) fn unmetered_note() -> Note {
     Note { kind: NoteKind::Unmetered, text: text.to_owned(), count: 1 }
 }
 
-/// BY-05: the note for a provider that bills more than the request and `max_tokens` allow.
+/// the note for a provider that bills more than the request and `max_tokens` allow.
 pub(crate) fn breach_note(model: &ModelSpec, source: CostSource, is_breached: bool) -> Option<Note> {
     is_breached.then(|| {
         let text = match source {

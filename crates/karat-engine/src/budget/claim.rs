@@ -1,4 +1,4 @@
-//! The reservation of one call: in memory before the call waits for anything else, on disk before it is sent (BY-05).
+//! The reservation of one call: in memory before the call waits for anything else, on disk before it is sent.
 //!
 //! Each attempt has a reservation of its own. A failed attempt that cost nothing (refused with a status, not connected)
 //! returns its money before the wait for the next attempt. A billed attempt keeps its reservation on disk until the

@@ -1,4 +1,4 @@
-//! The budget of a run (BY-05): money and calls are reserved at an upper bound before a call and settled on its usage.
+//! The budget of a run: money and calls are reserved at an upper bound before a call and settled on its usage.
 //!
 //! A call reserves here before it waits for its model's limits or for a slot, so that a call that waits for money holds
 //! nothing that running calls need. A call that waits for its next attempt holds no money either. The durable part is
@@ -266,7 +266,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// BY-05, invariant 9: with 256 calls at once, spent and reserved money together never exceed the budget, and a
+        /// BY-05, invariant 5, a paid call is durable: with 256 calls at once, spent and reserved money together never exceed the budget, and a
         /// call is refused only when nothing is running.
         #[test]
         fn spending_stays_within_the_budget(

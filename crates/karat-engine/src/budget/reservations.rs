@@ -1,4 +1,4 @@
-//! The reservations of one process on disk (BY-05, invariant 4).
+//! The reservations of one process on disk (invariant 5, a paid call is durable).
 //!
 //! One block covers all calls that may run at once. A call draws its upper bound from the block before it is sent and
 //! returns it once its record is on disk, so the next call needs no block of its own. The amount reserved on disk is

@@ -1,4 +1,4 @@
-//! The costs that services and programs report in their answers (BY-05).
+//! The costs that services and programs report in their answers.
 //!
 //! Such a cost is known only afterwards. A request therefore reserves the highest cost of an answer of its step so
 //! far, including earlier parts of the run. If a run has a budget, one request of a step runs at a time at first. Each

@@ -1,4 +1,4 @@
-//! Makes calls: reserved, made, made durable, and only then answered (invariant 5).
+//! Makes calls: reserved, made, made durable, and only then answered (invariant 5, a paid call is durable).
 //!
 //! 1. A call waits for the budget, then for its model's limits and a slot (`max_concurrency` running calls).
 //! 2. It is made, with retries. The slot is held until the record is on disk, so after a crash at most

@@ -1,4 +1,4 @@
-//! The call log: every call that leaves the process (BR-07).
+//! The call log: every call that leaves the process.
 
 use std::borrow::Cow;
 

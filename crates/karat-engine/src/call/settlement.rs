@@ -1,4 +1,4 @@
-//! Settles a call once it has ended: its usage, its cost and its record (BY-05).
+//! Settles a call once it has ended: its usage, its cost and its record.
 
 use std::sync::Arc;
 

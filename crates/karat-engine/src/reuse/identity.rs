@@ -1,4 +1,4 @@
-//! Content keys of steps, calls and judgments (invariant 3).
+//! Content keys of steps, calls and judgments (invariant 4, identity is content).
 //!
 //! The key of a step chains the key before it, the step's identity, the columns that it reads, the model and the trial.
 //! Labels (ids of steps, variants, models, samples) are not part of it unless a template shows them to a model.

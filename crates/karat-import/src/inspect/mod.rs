@@ -1,4 +1,4 @@
-//! Logs of Inspect as a suite of recorded outputs (IO-07).
+//! Logs of Inspect as a suite of recorded outputs.
 //!
 //! - `archive` reads members of an `.eval` file, within limits; `lean` reads JSON without the parts that are not carried
 //!   over, which are most of a log.

@@ -1,4 +1,4 @@
-//! Results of lm-eval (the LM Evaluation Harness) as a suite of recorded outputs (IO-08).
+//! Results of lm-eval (the LM Evaluation Harness) as a suite of recorded outputs.
 //!
 //! - `results` is a `results_DATE.json`, its tasks, figures, and the files of samples beside it.
 //! - `line` reads a line of `samples_TASK_DATE.jsonl`: one a document and filter.

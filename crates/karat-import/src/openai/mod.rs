@@ -1,4 +1,4 @@
-//! Evals of OpenAI's hosted service (IO-05).
+//! Evals of OpenAI's hosted service.
 //!
 //! - `source_files` tells the two forms apart and reads them: `objects` collects API objects, `dashboard` imports lines of
 //!   results.

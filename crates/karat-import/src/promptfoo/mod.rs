@@ -1,4 +1,4 @@
-//! Files of promptfoo: configs as live suites (IO-02), results as recorded ones (IO-04).
+//! Files of promptfoo: configs as live suites, results as recorded ones.
 //!
 //! - `config` makes the suite of a config, `results` that of results.
 //! - For both, `asserts` turns asserts into checks, `rows` makes rows of the dataset, and `refusal` is what is dropped.

@@ -1,4 +1,4 @@
-//! Test sets of ragas and deepeval (IO-09).
+//! Test sets of ragas and deepeval.
 //!
 //! - `table` reads rows of JSON, JSONL or CSV, and `python_list` lists as Python prints them.
 //! - `ragas` and `deepeval` name the columns of a row.

@@ -1,4 +1,4 @@
-//! Calls that applications reported: files of OpenTelemetry, and exports of Langfuse (IO-10).
+//! Calls that applications reported: files of OpenTelemetry, and exports of Langfuse.
 //!
 //! - `read` tells the forms apart: OTLP as JSON, a request a line or protobuf, Langfuse's traces; each may be gzip.
 //! - `langfuse` reads an exported trace.

@@ -1,4 +1,4 @@
-//! Writes recordings (CL-25).
+//! Writes recordings.
 //!
 //! A new recording is written to `FILE.RUN.part` beside the requested file. If that file does not exist, the recording
 //! takes its place when the run starts, so that a crash leaves the recorded calls. An older recording is replaced only

@@ -1,4 +1,4 @@
-//! The format of recordings (CL-25): calls with their raw bytes, and runs that are answered from them without a
+//! The format of recordings: calls with their raw bytes, and runs that are answered from them without a
 //! connection.
 //!
 //! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other
@@ -427,7 +427,7 @@ mod tests {
         write(&fixture());
     }
 
-    /// CL-25, law 7: a recording of version 1 is read; repetitions of a request find their own answers, other calls the
+    /// CL-25, invariant 7, formats have versions: a recording of version 1 is read; repetitions of a request find their own answers, other calls the
     /// recorded ones in order, and a failed call fails again.
     #[test]
     fn a_recording_of_version_1_is_read() {

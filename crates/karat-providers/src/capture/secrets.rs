@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// Law 2: a secret is found in HTML, form fields, program literals and lower case.
+    /// Invariant 2, capture before parsing: a secret is found in HTML, form fields, program literals and lower case.
     #[test]
     fn a_secret_is_found_however_it_is_escaped() {
         let key = "p@ss/w+rd&\"<Planted> 7Q9z\\k";
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(clean(&[percent], &serde_json::json!([percent]).to_string()), r#"["[secret removed]"]"#);
     }
 
-    /// Law 2: a secret is found in answers of servers that mistake UTF-8 for Latin-1 or write Latin-1.
+    /// Invariant 2, capture before parsing: a secret is found in answers of servers that mistake UTF-8 for Latin-1 or write Latin-1.
     #[test]
     fn a_secret_is_found_in_latin_1() {
         let key = "tok+planted/ÄÖ\"q=99";
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(clean(&["ÄÖÜß"], "<ÄÖÜß>"), "<[secret removed]>", "its Latin-1 is too short to be looked for");
     }
 
-    /// BY-06, law 2: a key within a basic-auth header, or in another encoding, is removed.
+    /// BY-06, invariant 2, capture before parsing: a key within a basic-auth header, or in another encoding, is removed.
     #[test]
     fn a_secret_is_found_in_base64_and_hexadecimal_digits() {
         let key = "s3cret/Key+9?~~z";
@@ -502,7 +502,7 @@ mod tests {
         value.chunks(3).map(three).flat_map(|bits| [18, 12, 6, 0].map(|shift| digit(bits >> shift))).collect()
     }
 
-    /// Law 2: two encodings hide nothing; within base64 and hexadecimal digits, JSON and addresses do not.
+    /// Invariant 2, capture before parsing: two encodings hide nothing; within base64 and hexadecimal digits, JSON and addresses do not.
     #[test]
     fn a_secret_is_found_in_two_encodings() {
         for key in
@@ -524,7 +524,7 @@ mod tests {
         }
     }
 
-    /// Law 2: a key that ends in `=`, as those in base64 do, is found whatever follows it.
+    /// Invariant 2, capture before parsing: a key that ends in `=`, as those in base64 do, is found whatever follows it.
     #[test]
     fn text_after_a_key_hides_nothing() {
         let key = "ab/cd+ef12==";

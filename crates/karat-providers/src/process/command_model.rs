@@ -1,4 +1,4 @@
-//! Models that are local programs: `claude -p`, `codex exec`, `gemini -p`, or the user's own (BR-05).
+//! Models that are local programs: `claude -p`, `codex exec`, `gemini -p`, or the user's own.
 //!
 //! The prompt is the conversation as text: a single message as it is, several under the names of their roles. The
 //! program's output is the reply. It is started without a shell and inherits the environment, which holds its own

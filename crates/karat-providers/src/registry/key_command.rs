@@ -1,4 +1,4 @@
-//! Keys that a program prints: `api_key_command` (TG-56). A key is used for half an hour, and never stored.
+//! Keys that a program prints: `api_key_command`. A key is used for half an hour, and never stored.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The digest of a window of days: coverage, medians and one line a day for each system (BR-14).
+//! The digest of a window of days: coverage, medians and one line a day for each system.
 
 use karat_analysis::Day;
 use karat_analysis::digest::{Digest, SystemDigest};

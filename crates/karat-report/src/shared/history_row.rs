@@ -1,4 +1,4 @@
-//! One row of a suite's history: one judge's grades of one sample (BR-09, BR-15).
+//! One row of a suite's history: one judge's grades of one sample.
 
 use karat_analysis::GradeRow;
 use serde_json::{Map, Number, Value, json};

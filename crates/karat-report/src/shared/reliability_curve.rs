@@ -1,4 +1,4 @@
-//! The reliability curve as SVG: stated confidence against the share of correct items (SP-07).
+//! The reliability curve as SVG: stated confidence against the share of correct items.
 
 use std::fmt::Write;
 

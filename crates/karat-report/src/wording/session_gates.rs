@@ -1,4 +1,4 @@
-//! Failed gates on a corpus of sessions (SU-04, SU-05).
+//! Failed gates on a corpus of sessions.
 
 use karat_analysis::{Decision, SummaryCorpus, Verdict};
 

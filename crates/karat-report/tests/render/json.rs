@@ -39,7 +39,7 @@ fn export_parse_export_is_identical() {
     assert_eq!(first.trim_end(), String::from_utf8(second).unwrap());
 }
 
-/// PE-15, invariant 9: rendering one stored run twice is byte-identical.
+/// PE-15, invariant 9, reports are deterministic: rendering one stored run twice is byte-identical.
 #[test]
 fn rendering_twice_is_byte_identical() {
     let render = || json::render(Example::new().report()).unwrap();
@@ -81,7 +81,7 @@ fn interrupted() -> MemoryRun {
     run
 }
 
-/// Invariant 9: an interrupted and an uninterrupted run have the same canonical report.
+/// Invariant 9, reports are deterministic: an interrupted and an uninterrupted run have the same canonical report.
 #[test]
 fn the_canonical_report_is_independent_of_interruptions() {
     let canonical = |run| json::render(Example::of(run).canonical().report()).unwrap();

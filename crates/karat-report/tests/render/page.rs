@@ -80,7 +80,7 @@ fn the_page_has_its_sections() {
     }
 }
 
-/// RG-15, DB-40, invariant 9: the file loads nothing, allows its own style and script by hash, and has the same bytes each
+/// RG-15, DB-40, invariant 9, reports are deterministic: the file loads nothing, allows its own style and script by hash, and has the same bytes each
 /// time.
 #[test]
 fn the_file_is_self_contained() {

@@ -26,7 +26,7 @@ fn the_summary_of_a_large_run_is_short() {
     assert!(text.contains("3 more systems"), "{text}");
 }
 
-/// CL-22, invariant 13: an estimate names its basis and what it leaves out; an unknown cost is not 0.
+/// CL-22, invariant 13, money is integer: an estimate names its basis and what it leaves out; an unknown cost is not 0.
 #[test]
 fn an_estimate_names_its_basis() {
     let mut example = Example::new();

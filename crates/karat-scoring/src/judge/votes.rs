@@ -1,4 +1,4 @@
-//! A judgment in several rounds: votes of one judge, and a pair in both orders (GE-04, BY-07).
+//! A judgment in several rounds: votes of one judge, and a pair in both orders.
 //!
 //! | scorer | rounds | one score of several |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! `GET /eval/runs/{id}/events`: what happens in a run, as server-sent events (SV-06, DB-21).
+//! `GET /eval/runs/{id}/events`: what happens in a run, as server-sent events.
 //!
 //! Everything comes from the rows of the store, so a run of another process is followed as well, and a server that was
 //! restarted goes on where it was. Each connection looks at the store four times a second; a reader that is slower than the

@@ -1,4 +1,4 @@
-//! `GET /livez` and `GET /healthz`: for load balancers and supervisors (SV-24). They answer under every name and without a
+//! `GET /livez` and `GET /healthz`: for load balancers and supervisors. They answer under every name and without a
 //! token; a token shows the reasons.
 
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! `GET /metrics`: the counters of this process, and what is read at the time of the question (SV-25).
+//! `GET /metrics`: the counters of this process, and what is read at the time of the question.
 
 use axum::response::{IntoResponse, Response};
 use http::header;

@@ -1,4 +1,4 @@
-//! The HTTP API: JSON for programs, in the words of `karat run --json` and `report.json` (SV-02).
+//! The HTTP API: JSON for programs, in the words of `karat run --json` and `report.json`.
 //!
 //! [`routes`] is the table of the API: for each endpoint its role, its description, the types of its body and its answers, and
 //! its handler. The router, the admission and the description for programs read it.

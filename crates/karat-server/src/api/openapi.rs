@@ -1,4 +1,4 @@
-//! The description of the API for programs: OpenAPI 3.1 (SV-02), from the table of routes and the schemas of its types.
+//! The description of the API for programs: OpenAPI 3.1, from the table of routes and the schemas of its types.
 //!
 //! The document is written to `schemas/openapi.json` by `cargo xtask generate`, and served at `/openapi.json`.
 

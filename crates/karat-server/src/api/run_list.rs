@@ -1,4 +1,4 @@
-//! `GET /eval/runs`: stored runs, newest first, in pages that stay while runs are added (SV-03).
+//! `GET /eval/runs`: stored runs, newest first, in pages that stay while runs are added.
 
 use axum::Extension;
 use axum::response::Response;

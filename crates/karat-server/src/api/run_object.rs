@@ -1,4 +1,4 @@
-//! A run as the API answers it, and the endpoints that answer one (SV-02).
+//! A run as the API answers it, and the endpoints that answer one.
 
 use axum::Json;
 use axum::extract::Path;

@@ -1,4 +1,4 @@
-//! `POST /traces`, `POST /v1/traces` and `GET /traces`: calls of models that applications report (SV-21).
+//! `POST /traces`, `POST /v1/traces` and `GET /traces`: calls of models that applications report.
 //!
 //! `/v1/traces` is the address of OpenTelemetry's exporters: it answers in the encoding of the request, errors too.
 

@@ -1,4 +1,4 @@
-//! Answers that callers who ask for the same thing at the same time share (SV-28).
+//! Answers that callers who ask for the same thing at the same time share.
 //!
 //! Few callers get an answer whose making began after they asked. A crowd that keeps asking gets one that is at most some
 //! twenty times older than the time its making took, so that making it anew costs a tenth of a processor however many

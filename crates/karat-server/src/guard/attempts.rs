@@ -1,4 +1,4 @@
-//! A limit on wrong tokens by address: ten a minute (SV-08).
+//! A limit on wrong tokens by address: ten a minute.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` of each request under way (SV-04).
+//! The `Idempotency-Key` of each request under way.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

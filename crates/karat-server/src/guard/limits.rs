@@ -1,4 +1,4 @@
-//! Counts requests (SV-05): those at work at one time, and those of one token in a second.
+//! Counts requests: those at work at one time, and those of one token in a second.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

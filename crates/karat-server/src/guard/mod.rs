@@ -1,4 +1,4 @@
-//! The rules of who may ask (DB-51, SV-09). `admission` holds every request to them.
+//! The rules of who may ask. `admission` holds every request to them.
 //!
 //! - `host`: the name under which the server is asked. Without the check, a foreign name that resolves to this machine
 //!   (DNS rebinding) would make a foreign page part of this site.

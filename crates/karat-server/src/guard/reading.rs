@@ -1,4 +1,4 @@
-//! A reading of the store that callers who need it at the same time share (SV-28).
+//! A reading of the store that callers who need it at the same time share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -20,7 +20,7 @@ use crate::state::State;
 use crate::telemetry::Telemetry;
 use crate::telemetry::log::RequestLine;
 
-/// The policy of pages: they load their own files, and nothing is inline (DB-51).
+/// The policy of pages: they load their own files, and nothing is inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -125,7 +125,7 @@ fn write_problem(problem: &Problem, kept: HeaderMap, request: &str, wants_page: 
     response
 }
 
-/// The page of a problem: what went wrong, what to do, and the id of the request (DB-52).
+/// The page of a problem: what went wrong, what to do, and the id of the request.
 fn error_page(problem: &Problem, request: &str) -> String {
     let detail = problem.detail.as_deref().unwrap_or(&problem.title);
     let is_own_fault = problem.status == StatusCode::INTERNAL_SERVER_ERROR;

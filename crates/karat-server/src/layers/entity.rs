@@ -1,4 +1,4 @@
-//! The entity tag of every answer that has one: a hash of its bytes, and 304 for a caller that has them (SV-03).
+//! The entity tag of every answer that has one: a hash of its bytes, and 304 for a caller that has them.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;

@@ -1,4 +1,4 @@
-//! Limits of requests (SV-05): those at work at one time, and those of one token in a second.
+//! Limits of requests: those at work at one time, and those of one token in a second.
 
 use axum::extract::{Request, State as Extracted};
 use axum::middleware::Next;

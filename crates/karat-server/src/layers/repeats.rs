@@ -1,4 +1,4 @@
-//! Bodies of POST requests, and requests that are repeated: the same `Idempotency-Key` gets the same answer (SV-04).
+//! Bodies of POST requests, and requests that are repeated: the same `Idempotency-Key` gets the same answer.
 //!
 //! Handlers that start a run keep their answer themselves, in the commit that queues it ([`Repeatable`]); all other answers
 //! are kept here. Only successes are kept: a request that was refused had no effect and may be sent again.

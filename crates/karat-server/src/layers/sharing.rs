@@ -1,4 +1,4 @@
-//! Callers who ask for the same thing at the same time share one answer (SV-28).
+//! Callers who ask for the same thing at the same time share one answer.
 //!
 //! So a page that two hundred browsers open beside a run is made a few times a second at most, and the run keeps the processor.
 //! `guard/answers.rs` has the rules.

@@ -1,4 +1,4 @@
-//! Tasks for people (HU-20): the list of them, the page on which a person labels, and those of the owner. The first and
+//! Tasks for people: the list of them, the page on which a person labels, and those of the owner. The first and
 //! the owner's are made here; labelling and deciding are done by a script over the routes of `api::service::annotations`.
 
 use axum::extract::Path;

@@ -1,4 +1,4 @@
-//! Style, script and font under names that contain their hash, so that browsers keep them for good (DB-60).
+//! Style, script and font under names that contain their hash, so that browsers keep them for good.
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};

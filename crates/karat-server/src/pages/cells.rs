@@ -1,4 +1,4 @@
-//! The cells of a run (DB-12): which of them do I read?
+//! The cells of a run: which of them do I read?
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Two runs, models or variants compared (DB-15): did it change, and where?
+//! Two runs, models or variants compared: did it change, and where?
 
 use axum::extract::RawQuery;
 use karat_app::{AppError, CompareRequest, Correction, Party, RunsQuery};

@@ -1,4 +1,4 @@
-//! A run while it runs (DB-17): how far, how much, stop?
+//! A run while it runs: how far, how much, stop?
 
 use karat_page::Document;
 use karat_page::component::live::{LiveLinks, ROWS, panel};

@@ -1,4 +1,4 @@
-//! The page of a run (DB-11): while it runs the live page, then its verdict and all that explains it.
+//! The page of a run: while it runs the live page, then its verdict and all that explains it.
 
 use axum::extract::Path;
 use karat_app::RunPage;

@@ -1,4 +1,4 @@
-//! The list of runs (DB-10): what ran, and what is red.
+//! The list of runs: what ran, and what is red.
 
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Redirect, Response};

@@ -1,4 +1,4 @@
-//! A sample (DB-13): what did each system say to this?
+//! A sample: what did each system say to this?
 
 use axum::extract::{Path, RawQuery};
 use karat_app::{MarkedSources, RunView, SampleView, SystemOutputs, ViewState};

@@ -1,4 +1,4 @@
-//! The page of the service (SV-32): schedules, incidents, messages to send, and traces that applications have sent.
+//! The page of the service: schedules, incidents, messages to send, and traces that applications have sent.
 
 use axum::Extension;
 use karat_app::{Access, App, AppError, IncidentLine, MessageLine, Role, ScheduleLine, TraceDataset};

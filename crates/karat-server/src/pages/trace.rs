@@ -1,4 +1,4 @@
-//! A cell (DB-14): what was sent, and what came back?
+//! A cell: what was sent, and what came back?
 
 use std::collections::BTreeMap;
 

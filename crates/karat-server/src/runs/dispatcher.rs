@@ -1,4 +1,4 @@
-//! The dispatcher: a thread that takes runs from the queue of the store and executes each on a thread of its own (SV-07).
+//! The dispatcher: a thread that takes runs from the queue of the store and executes each on a thread of its own.
 //!
 //! A server that stops in order puts its runs back into the queue; the runs of a killed one are found by the next. A run
 //! whose rows do not say how it ended gets its end in the queue: that it was cancelled, or why it failed.

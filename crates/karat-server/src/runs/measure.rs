@@ -1,4 +1,4 @@
-//! Figures of the runs that a server executes (SV-25).
+//! Figures of the runs that a server executes.
 
 use std::time::Duration;
 

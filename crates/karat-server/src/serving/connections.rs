@@ -1,4 +1,4 @@
-//! The connections of a server, and their limits (SV-05): their number, the size and time of a head, and readers that stall.
+//! The connections of a server, and their limits: their number, the size and time of a head, and readers that stall.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
 //! The supervisor of the process, systemd or another: it is told that the server is ready, alive and stopping, in the
-//! protocol of `sd_notify`. A server whose dispatcher hangs ends, so that it is started again (SV-07, SV-26).
+//! protocol of `sd_notify`. A server whose dispatcher hangs ends, so that it is started again.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Names, kinds and meanings of all figures (SV-25). No label is an id: each has few values.
+//! Names, kinds and meanings of all figures. No label is an id: each has few values.
 
 /// The kind of a figure.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Lines of the log: a JSON object each, without bodies and secrets (SV-23).
+//! Lines of the log: a JSON object each, without bodies and secrets.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A ranking from games within clusters: strengths, ranks and pairs, each with what the games can tell (PW-02).
+//! A ranking from games within clusters: strengths, ranks and pairs, each with what the games can tell.
 
 use super::{Games, Pairing, bradley_terry, davidson};
 use crate::bootstrap::{Resampling, resample_indices};

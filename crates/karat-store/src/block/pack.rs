@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Invariant 7: every packed value comes back, and the form is read to its last byte.
+        /// Invariant 7, formats have versions: every packed value comes back, and the form is read to its last byte.
         #[test]
         fn primitives_round_trip(number: u64, amount: i128, float: f64, text: String, bytes: Vec<u8>, key: [u8; 16]) {
             let packed = Packer::pack(|packer| {
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// Invariant 7: a newer version is refused with a message and never misread.
+    /// Invariant 7, formats have versions: a newer version is refused with a message and never misread.
     #[test]
     fn a_newer_version_is_refused() {
         let error = Unpacker::of_version(&[3, 0], 2).unwrap_err();

@@ -190,7 +190,7 @@ mod tests {
         Arc::new(LoadedSection { section, run: "r".to_owned(), run_started_at: Moment(0) })
     }
 
-    /// Invariant 8: the cache is bounded in bytes and in entries, and drops the least recently used section first.
+    /// Invariant 8, memory is bounded: the cache is bounded in bytes and in entries, and drops the least recently used section first.
     #[test]
     fn the_least_recently_used_section_is_dropped_first() {
         let mut kept = CachedSections::default();

@@ -1,4 +1,4 @@
-//! Copies of the store while it is used (SV-27). A copy is the state of one moment: SQLite starts again with it when another
+//! Copies of the store while it is used. A copy is the state of one moment: SQLite starts again with it when another
 //! process writes in between.
 
 use std::fs::{self, File};

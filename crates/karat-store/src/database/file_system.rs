@@ -1,5 +1,5 @@
 //! Network file systems: SQLite's write-ahead log needs memory that all processes share, which they do not have there. So a
-//! store that is written must lie on a local disk (SC-03).
+//! store that is written must lie on a local disk.
 
 use std::io;
 use std::path::Path;

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use crate::StoreUrl;
 
-    /// SV-24: looking whether a store can be written leaves the locks that hold its log.
+    /// looking whether a store can be written leaves the locks that hold its log.
     #[test]
     fn a_check_keeps_the_locks_of_the_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::tests::test_data::call;
 
-    /// Invariant 7, RE-23: calls of version 3, which do not say where their cost comes from, are read.
+    /// Invariant 7, formats have versions, RE-23: calls of version 3, which do not say where their cost comes from, are read.
     #[test]
     fn calls_without_a_source_of_their_cost_are_read() {
         for (cost_source, cost) in [(CostSource::Table, Some(karat_types::Money(7))), (CostSource::Unknown, None)] {

@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// Invariant 7: cells of version 5, which have neither a checksum nor counts of cache writes, are read.
+    /// Invariant 7, formats have versions: cells of version 5, which have neither a checksum nor counts of cache writes, are read.
     #[test]
     fn a_cell_without_a_checksum_is_read() {
         let usage = Usage {

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::tests::test_data::judgment;
 
-    /// Invariant 7: judgments of version 6, which have no draw of a cascade, are read.
+    /// Invariant 7, formats have versions: judgments of version 6, which have no draw of a cascade, are read.
     #[test]
     fn a_judgment_without_a_draw_is_read() {
         let old = judgment(3, 0, 1, "judged");

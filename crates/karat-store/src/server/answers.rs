@@ -1,4 +1,4 @@
-//! Answers to requests with an `Idempotency-Key`: the same request again gets the same answer (SV-04).
+//! Answers to requests with an `Idempotency-Key`: the same request again gets the same answer.
 
 use karat_types::Moment;
 

@@ -1,4 +1,4 @@
-//! Stored and queued runs in one list, newest first (SV-03).
+//! Stored and queued runs in one list, newest first.
 //!
 //! A stored run has the place of its row. A queued run has the place behind the run that was newest when it was asked for.
 //! It would move when it starts, so a list that is read in pages keeps to the runs that were stored at its first page:

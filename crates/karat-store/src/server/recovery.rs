@@ -1,4 +1,4 @@
-//! The runs of servers that were killed: they go on, unless they kill their server each time (SV-07).
+//! The runs of servers that were killed: they go on, unless they kill their server each time.
 
 use karat_types::Moment;
 

@@ -95,7 +95,7 @@ fn kill_after(acknowledgments: &[u64]) {
     }
 }
 
-/// Invariant 5: wherever the log on disk ends, the readable part is a prefix of the appends, each of them complete or
+/// Invariant 5, a paid call is durable: wherever the log on disk ends, the readable part is a prefix of the appends, each of them complete or
 /// absent.
 #[test]
 fn a_torn_log_gives_a_prefix_of_whole_appends() {

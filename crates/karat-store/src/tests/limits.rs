@@ -14,7 +14,7 @@ use crate::sql::params;
 use crate::sql::tables::RUNS;
 use crate::{Store, StoreError, StoreUrl, WriteGuard};
 
-/// Invariant 5: on a full disk every waiter gets an error, nothing of the failed commit is stored, acknowledged
+/// Invariant 5, a paid call is durable: on a full disk every waiter gets an error, nothing of the failed commit is stored, acknowledged
 /// records stay, and nothing is written after the gap.
 #[test]
 fn a_full_disk_fails_every_waiter_and_all_later_appends() {
@@ -136,7 +136,7 @@ fn writing_to_a_read_only_store_is_an_error() {
     assert!(error.to_string().contains("Change the permissions"), "{error}");
 }
 
-/// Invariant 7: files of other programs are left alone, and files of a newer Karat are refused by version.
+/// Invariant 7, formats have versions: files of other programs are left alone, and files of a newer Karat are refused by version.
 #[test]
 fn other_files_are_refused() {
     let folder = folder();
@@ -157,7 +157,7 @@ fn other_files_are_refused() {
     assert!(error.to_string().contains("use a newer Karat"));
 }
 
-/// Invariant 5: a guard is dropped once its records are on disk; if they cannot be written, it comes back.
+/// Invariant 5, a paid call is durable: a guard is dropped once its records are on disk; if they cannot be written, it comes back.
 #[test]
 fn guards_are_dropped_once_records_are_on_disk() {
     let folder = folder();
@@ -246,7 +246,7 @@ fn query_plan(store: &Store, query: &str) -> Vec<String> {
     lines.map(Result::unwrap).collect()
 }
 
-/// Invariant 7: damage is an error that names what cannot be read.
+/// Invariant 7, formats have versions: damage is an error that names what cannot be read.
 #[test]
 fn damage_is_an_error() {
     let folder = folder();
@@ -264,7 +264,7 @@ fn damage_is_an_error() {
     assert!(matches!(store.step(key("cell 0")), Err(StoreError::Damaged { .. })));
 }
 
-/// Invariant 5: deferred appends are written with the next awaited one, in the order in which they were appended.
+/// Invariant 5, a paid call is durable: deferred appends are written with the next awaited one, in the order in which they were appended.
 #[test]
 fn deferred_appends_go_with_the_next_append() {
     let folder = folder();
@@ -281,7 +281,7 @@ fn deferred_appends_go_with_the_next_append() {
     assert_eq!(ordinals(&store, "r"), [0, 1]);
 }
 
-/// Invariant 8: deferred appends are bounded, and are written by a flush or when the store is closed.
+/// Invariant 8, memory is bounded: deferred appends are bounded, and are written by a flush or when the store is closed.
 #[test]
 fn deferred_appends_are_written_by_flush_and_close() {
     let folder = folder();

@@ -233,7 +233,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Invariants 8 and 9: records come back with every field, in plan order, the latest of each place, whether they
+    /// Invariant 8, memory is bounded, and invariant 9, reports are deterministic: records come back with every field, in plan order, the latest of each place, whether they
     /// were appended one by one or together, before or after reopening the store or updating its index.
     #[test]
     fn written_records_are_read_back(
@@ -313,7 +313,7 @@ fn futures_in_order(ledger: &crate::Ledger, appends: Vec<Vec<Record>>) -> Vec<Re
     })
 }
 
-/// Invariant 8: floats are stored exactly, so an output read from the store is the output that was scored.
+/// Invariant 8, memory is bounded: floats are stored exactly, so an output read from the store is the output that was scored.
 #[test]
 fn every_float_survives() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Old files stay readable (invariant 7).
+//! Old files stay readable (invariant 7, formats have versions).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ fn write_fixture() {
     fs::copy(path, fixture()).unwrap();
 }
 
-/// Invariant 7: a store of schema version 1 is read to its last field, and its run can be resumed.
+/// Invariant 7, formats have versions: a store of schema version 1 is read to its last field, and its run can be resumed.
 #[test]
 fn a_store_of_version_1_is_read() {
     let folder = folder();

@@ -34,7 +34,7 @@ fn a_read_only_store_is_read() {
     assert_eq!(opened.unwrap(), (true, may_write_all_the_same));
 }
 
-/// Invariant 7: a read-only store of an older Karat is read, or refused with the reason.
+/// Invariant 7, formats have versions: a read-only store of an older Karat is read, or refused with the reason.
 #[test]
 fn an_older_read_only_store_is_read_or_refused() {
     let folder = folder();
@@ -59,7 +59,7 @@ fn an_older_read_only_store_is_read_or_refused() {
     assert!(error.contains(&wanted), "{error}");
 }
 
-/// Invariant 8: rows come in plan order, each with its sample, system and trial, and its judgments by scorer and
+/// Invariant 8, memory is bounded: rows come in plan order, each with its sample, system and trial, and its judgments by scorer and
 /// judge.
 #[test]
 pub(crate) fn rows_come_in_plan_order() {

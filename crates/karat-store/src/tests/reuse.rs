@@ -350,7 +350,7 @@ pub(crate) fn late_keys_undo_no_invalidation() {
     assert_eq!((maker(&store, "b 0").as_deref(), maker(&store, "b 1").as_deref()), (Some("other"), Some("second")));
 }
 
-/// BY-06, invariant 4: only sound judgments are reused, and the latest of them, whichever run made it.
+/// BY-06, invariant 4, identity is content: only sound judgments are reused, and the latest of them, whichever run made it.
 #[test]
 pub(crate) fn only_sound_judgments_are_reused() {
     let folder = folder();
@@ -374,7 +374,7 @@ pub(crate) fn only_sound_judgments_are_reused() {
     assert!(!finished.is_unscored(1, 0, 2) && finished.is_unscored(2, 0, 2) && finished.is_unscored(3, 0, 2));
 }
 
-/// Invariant 2: a call is found with its raw bytes: its own run first, then any; an answer before a failure.
+/// Invariant 2, capture before parsing: a call is found with its raw bytes: its own run first, then any; an answer before a failure.
 #[test]
 pub(crate) fn calls_are_found_with_their_raw_bytes() {
     let folder = folder();

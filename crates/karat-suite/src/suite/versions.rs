@@ -1,4 +1,4 @@
-//! Declared versions: a suite that names some should name all (CL-07).
+//! Declared versions: a suite that names some should name all.
 
 use std::collections::BTreeSet;
 

@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(redactor().text("415-555-0199 USD"), "[phone] USD");
     }
 
-    /// Law 2, RG-15: texts and names of JSON change, numbers stay; names that become the same lose no value.
+    /// Invariant 2, capture before parsing, RG-15: texts and names of JSON change, numbers stay; names that become the same lose no value.
     #[test]
     fn texts_and_names_of_json_change() {
         let body = r#"{"a@b.example": 4242424242424242, "to": ["a@b.example"], "[email 2]": 0, "c@d.example": {"e@f.example": 1.10}}"#;

@@ -1,4 +1,4 @@
-//! The pairs of a tournament: which outputs of a row judges compare (PW-01).
+//! The pairs of a tournament: which outputs of a row judges compare.
 
 use crate::{Key, KeyBuilder, PlanHeader, RubricScorer, Versus};
 

@@ -89,7 +89,7 @@ fn karat_commands(line: &str) -> Vec<Vec<String>> {
     commands.filter(|words| words.first().is_some_and(|word| word == "karat")).collect()
 }
 
-/// PE-36: every `karat` command in the documentation is one that this program takes.
+/// every `karat` command in the documentation is one that this program takes.
 #[test]
 fn every_documented_command_parses() {
     let (mut wrong, mut count) = (Vec::new(), 0);

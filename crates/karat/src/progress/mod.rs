@@ -1,4 +1,4 @@
-//! Progress of a run on stderr (CL-04).
+//! Progress of a run on stderr.
 //!
 //! - `terminal`: a bar that is redrawn, on a terminal
 //! - `log`: a line every few seconds, elsewhere

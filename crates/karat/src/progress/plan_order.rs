@@ -1,4 +1,4 @@
-//! Lines in the order of the plan, as far as a reader need not wait for it (BR-10).
+//! Lines in the order of the plan, as far as a reader need not wait for it.
 //!
 //! Cells finish in any order. A line waits for those before it while others arrive. When none has arrived for
 //! [`PATIENCE`], or more than [`MOST`] wait, the first of them is printed, and those that follow it. So a slow cell is

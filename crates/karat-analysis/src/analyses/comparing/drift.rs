@@ -1,5 +1,4 @@
-//! `drift`: tests whether the last days of a run's dated samples are worse than the weeks before them, by system
-//! (BR-13).
+//! `drift`: tests whether the last days of a run's dated samples are worse than the weeks before them, by system.
 //!
 //! It uses the run's own days; `karat drift` uses every stored run of the suite.
 

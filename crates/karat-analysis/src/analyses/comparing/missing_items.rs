@@ -1,4 +1,4 @@
-//! `missing_items`: items in the outputs of some variants that the outputs of others lack, by kind of item (CL-09).
+//! `missing_items`: items in the outputs of some variants that the outputs of others lack, by kind of item.
 //!
 //! The items of the `from` variants, such as lists made by people or other programs, are searched for in the outputs of
 //! every other system on the same sample. An item that no system has is missing systematically; an item that only the

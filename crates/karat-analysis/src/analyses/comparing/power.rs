@@ -1,5 +1,5 @@
 //! `power`: the differences between systems that the run's samples detect, and the samples that a wanted difference
-//! needs (BY-16).
+//! needs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `balance`: numbers of samples by value of a metadata column (RG-01).
+//! `balance`: numbers of samples by value of a metadata column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `summary_corpus`: sessions by name, each dimension with its reason (SU-04). With several systems, each
+//! `summary_corpus`: sessions by name, each dimension with its reason. With several systems, each
 //! has its own figures, and those of the corpus are over all systems with equal weight.
 
 use std::collections::BTreeSet;

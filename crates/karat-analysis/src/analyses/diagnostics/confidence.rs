@@ -1,4 +1,4 @@
-//! Tests whether stated confidence predicts errors (SP-07).
+//! Tests whether stated confidence predicts errors.
 
 use karat_stats::calibration::calibration;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The figures of a `diagnostics` analysis (SP-05, SP-06).
+//! The figures of a `diagnostics` analysis.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ pub struct Latency {
     pub p99: f64,
 }
 
-/// The evaluation of one text (SP-05).
+/// The evaluation of one text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {

@@ -1,7 +1,6 @@
-//! `diagnostics`: the findings of judges about the items of an output, their sections, and their relation to confidence
-//! (SP-04 to SP-07).
+//! `diagnostics`: the findings of judges about the items of an output, their sections, and their relation to confidence.
 //!
-//! No taxonomy is built in: lists, sections and the unit of offsets are configuration (SP-10). `rubric` looks up the
+//! No taxonomy is built in: lists, sections and the unit of offsets are configuration. `rubric` looks up the
 //! options in the rubric, `sections` cuts texts, `tally` accumulates cells, `figures` and `confidence` compute results.
 
 mod confidence;

@@ -1,4 +1,4 @@
-//! Cuts a text into sections by headers, and finds the section of an offset (SP-04).
+//! Cuts a text into sections by headers, and finds the section of an offset.
 
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;

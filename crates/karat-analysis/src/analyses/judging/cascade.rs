@@ -1,4 +1,4 @@
-//! `cascade`: the estimates of judge cascades, their calls and their money (SL-21, SL-23). Every run with a cascade has it.
+//! `cascade`: the estimates of judge cascades, their calls and their money. Every run with a cascade has it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `evidence_position`: tests whether the position of evidence in a long text affects its judgment (BY-14).
+//! `evidence_position`: tests whether the position of evidence in a long text affects its judgment.
 //!
 //! A chunked judgment stores the grades and findings of each chunk (`diagnostics.chunks.parts`). Each chunk of a
 //! sample's text, averaged over all cells that a judge saw it for, is compared with the other chunks of the same text:

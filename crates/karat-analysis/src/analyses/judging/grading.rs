@@ -1,4 +1,4 @@
-//! `grading`: disagreement of judges, cells with too few judges (CL-16), and failing judges.
+//! `grading`: disagreement of judges, cells with too few judges, and failing judges.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `judge_bias`: tests whether a judge's grades depend on something other than quality (GE-04).
+//! `judge_bias`: tests whether a judge's grades depend on something other than quality.
 //!
 //! | check | question | evidence |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Categories of failure: cells below a threshold, by metric, with examples (RG-10).
+//! Categories of failure: cells below a threshold, by metric, with examples.
 
 use std::collections::BTreeMap;
 

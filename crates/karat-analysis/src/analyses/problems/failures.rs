@@ -1,4 +1,4 @@
-//! `failures`: cells below a threshold in any dimension, worst first (CL-19).
+//! `failures`: cells below a threshold in any dimension, worst first.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `services`: versions and models that services report (RG-10).
+//! `services`: versions and models that services report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

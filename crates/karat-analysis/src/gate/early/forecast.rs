@@ -1,4 +1,4 @@
-//! The share of a planned run that its gates would need if it stopped early, by the cells of an earlier run (SL-30).
+//! The share of a planned run that its gates would need if it stopped early, by the cells of an earlier run.
 
 use std::collections::BTreeMap;
 

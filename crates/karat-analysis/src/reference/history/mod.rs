@@ -1,4 +1,4 @@
-//! The history of a suite: the current grade of each sample over all runs (BR-08).
+//! The history of a suite: the current grade of each sample over all runs.
 //!
 //! A row is replaced when the same judge grades the same sample again under the same prompt version. Rows of other
 //! judges or prompt versions are kept beside it. A failed judgment replaces nothing. The grades of a golden check

@@ -1,4 +1,4 @@
-//! The content of pinned samples: one that has changed since is another test, and not compared (BC-06).
+//! The content of pinned samples: one that has changed since is another test, and not compared.
 
 use std::collections::BTreeMap;
 

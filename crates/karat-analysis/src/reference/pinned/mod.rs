@@ -337,7 +337,7 @@ mod tests {
     use crate::testing::example;
     use crate::{Options, analyse};
 
-    /// CL-24, invariant 7: a pinned run is read back as written.
+    /// CL-24, invariant 7, formats have versions: a pinned run is read back as written.
     #[test]
     fn a_pinned_run_survives_its_file() {
         let run = example();
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(pinned.value(system, "quality.accuracy", "nowhere"), None);
     }
 
-    /// CL-24, invariant 7: a file of an older version is read, without trials.
+    /// CL-24, invariant 7, formats have versions: a file of an older version is read, without trials.
     #[test]
     fn files_without_trials_are_read() {
         let old = Pinned::read(include_str!("../../../../../fixtures/baselines/before-rulers.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Agreement of people, by question (HU-30). The coefficients are those of `karat-stats`.
+//! Agreement of people, by question. The coefficients are those of `karat-stats`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

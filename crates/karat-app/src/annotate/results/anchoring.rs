@@ -1,5 +1,4 @@
-//! Labels and verdicts of closed tasks about the outputs of a run: they anchor figures (HU-40) and play in tournaments
-//! (PW-01).
+//! Labels and verdicts of closed tasks about the outputs of a run: they anchor figures and play in tournaments.
 //!
 //! A closed task takes no event, so what it says never changes; a report depends on the set of closed tasks only.
 

@@ -1,4 +1,4 @@
-//! Labels as files (HU-32).
+//! Labels as files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Settled labels of a closed task as a golden set, which `golden check` and gates read as any other (HU-32).
+//! Settled labels of a closed task as a golden set, which `golden check` and gates read as any other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

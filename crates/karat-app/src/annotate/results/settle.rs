@@ -1,4 +1,4 @@
-//! One value of several labels (HU-31): each item ends settled, adjudicated or open, and says which.
+//! One value of several labels: each item ends settled, adjudicated or open, and says which.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `dataset dedup`: leaves one row of each text (BC-03).
+//! `dataset dedup`: leaves one row of each text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

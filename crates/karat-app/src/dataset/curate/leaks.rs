@@ -1,4 +1,4 @@
-//! `dataset check --leaks`: test rows that prompts, examples or another corpus hold (BC-05).
+//! `dataset check --leaks`: test rows that prompts, examples or another corpus hold.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Sets that are made from other sets, and leaks between sets (BC-01 to BC-05).
+//! Sets that are made from other sets, and leaks between sets.
 //!
 //! - `sample`, `dedup`, `split`: one command each; they read the rows twice or more, and write them by `output`
 //! - `replaced_parts`: the files of a split that another one replaces

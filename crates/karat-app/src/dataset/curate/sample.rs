@@ -1,4 +1,4 @@
-//! `dataset sample`: draws rows (BC-01, BC-02).
+//! `dataset sample`: draws rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! `dataset split`: parts that share no near duplicate (BC-04).
+//! `dataset split`: parts that share no near duplicate.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Warnings of a suite's own rows: duplicates among them, and rows that its prompts and examples hold (BC-05).
+//! Warnings of a suite's own rows: duplicates among them, and rows that its prompts and examples hold.
 
 use karat_dataset::duplicates::{DuplicateFinder, Duplicates, Likeness, Preference, Search};
 use karat_dataset::version::{ApartColumns, row_key};

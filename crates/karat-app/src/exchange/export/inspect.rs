@@ -1,4 +1,4 @@
-//! A run as logs of Inspect: one `.eval` file a system, trials as epochs (IO-11).
+//! A run as logs of Inspect: one `.eval` file a system, trials as epochs.
 //!
 //! An `.eval` file is a ZIP archive: a JSON file for each sample, then summaries, reductions and a header. Members are
 //! deflated, which every version of Inspect reads.

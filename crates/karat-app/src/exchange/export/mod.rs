@@ -1,8 +1,8 @@
 //! Stored runs in the formats of other tools.
 //!
-//! - `inspect`: logs that Inspect opens (IO-11)
-//! - `otel`: events and spans of OpenTelemetry (IO-13); `otel_post` sends them
-//! - `tables`: rows of a run's tables; `parquet` writes them as files for DuckDB, polars, pandas (IO-12), `stream` hands
+//! - `inspect`: logs that Inspect opens
+//! - `otel`: events and spans of OpenTelemetry; `otel_post` sends them
+//! - `tables`: rows of a run's tables; `parquet` writes them as files for DuckDB, polars, pandas, `stream` hands
 //!   them to a reader in this process
 
 mod inspect;

@@ -1,4 +1,4 @@
-//! A run as OpenTelemetry: an event for each score, and a span for each output that no trace holds yet (IO-13).
+//! A run as OpenTelemetry: an event for each score, and a span for each output that no trace holds yet.
 //!
 //! Conventions: the event `gen_ai.evaluation.result`, and spans of `gen_ai.*`. Requests are OTLP in JSON, of at most
 //! [`RECORDS`] records each; a file has one a line. `otel_post` sends them.

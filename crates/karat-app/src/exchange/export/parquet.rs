@@ -1,4 +1,4 @@
-//! A run as Parquet files: `cells`, `metrics`, `judgments` and `calls` (IO-12).
+//! A run as Parquet files: `cells`, `metrics`, `judgments` and `calls`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The call log file: one appended block per call (BR-07).
+//! The call log file: one appended block per call.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The rule that may stop a run early, and what a user reads of a stopped run (SL-07, SL-08).
+//! The rule that may stop a run early, and what a user reads of a stopped run.
 
 use karat_analysis::gate::EarlyStop;
 use karat_store::Store;

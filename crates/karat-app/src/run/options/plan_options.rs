@@ -1,4 +1,4 @@
-//! The ways to run a plan, each with its calls, price, time and precision (SL-30).
+//! The ways to run a plan, each with its calls, price, time and precision.
 //!
 //! | option | calls and price |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! The share of cells that the first judge of a cascade was sure about in the suite's last run: by it a cascade draws as many
-//! of them as an estimate needs (SL-20).
+//! of them as an estimate needs.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Writes the workflow that runs a suite in CI (SV-30).
+//! Writes the workflow that runs a suite in CI.
 //!
 //! The workflows are texts: `github.yml` and `gitlab.yml`, with a few places to fill. This file finds out what goes there:
 //! the folder of the suite within the repository, the variables of keys, and the commands that run the suite.

@@ -39,7 +39,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<RunIndex> {
 mod tests {
     use super::*;
 
-    /// DB-04, invariant 7: the key changes with the run and with the form, so that an older form is never read.
+    /// DB-04, invariant 7, formats have versions: the key changes with the run and with the form, so that an older form is never read.
     #[test]
     fn key_depends_on_state_and_form() {
         let (one, other) = (Key::of("test", b"1"), Key::of("test", b"2"));

@@ -1,4 +1,4 @@
-//! Asserts of promptfoo as checks of rows and scorers of the suite (IO-03).
+//! Asserts of promptfoo as checks of rows and scorers of the suite.
 //!
 //! - `metrics` has the types that a metric decides (`regex` translates patterns), `judged` those that ask a model, `unsupported` all others with the
 //!   reason why they are dropped.

@@ -1,4 +1,4 @@
-//! A config as a live suite (IO-02): prompts become variants, providers models, tests rows.
+//! A config as a live suite: prompts become variants, providers models, tests rows.
 //!
 //! - `prompts`, `providers` with the services of `http`, and `cases` with the tables of `csv_tests` read the parts of a
 //!   config; `tools` are those of its models, `raw_test` is a test as it stands in a file.

@@ -1,4 +1,4 @@
-//! Results as a recorded suite (IO-04): a sample a test, a variant a prompt and provider, the asserts as checks, and what
+//! Results as a recorded suite: a sample a test, a variant a prompt and provider, the asserts as checks, and what
 //! promptfoo said as given scores.
 //!
 //! The list of results is streamed: outputs go to their files, test cases are kept, since results stand in the order in

@@ -1,4 +1,4 @@
-//! Tokens and money of the report (CL-22).
+//! Tokens and money of the report.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Section on variants that call no model, such as results made by hand, compared with the systems that do (CL-09).
+//! Section on variants that call no model, such as results made by hand, compared with the systems that do.
 
 use crate::markdown::page::{Inline, Page, columns};
 use crate::shared::figures::{self, count};

@@ -1,4 +1,4 @@
-//! Section on changes in the diagnostics of two sides (SP-08).
+//! Section on changes in the diagnostics of two sides.
 
 use karat_analysis::compare::{Change, DiagnosticsChange, TestedChange};
 

@@ -1,4 +1,4 @@
-//! The comment on a pull request: a short report that replaces the one before it (SV-29).
+//! The comment on a pull request: a short report that replaces the one before it.
 //!
 //! - `document`: the part of report.json that a comment needs, so a stored run and a report file give the same comment
 //! - `examples`: the outputs of the worst cells, from the rows of a run or from report.json

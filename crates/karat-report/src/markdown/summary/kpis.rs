@@ -1,4 +1,4 @@
-//! Section that compares every figure with the pinned baseline (RG-10).
+//! Section that compares every figure with the pinned baseline.
 
 use karat_analysis::Kpi;
 

@@ -45,7 +45,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     write_anchored(page, report);
 }
 
-/// Writes judged figures beside the human-anchored ones (HU-40).
+/// Writes judged figures beside the human-anchored ones.
 fn write_anchored(page: &mut Page, report: Report<'_>) {
     let systems = report.systems_by_rank();
     let lines = report.metrics().flat_map(|(_, metric)| {

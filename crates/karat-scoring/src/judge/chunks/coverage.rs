@@ -1,4 +1,4 @@
-//! A record of which piece judged which part of a cut document and of its routed lists (BY-14).
+//! A record of which piece judged which part of a cut document and of its routed lists.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! One grade for the routed members of several pieces (CL-14).
+//! One grade for the routed members of several pieces.
 //!
 //! A member without a certain place is shown with several pieces, and a judge that names it in a piece without its evidence
 //! deducts points wrongly. So the cost of each named member is separated from the rest and counted as the whole list would

@@ -1,4 +1,4 @@
-//! The members of routed lists, and which of them a finding is about (CL-14).
+//! The members of routed lists, and which of them a finding is about.
 //!
 //! A member is itself by its place in its list, not by its words: two may say the same, and the quote of one may be what
 //! another says. So a finding is first looked for in what the members of its piece say, then in their quotes, and only then

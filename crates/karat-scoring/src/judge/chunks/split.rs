@@ -1,4 +1,4 @@
-//! Cutting what a judge sees into pieces, each judged by a call of its own (CL-14, BY-14).
+//! Cutting what a judge sees into pieces, each judged by a call of its own.
 //!
 //! Where one value may be cut and the judge's window is too small for all of it, it is cut; members of a list with a
 //! `route` go to the pieces that hold their evidence ([`crate::judge::chunks::evidence`]), and those that have none anywhere to every piece. Every
@@ -180,7 +180,7 @@ fn by_tokens(
     Ok(cuts)
 }
 
-/// For each span, the bytes that none before it covers. The accounting of BY-14: together they are the whole text.
+/// For each span, the bytes that none before it covers. Together they are the whole text.
 ///
 /// # Errors
 /// Where a character stands in no span.

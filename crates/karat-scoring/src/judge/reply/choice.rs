@@ -92,7 +92,7 @@ fn keys(candidate: &Candidate) -> impl Iterator<Item = &String> {
 }
 
 /// The only one of these objects, counting equal ones once. Of several that all stand in code fences, after the last attempt,
-/// the first own one (BR-06); one outside of a fence may as well be the verdict.
+/// the first own one; one outside of a fence may as well be the verdict.
 fn sole(
     mut candidates: Vec<Candidate>,
     is_own: impl Fn(&Candidate) -> bool,

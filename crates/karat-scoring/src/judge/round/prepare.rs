@@ -309,7 +309,7 @@ impl SharedContent<'_> {
         members.map(|(list, it)| RoutedValue { place: (list, it.origin), value: it.value.clone() }).collect()
     }
 
-    /// Refuses a prompt that does not fit the judge's window; nothing is cut silently (BY-14).
+    /// Refuses a prompt that does not fit the judge's window; nothing is cut silently.
     fn check_window(&self, request: &ChatRequest) -> Result<(), CellError> {
         let Some(window) = self.setup.window else { return Ok(()) };
         let reply = self.setup.reply_tokens();

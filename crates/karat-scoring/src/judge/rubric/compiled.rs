@@ -14,7 +14,7 @@ use super::item::{Item, Side, of_output};
 use crate::judge::rubric::section_labels;
 use crate::judge::{RubricError, identity, reads, reply};
 
-/// The default limit of a reply, in tokens (CL-15).
+/// The default limit of a reply, in tokens.
 const REPLY_TOKENS: u32 = 4000;
 
 /// The part of a rubric that a call asks for.

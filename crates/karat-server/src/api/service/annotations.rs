@@ -1,4 +1,4 @@
-//! Tasks for people (HU-14). `next`, `draft`, `labels`, `skip`, `flag` and `undo` are for the people of a task, each with a
+//! Tasks for people. `next`, `draft`, `labels`, `skip`, `flag` and `undo` are for the people of a task, each with a
 //! token of the role `annotate`; everything else is for its owner.
 
 use axum::extract::Path;

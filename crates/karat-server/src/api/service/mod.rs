@@ -1,4 +1,4 @@
-//! The service over HTTP (SV-02): schedules and their due runs, incidents, messages to send, and tasks for people.
+//! The service over HTTP: schedules and their due runs, incidents, messages to send, and tasks for people.
 //!
 //! - `schedules`: lists, runs, pauses and resumes schedules of the suites that the server follows.
 //! - `incidents`: lists incidents and ends their reminders. `outbox`: lists messages and sends them again.

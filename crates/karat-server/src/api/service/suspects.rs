@@ -1,4 +1,4 @@
-//! `POST /suites/{suite}/suspects`: a task for people of the items of a test set that may be wrong (BC-08).
+//! `POST /suites/{suite}/suspects`: a task for people of the items of a test set that may be wrong.
 
 use axum::Json;
 use axum::extract::Path;

@@ -1,4 +1,4 @@
-//! Remarks on the state of a run: unfinished, without cells, all in error, not indexed yet (DB-52).
+//! Remarks on the state of a run: unfinished, without cells, all in error, not indexed yet.
 
 use karat_app::{CellFlag, RunView};
 use karat_page::block::Empty;

@@ -1,4 +1,4 @@
-//! The page of a suite's test set (BC-08): which items say nothing, which may be wrong, and a task for people of the latter.
+//! The page of a suite's test set: which items say nothing, which may be wrong, and a task for people of the latter.
 
 use axum::Extension;
 use axum::extract::{Path, RawQuery};

@@ -1,4 +1,4 @@
-//! The page of a dated suite (DB-16, DB-30): all of its state is in the address.
+//! The page of a dated suite: all of its state is in the address.
 
 use axum::extract::{Path, Query};
 use karat_app::series_page::{SeriesLinks, SeriesState, document, sorted_by};

@@ -9,7 +9,7 @@ pub(super) const BETS: [f64; 8] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9];
 const SMALLEST: f64 = 1e-100;
 const LARGEST: f64 = 1e100;
 
-/// ⅛ Σ_c Π(1 + c·gain), the e-process of SL-03's bets in one direction.
+/// ⅛ Σ_c Π(1 + c·gain), an e-process of bets in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mixture {
     mantissas: [f64; BETS.len()],

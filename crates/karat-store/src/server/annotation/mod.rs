@@ -1,4 +1,4 @@
-//! Work for people, and what they did (HU-04).
+//! Work for people, and what they did.
 //!
 //! - `tasks`: a task with its items is written once and never changes; a change is a new version. Read it first.
 //! - `change`: one transaction on a task: it reads what happened so far and adds events. What people did is an event, and

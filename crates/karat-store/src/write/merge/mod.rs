@@ -1,4 +1,4 @@
-//! Merging: the blocks and rows of a run's shards, copied from their stores into one run of another (SC-02).
+//! Merging: the blocks and rows of a run's shards, copied from their stores into one run of another.
 //!
 //! - here: the transaction of a merge. All of it is written, or nothing.
 //! - `part`: copies what a store holds of one shard, as it is; only the facts of cells and lists of keys are unpacked, to

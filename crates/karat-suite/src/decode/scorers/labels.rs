@@ -1,4 +1,4 @@
-//! Labels of scorers: what people say must be about something that is scored, and on its scale (CL-08).
+//! Labels of scorers: what people say must be about something that is scored, and on its scale.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -6,7 +6,7 @@
 //! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read; `stored_outputs.rs`: the same, by the
 //!   outputs of the last run
 //! - `cascade.rs`: the scorers that go before the judges of another
-//! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
+//! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale
 
 mod cascade;
 mod counted;

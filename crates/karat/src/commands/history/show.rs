@@ -81,7 +81,7 @@ fn print_json_list<E>(
     Ok(())
 }
 
-/// Prints the rows of all runs of a suite: the judged rows that it declares (BR-15), or its cells with its headline
+/// Prints the rows of all runs of a suite: the judged rows that it declares, or its cells with its headline
 /// metrics.
 fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFilter) -> Result<Exit, Failure> {
     if args.status.is_some() || args.outputs.is_some() || args.sample.is_some() {

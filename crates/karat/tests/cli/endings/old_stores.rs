@@ -44,7 +44,7 @@ fn fine(place: &Place, name: &str, arguments: &[&str]) -> Said {
     said
 }
 
-/// Invariant 7: the runs of each store are listed, reported with the figures of the program that wrote it, and compared.
+/// Invariant 7, formats have versions: the runs of each store are listed, reported with the figures of the program that wrote it, and compared.
 #[test]
 fn runs_of_old_stores_are_reported() {
     assert!(!names().is_empty());
@@ -76,7 +76,7 @@ fn runs_of_old_stores_are_reported() {
     }
 }
 
-/// Invariant 7, BY-05: what an earlier version paid for is found: the suite runs again, and a run that was stopped is
+/// Invariant 7, formats have versions, BY-05: what an earlier version paid for is found: the suite runs again, and a run that was stopped is
 /// continued, without a call. The store is whole before and after.
 #[test]
 fn old_stores_are_continued_without_a_call() {

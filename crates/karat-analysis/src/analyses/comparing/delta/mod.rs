@@ -1,5 +1,5 @@
 //! `delta`: changes between a base variant (or model) and the others, on matched (sample, model) pairs, judge by judge:
-//! per dimension, and in the texts of the diagnostics (CL-10).
+//! per dimension, and in the texts of the diagnostics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

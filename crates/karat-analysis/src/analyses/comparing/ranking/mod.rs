@@ -1,9 +1,9 @@
-//! `ranking`: the strengths of systems from judges' verdicts on pairs of outputs (PW-02).
+//! `ranking`: the strengths of systems from judges' verdicts on pairs of outputs.
 //!
 //! `games` reads the verdicts of judges, `people_games` those of people in closed tasks; [`karat_stats::preference::rank_models`] fits the strengths and resamples samples, or
 //! clusters of them. A game is one judge's verdict on the outputs of two systems for one sample. A verdict that changes
-//! with the order of the outputs is a tie, and counted (PW-03). A game of people is one person's verdict; together they are
-//! one more judge, `people` (PW-01).
+//! with the order of the outputs is a tie, and counted. A game of people is one person's verdict; together they are
+//! one more judge, `people`.
 
 mod games;
 mod people_games;

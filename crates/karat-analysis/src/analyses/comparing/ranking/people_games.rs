@@ -1,4 +1,4 @@
-//! The games of people: their verdicts on pairs of outputs in closed tasks (PW-01).
+//! The games of people: their verdicts on pairs of outputs in closed tasks.
 //!
 //! A verdict is about two texts, so it is a game of every two systems that gave these texts for the sample: an output that
 //! several systems made needs no label for each of them.

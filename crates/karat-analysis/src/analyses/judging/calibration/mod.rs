@@ -1,4 +1,4 @@
-//! `calibration`: agreement of each judge with people's labels, by dimension, and whether it is sufficient (CL-13).
+//! `calibration`: agreement of each judge with people's labels, by dimension, and whether it is sufficient.
 //!
 //! A label applies to the cells of its sample whose output is the labelled one. Scores of several people for one output
 //! are averaged. `outcome` holds the figures and decides the verdicts.

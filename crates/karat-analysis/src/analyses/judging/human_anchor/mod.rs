@@ -1,5 +1,5 @@
 //! `human_anchor`: estimates the mean grade of people for all outputs, from a judge's grades of all and people's labels
-//! of a few (BY-03).
+//! of a few.
 //!
 //! | method | λ | for |
 //! |---|---|---|
@@ -17,7 +17,7 @@
 //! of tasks whose items were chosen as hard ones, and those chosen by verdicts that the judge of this run does not share. If
 //! the dataset names clusters, the interval is cluster-robust.
 //!
-//! Every scorer with labels is anchored, whether the suite lists the analysis or not (HU-40).
+//! Every scorer with labels is anchored, whether the suite lists the analysis or not.
 //!
 //! This file matches labels and grades; `estimators` makes figures of both, in the form of `outcome`.
 

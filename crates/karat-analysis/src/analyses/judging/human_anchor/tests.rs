@@ -79,7 +79,7 @@ fn rogan_gladen_is_for_pass_and_fail() {
     assert!(coin.why.unwrap().contains("no better than chance"));
 }
 
-/// BY-03, invariant 6: if samples share clusters, the interval is cluster-robust.
+/// BY-03, invariant 6, statistics are findings: if samples share clusters, the interval is cluster-robust.
 #[test]
 fn clusters_widen_the_interval() {
     let mut clustered = run(json!({ "scorer": "quality" }), lenient);
