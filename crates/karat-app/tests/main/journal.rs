@@ -76,7 +76,7 @@ fn a_run_with_removed_parts_is_read() {
     let shown = report.markdown();
     assert!(shown.contains("**undecided**: 1 of 1"), "what is not computed never passes: {shown}");
 
-    let asked = DriftRequest { as_of: Some("2026-03-18".to_owned()), ..DriftRequest::default() };
+    let asked = DriftRequest { as_of: Some("2026-03-17".to_owned()), ..DriftRequest::default() };
     let old = Invocation::of("briefing");
     let found = app.drift(&old, &asked).unwrap();
     assert_eq!(found.status(), DriftStatus::Ok);
