@@ -89,12 +89,14 @@ struct StatusArguments {
     wait_s: Option<u64>,
 }
 
+type Call = dyn Fn(&App, &Runs, Map<String, Value>) -> Answer;
+
 /// A tool of one kind of arguments.
 struct Tool {
     name: &'static str,
     about: &'static str,
     schema: fn() -> Value,
-    call: Box<dyn Fn(&App, &Runs, Map<String, Value>) -> Answer>,
+    call: Box<Call>,
 }
 
 /// All tools, in the order in which agents see them.

@@ -43,7 +43,7 @@ use crate::api::openapi::{
 };
 use crate::api::service::annotations::{self, person_handler};
 use crate::api::service::{incidents, outbox, schedules, suspects};
-use crate::route::{Parameter, Route, Routes};
+use crate::route::{Parameter, Route, Routes, get, post};
 
 const JSON: &[&str] = &["application/json"];
 const TEXT: &[&str] = &["text/plain"];
@@ -59,47 +59,43 @@ const STATE_FOR_PERSON: &str = "The state of the item for the person";
 pub(crate) fn routes() -> Vec<Route> {
     use Role::{Annotate, Ingest, Read, Run};
     let runs = [
-        Route::post(
-            "/eval/plan",
-            Run,
-            ("plan", "Show what a run would do and cost; makes no API calls, stores nothing"),
-            start::plan,
-        )
-        .with_body::<RunRequest>()
-        .with_json::<Estimate>("The estimate"),
-        Route::post("/eval/run", Run, ("run", "Start a run"), start::run)
+        post("/eval/plan", Run, "plan", start::plan)
+            .with_summary("Show what a run would do and cost; makes no API calls, stores nothing")
+            .with_body::<RunRequest>()
+            .with_json::<Estimate>("The estimate"),
+        post("/eval/run", Run, "run", start::run)
+            .with_summary("Start a run")
             .with_body::<RunRequest>()
             .with_accepted::<RunObject>(WAITS),
-        with_page(
-            Route::get("/eval/runs", Read, ("listRuns", "Runs, newest first"), run_list::list)
-                .with_query("suite", "Runs of this suite", text())
-                .with_query(
-                    "status",
-                    "Runs with this status",
-                    one_of(&["queued", "running", "completed", "failed", "cancelled", "interrupted", "budget_stopped"]),
-                )
-                .with_query("trigger", "Runs with this origin: `cli`, `api`, or `schedule:ID`", text())
-                .with_query("since", "Runs of this day or later", json!({ "type": "string", "format": "date" })),
-        )
-        .with_json::<Page<RunObject>>("A page of runs"),
-        Route::get("/eval/runs/{run}", Read, ("getRun", "One run"), run_object::one).with_json::<RunObject>("The run"),
-        Route::get(
-            "/eval/runs/{run}/events",
-            Read,
-            ("followRun", "What happens in a run, as server-sent events"),
-            events::events,
-        )
-        .with_query("cells", "Cells that come as events", choice(&["none", "failed", "all", "latest"]))
-        .with_parameter(Parameter {
-            name: "Last-Event-ID",
-            place: "header",
-            meaning: "Only what came behind this event",
-            schema: json!({ "type": "string", "pattern": "^[0-9]{1,15}$" }),
-            is_required: false,
-        })
-        .with_answer::<Value>("200", "The events, until the run ends", &["text/event-stream"])
-        .with_empty_answer("204", "The run has ended, and nothing is new"),
-        Route::get("/eval/runs/{run}/report", Read, ("getReport", "The report of a run"), report::report)
+        get("/eval/runs", Read, "listRuns", run_list::list)
+            .with_summary("Runs, newest first")
+            .with_query("suite", "Runs of this suite", text())
+            .with_query(
+                "status",
+                "Runs with this status",
+                one_of(&["queued", "running", "completed", "failed", "cancelled", "interrupted", "budget_stopped"]),
+            )
+            .with_query("trigger", "Runs with this origin: `cli`, `api`, or `schedule:ID`", text())
+            .with_query("since", "Runs of this day or later", json!({ "type": "string", "format": "date" }))
+            .in_pages()
+            .with_json::<Page<RunObject>>("A page of runs"),
+        get("/eval/runs/{run}", Read, "getRun", run_object::one)
+            .with_summary("One run")
+            .with_json::<RunObject>("The run"),
+        get("/eval/runs/{run}/events", Read, "followRun", events::events)
+            .with_summary("What happens in a run, as server-sent events")
+            .with_query("cells", "Cells that come as events", choice(&["none", "failed", "all", "latest"]))
+            .with_parameter(Parameter {
+                name: "Last-Event-ID",
+                place: "header",
+                meaning: "Only what came behind this event",
+                schema: json!({ "type": "string", "pattern": "^[0-9]{1,15}$" }),
+                is_required: false,
+            })
+            .with_answer::<Value>("200", "The events, until the run ends", &["text/event-stream"])
+            .with_empty_answer("204", "The run has ended, and nothing is new"),
+        get("/eval/runs/{run}/report", Read, "getReport", report::report)
+            .with_summary("The report of a run")
             .with_query(
                 "format",
                 "The form of the report",
@@ -108,274 +104,171 @@ pub(crate) fn routes() -> Vec<Route> {
             .with_query("canonical", "Leave out what differs between equal runs", choice(&["0", "1"]))
             .with_answer::<Report>("200", "What `karat report` writes", REPORTS)
             .with_tag(),
-        Route::post(
-            "/eval/runs/{run}/cancel",
-            Run,
-            ("cancelRun", "Stop a run after its calls in flight; their results are kept"),
-            run_object::cancel,
-        )
-        .with_accepted::<RunObject>("The run ends soon")
-        .with_json::<RunObject>("The run has ended"),
-        Route::post("/eval/runs/{run}/resume", Run, ("resumeRun", "Continue a run"), start::resume)
+        post("/eval/runs/{run}/cancel", Run, "cancelRun", run_object::cancel)
+            .with_summary("Stop a run after its calls in flight; their results are kept")
+            .with_accepted::<RunObject>("The run ends soon")
+            .with_json::<RunObject>("The run has ended"),
+        post("/eval/runs/{run}/resume", Run, "resumeRun", start::resume)
+            .with_summary("Continue a run")
             .with_body::<start::Limits>()
             .with_accepted::<RunObject>(WAITS),
-        Route::post("/eval/runs/{run}/retry", Run, ("retryRun", "Re-run the failed cells of a run"), start::retry)
+        post("/eval/runs/{run}/retry", Run, "retryRun", start::retry)
+            .with_summary("Re-run the failed cells of a run")
             .with_body::<start::Limits>()
             .with_accepted::<RunObject>(WAITS),
     ];
     let service = [
-        Route::get(
-            "/schedules",
-            Read,
-            ("listSchedules", "Schedules of the suites that the server follows"),
-            schedules::list,
-        )
-        .with_json::<List<ScheduleLine>>("The schedules"),
-        Route::post(
-            "/schedules/{suite}/{id}/run",
-            Run,
-            ("runSchedule", "Run a due time of a schedule, by default the last; each is run once"),
-            schedules::run,
-        )
-        .with_body::<schedules::WantedDue>()
-        .with_accepted::<FiringLine>(WAITS),
-        Route::post(
-            "/schedules/{suite}/{id}/pause",
-            Run,
-            ("pauseSchedule", "Skip the due times of a schedule from now on"),
-            schedules::pause,
-        )
-        .with_body::<Nothing>()
-        .with_json::<ScheduleLine>("The schedule"),
-        Route::post(
-            "/schedules/{suite}/{id}/resume",
-            Run,
-            ("resumeSchedule", "Follow a paused schedule again"),
-            schedules::resume,
-        )
-        .with_body::<Nothing>()
-        .with_json::<ScheduleLine>("The schedule"),
-        with_page(
-            Route::get("/incidents", Read, ("listIncidents", "Incidents, newest first"), incidents::list).with_query(
-                "state",
-                "Incidents in this state",
-                one_of(&["open", "acknowledged", "closed"]),
-            ),
-        )
-        .with_json::<Page<IncidentLine>>("A page of incidents"),
-        Route::post("/incidents/{id}/ack", Run, ("ackIncident", "End the reminders of an incident"), incidents::ack)
+        get("/schedules", Read, "listSchedules", schedules::list)
+            .with_summary("Schedules of the suites that the server follows")
+            .with_json::<List<ScheduleLine>>("The schedules"),
+        post("/schedules/{suite}/{id}/run", Run, "runSchedule", schedules::run)
+            .with_summary("Run a due time of a schedule, by default the last; each is run once")
+            .with_body::<schedules::WantedDue>()
+            .with_accepted::<FiringLine>(WAITS),
+        post("/schedules/{suite}/{id}/pause", Run, "pauseSchedule", schedules::pause)
+            .with_summary("Skip the due times of a schedule from now on")
+            .with_body::<Nothing>()
+            .with_json::<ScheduleLine>("The schedule"),
+        post("/schedules/{suite}/{id}/resume", Run, "resumeSchedule", schedules::resume)
+            .with_summary("Follow a paused schedule again")
+            .with_body::<Nothing>()
+            .with_json::<ScheduleLine>("The schedule"),
+        get("/incidents", Read, "listIncidents", incidents::list)
+            .with_summary("Incidents, newest first")
+            .with_query("state", "Incidents in this state", one_of(&["open", "acknowledged", "closed"]))
+            .in_pages()
+            .with_json::<Page<IncidentLine>>("A page of incidents"),
+        post("/incidents/{id}/ack", Run, "ackIncident", incidents::ack)
+            .with_summary("End the reminders of an incident")
             .with_body::<Nothing>()
             .with_json::<IncidentLine>("The incident"),
-        Route::post(
-            "/incidents/{id}/close",
-            Run,
-            ("closeIncident", "Close an incident; the next bad run opens a new one"),
-            incidents::close,
-        )
-        .with_body::<Nothing>()
-        .with_json::<IncidentLine>("The incident"),
-        with_page(
-            Route::get(
-                "/outbox",
-                Read,
-                ("listMessages", "Messages of alerts without their content, newest first"),
-                outbox::list,
-            )
-            .with_query("state", "Messages in this state", one_of(&["pending", "sent", "dead"])),
-        )
-        .with_json::<Page<MessageLine>>("A page of messages"),
-        Route::post(
-            "/outbox/{id}/retry",
-            Run,
-            ("retryMessage", "Send a message that was not sent, with all of its attempts"),
-            outbox::retry,
-        )
-        .with_body::<Nothing>()
-        .with_json::<MessageLine>("The message"),
-        Route::get("/traces", Read, ("listTraces", "Datasets of traces that applications have sent"), traces::list)
+        post("/incidents/{id}/close", Run, "closeIncident", incidents::close)
+            .with_summary("Close an incident; the next bad run opens a new one")
+            .with_body::<Nothing>()
+            .with_json::<IncidentLine>("The incident"),
+        get("/outbox", Read, "listMessages", outbox::list)
+            .with_summary("Messages of alerts without their content, newest first")
+            .with_query("state", "Messages in this state", one_of(&["pending", "sent", "dead"]))
+            .in_pages()
+            .with_json::<Page<MessageLine>>("A page of messages"),
+        post("/outbox/{id}/retry", Run, "retryMessage", outbox::retry)
+            .with_summary("Send a message that was not sent, with all of its attempts")
+            .with_body::<Nothing>()
+            .with_json::<MessageLine>("The message"),
+        get("/traces", Read, "listTraces", traces::list)
+            .with_summary("Datasets of traces that applications have sent")
             .for_traces()
             .with_json::<List<TraceDataset>>("The datasets"),
-        Route::post(
-            "/traces",
-            Ingest,
-            ("addTraces", "Add rows to a dataset of traces, a line of JSON each"),
-            traces::add_lines,
-        )
-        .for_traces()
-        .with_parameter(Parameter { is_required: true, ..dataset_name("dataset", "query", "Name of the dataset") })
-        .with_body_of::<Nothing>(LINES, false)
-        .with_json::<traces::Added>("The number of rows by their fate"),
-        Route::post(
-            "/v1/traces",
-            Ingest,
-            (
-                "addSpans",
+        post("/traces", Ingest, "addTraces", traces::add_lines)
+            .with_summary("Add rows to a dataset of traces, a line of JSON each")
+            .for_traces()
+            .with_parameter(Parameter { is_required: true, ..dataset_name("dataset", "query", "Name of the dataset") })
+            .with_body_of::<Nothing>(LINES, false)
+            .with_json::<traces::Added>("The number of rows by their fate"),
+        post("/v1/traces", Ingest, "addSpans", traces::add_spans)
+            .with_summary(
                 "Add calls of models, as exporters of OpenTelemetry send them; errors are those of its protocol",
-            ),
-            traces::add_spans,
-        )
-        .for_traces()
-        .with_any_query()
-        .with_parameter(dataset_name("x-karat-dataset", "header", "Name of the dataset instead of that of the service"))
-        .with_body_of::<Spans>(PROTOCOL, true)
-        .with_answer::<PartialSuccess>("200", "What was rejected", PROTOCOL)
-        .with_answer::<RpcStatus>("400", "The request cannot be read", PROTOCOL)
-        .with_answer::<RpcStatus>("429", "More arrives than is written", PROTOCOL)
-        .with_answer::<RpcStatus>("503", "The disk refuses", PROTOCOL),
-        Route::post(
-            "/suites/{suite}/suspects",
-            Run,
-            ("createSuspectsTask", "Make a task for people of the items that may be wrong"),
-            suspects::create,
-        )
-        .with_body::<Nothing>()
-        .with_json::<CreatedTask>("The task, or the one that is there"),
-        Route::get("/suites", Read, ("listSuites", "Suites that can be run"), suites::suites)
+            )
+            .for_traces()
+            .with_any_query()
+            .with_parameter(dataset_name(
+                "x-karat-dataset",
+                "header",
+                "Name of the dataset instead of that of the service",
+            ))
+            .with_body_of::<Spans>(PROTOCOL, true)
+            .with_answer::<PartialSuccess>("200", "What was rejected", PROTOCOL)
+            .with_answer::<RpcStatus>("400", "The request cannot be read", PROTOCOL)
+            .with_answer::<RpcStatus>("429", "More arrives than is written", PROTOCOL)
+            .with_answer::<RpcStatus>("503", "The disk refuses", PROTOCOL),
+        post("/suites/{suite}/suspects", Run, "createSuspectsTask", suspects::create)
+            .with_summary("Make a task for people of the items that may be wrong")
+            .with_body::<Nothing>()
+            .with_json::<CreatedTask>("The task, or the one that is there"),
+        get("/suites", Read, "listSuites", suites::suites)
+            .with_summary("Suites that can be run")
             .with_json::<List<SuiteLine>>("The suites"),
-        Route::get("/metrics", Read, ("metrics", "Figures for Prometheus"), metrics::metrics)
+        get("/metrics", Read, "metrics", metrics::metrics)
+            .with_summary("Figures for Prometheus")
             .with_answer::<String>("200", "The figures", TEXT)
             .with_tag(),
-        Route::get("/livez", Read, ("livez", "The process answers"), health::livez)
+        get("/livez", Read, "livez", health::livez)
+            .with_summary("The process answers")
             .for_everybody()
             .with_answer::<String>("200", "It does", TEXT),
-        Route::get("/healthz", Read, ("healthz", "The server can do its work"), health::healthz)
+        get("/healthz", Read, "healthz", health::healthz)
+            .with_summary("The server can do its work")
             .for_everybody()
             .with_answer::<Health>("200", "It can", JSON)
             .with_answer::<Health>("503", "It cannot", JSON),
-        Route::get("/openapi.json", None, ("openapi", "This document"), document).with_json::<Document>("The document"),
+        get("/openapi.json", None, "openapi", document)
+            .with_summary("This document")
+            .with_json::<Document>("The document"),
     ];
     let people = [
-        Route::get("/annotations", Run, ("listAnnotationTasks", "Tasks for people, newest first"), annotations::list)
+        get("/annotations", Run, "listAnnotationTasks", annotations::list)
+            .with_summary("Tasks for people, newest first")
             .with_json::<List<TaskLine>>("The tasks"),
-        Route::post(
-            "/annotations",
-            Run,
-            ("createAnnotationTask", "Make a task of the outputs of a run"),
-            annotations::create,
-        )
-        .with_body::<annotations::WantedTask>()
-        .with_json::<CreatedTask>("The task; the same request gives the same one"),
-        Route::get(
-            "/annotations/{task}",
-            Run,
-            ("getAnnotationTask", "Progress, people, flags and disagreements of a task"),
-            annotations::one,
-        )
-        .with_json::<AnnotationTask>("The owner's view"),
-        Route::get(
-            "/annotations/{task}/agreement",
-            Run,
-            ("getAnnotationAgreement", "How far people agree, by question"),
-            annotations::agreement,
-        )
-        .with_json::<AnnotationAgreement>("The figures"),
-        Route::get(
-            "/annotations/{task}/export",
-            Run,
-            ("exportAnnotations", "The labels of a task as a file"),
-            annotations::export,
-        )
-        .with_query("form", "Form of the file", choice(&["labels", "jsonl", "csv"]))
-        .with_query("settled", "One settled value of each item", choice(&["false", "true"]))
-        .with_query("audit", "Every event", choice(&["false", "true"]))
-        .with_query("pseudonyms", "People as a1, a2 and so on", choice(&["false", "true"]))
-        .with_answer::<String>("200", "The file", &["application/x-ndjson", "text/csv"])
-        .with_tag(),
-        of_person(
-            Route::post(
-                "/annotations/{task}/next",
-                Annotate,
-                ("nextAnnotation", "Hold a place of an item for ten minutes, and get the item"),
-                person_handler(App::next_annotation),
-            )
-            .with_body::<NextRequest>(),
-        )
-        .with_json::<AnnotationItem>("The task, the item or none, and the person's own progress"),
-        of_person(
-            Route::post(
-                "/annotations/{task}/draft",
-                Annotate,
-                ("draftAnnotation", "Keep answers that are not submitted, and renew the place"),
-                person_handler(App::save_draft),
-            )
-            .with_body::<DraftRequest>(),
-        )
-        .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        of_person(
-            Route::post(
-                "/annotations/{task}/labels",
-                Annotate,
-                ("submitAnnotation", "Submit a label"),
-                person_handler(App::submit_label),
-            )
-            .with_body::<LabelRequest>(),
-        )
-        .with_json::<AnnotationState>("The fate of the label"),
-        of_person(
-            Route::post(
-                "/annotations/{task}/skip",
-                Annotate,
-                ("skipAnnotation", "Give the place of an item to another person"),
-                person_handler(App::skip_item),
-            )
-            .with_body::<ReasonRequest>(),
-        )
-        .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        of_person(
-            Route::post(
-                "/annotations/{task}/flag",
-                Annotate,
-                ("flagAnnotation", "Give an item to the owner of the task"),
-                person_handler(App::flag_item),
-            )
-            .with_body::<ReasonRequest>(),
-        )
-        .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        of_person(
-            Route::post(
-                "/annotations/{task}/undo",
-                Annotate,
-                ("undoAnnotation", "Take back a label: the person's last one, or that of an item"),
-                person_handler(annotations::undo),
-            )
-            .with_body::<annotations::WantedUndo>(),
-        )
-        .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        of_person(
-            Route::post(
-                "/annotations/{task}/adjudicate",
-                Run,
-                ("adjudicateAnnotation", "Decide an item, hand it out again, or exclude a person"),
-                annotations::adjudicate,
-            )
-            .with_body_of::<AdjudicationRequest>(JSON, true),
-        )
-        .with_json::<AnnotationDecided>("The labels without names, and the decision"),
-        of_person(
-            Route::post(
-                "/annotations/{task}/close",
-                Run,
-                ("closeAnnotationTask", "Close a task for good"),
-                annotations::close,
-            )
-            .with_body::<Nothing>(),
-        )
-        .with_json::<ClosedAnnotationTask>("The end of the task"),
+        post("/annotations", Run, "createAnnotationTask", annotations::create)
+            .with_summary("Make a task of the outputs of a run")
+            .with_body::<annotations::WantedTask>()
+            .with_json::<CreatedTask>("The task; the same request gives the same one"),
+        get("/annotations/{task}", Run, "getAnnotationTask", annotations::one)
+            .with_summary("Progress, people, flags and disagreements of a task")
+            .with_json::<AnnotationTask>("The owner's view"),
+        get("/annotations/{task}/agreement", Run, "getAnnotationAgreement", annotations::agreement)
+            .with_summary("How far people agree, by question")
+            .with_json::<AnnotationAgreement>("The figures"),
+        get("/annotations/{task}/export", Run, "exportAnnotations", annotations::export)
+            .with_summary("The labels of a task as a file")
+            .with_query("form", "Form of the file", choice(&["labels", "jsonl", "csv"]))
+            .with_query("settled", "One settled value of each item", choice(&["false", "true"]))
+            .with_query("audit", "Every event", choice(&["false", "true"]))
+            .with_query("pseudonyms", "People as a1, a2 and so on", choice(&["false", "true"]))
+            .with_answer::<String>("200", "The file", &["application/x-ndjson", "text/csv"])
+            .with_tag(),
+        post("/annotations/{task}/next", Annotate, "nextAnnotation", person_handler(App::next_annotation))
+            .with_summary("Hold a place of an item for ten minutes, and get the item")
+            .with_body::<NextRequest>()
+            .of_person()
+            .with_json::<AnnotationItem>("The task, the item or none, and the person's own progress"),
+        post("/annotations/{task}/draft", Annotate, "draftAnnotation", person_handler(App::save_draft))
+            .with_summary("Keep answers that are not submitted, and renew the place")
+            .with_body::<DraftRequest>()
+            .of_person()
+            .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post("/annotations/{task}/labels", Annotate, "submitAnnotation", person_handler(App::submit_label))
+            .with_summary("Submit a label")
+            .with_body::<LabelRequest>()
+            .of_person()
+            .with_json::<AnnotationState>("The fate of the label"),
+        post("/annotations/{task}/skip", Annotate, "skipAnnotation", person_handler(App::skip_item))
+            .with_summary("Give the place of an item to another person")
+            .with_body::<ReasonRequest>()
+            .of_person()
+            .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post("/annotations/{task}/flag", Annotate, "flagAnnotation", person_handler(App::flag_item))
+            .with_summary("Give an item to the owner of the task")
+            .with_body::<ReasonRequest>()
+            .of_person()
+            .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post("/annotations/{task}/undo", Annotate, "undoAnnotation", person_handler(annotations::undo))
+            .with_summary("Take back a label: the person's last one, or that of an item")
+            .with_body::<annotations::WantedUndo>()
+            .of_person()
+            .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post("/annotations/{task}/adjudicate", Run, "adjudicateAnnotation", annotations::adjudicate)
+            .with_summary("Decide an item, hand it out again, or exclude a person")
+            .with_body_of::<AdjudicationRequest>(JSON, true)
+            .of_person()
+            .with_json::<AnnotationDecided>("The labels without names, and the decision"),
+        post("/annotations/{task}/close", Run, "closeAnnotationTask", annotations::close)
+            .with_summary("Close a task for good")
+            .with_body::<Nothing>()
+            .of_person()
+            .with_json::<ClosedAnnotationTask>("The end of the task"),
     ];
     runs.into_iter().chain(service).chain(people).collect()
-}
-
-/// The route of a list that comes in pages.
-fn with_page(route: Route) -> Route {
-    let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
-    let cursor = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$" });
-    route.with_query("limit", "Rows of a page", limit).with_query("cursor", "`next` of an earlier page", cursor)
-}
-
-/// The route of a change that a person makes.
-fn of_person(route: Route) -> Route {
-    let name = json!({ "type": "string", "minLength": 1, "maxLength": 64 });
-    route.with_query("as", "Name of the person; a token of the role `annotate` names its own", name)
 }
 
 fn dataset_name(name: &'static str, place: &'static str, meaning: &'static str) -> Parameter {

@@ -12,7 +12,7 @@ use axum::routing::{self, MethodRouter};
 use http::Method;
 use karat_app::{Role, request_schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::route::query::Query;
 use crate::state::State;
@@ -86,32 +86,16 @@ impl Route {
         Self::new(Method::GET, path, role.into(), routing::get(handler))
     }
 
-    /// An endpoint that only reads.
-    pub fn get<T: 'static>(
-        path: &'static str,
-        role: impl Into<Option<Role>>,
-        (id, summary): (&'static str, &'static str),
-        handler: impl Handler<T, State>,
-    ) -> Self {
-        Self { operation: Some(Operation::new(id, summary)), ..Self::page(path, role, handler) }
-    }
-
-    /// An endpoint that changes something.
-    pub fn post<T: 'static>(
-        path: &'static str,
-        role: Role,
-        (id, summary): (&'static str, &'static str),
-        handler: impl Handler<T, State>,
-    ) -> Self {
-        let operation = Some(Operation::new(id, summary));
-        Self { operation, ..Self::new(Method::POST, path, Some(role), routing::post(handler)) }
-    }
-
     fn with(mut self, change: impl FnOnce(&mut Operation)) -> Self {
         if let Some(operation) = &mut self.operation {
             change(operation);
         }
         self
+    }
+
+    /// The same route with a sentence about it.
+    pub fn with_summary(self, summary: &'static str) -> Self {
+        self.with(|it| it.summary = summary)
     }
 
     /// The same route, which answers callers without a token, too.
@@ -131,6 +115,19 @@ impl Route {
 
     pub fn with_parameter(self, parameter: Parameter) -> Self {
         self.with(|it| it.parameters.push(parameter))
+    }
+
+    /// The same route, whose list comes in pages.
+    pub fn in_pages(self) -> Self {
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
+        let cursor = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$" });
+        self.with_query("limit", "Rows of a page", limit).with_query("cursor", "`next` of an earlier page", cursor)
+    }
+
+    /// The same route, for a change that a person makes.
+    pub fn of_person(self) -> Self {
+        let name = json!({ "type": "string", "minLength": 1, "maxLength": 64 });
+        self.with_query("as", "Name of the person; a token of the role `annotate` names its own", name)
     }
 
     /// The same route, which takes any query.
@@ -201,9 +198,30 @@ impl Route {
 }
 
 impl Operation {
-    fn new(id: &'static str, summary: &'static str) -> Self {
-        Self { id, summary, parameters: Vec::new(), body: None, answers: Vec::new(), checks_query: true }
+    fn new(id: &'static str) -> Self {
+        Self { id, summary: "", parameters: Vec::new(), body: None, answers: Vec::new(), checks_query: true }
     }
+}
+
+/// An endpoint that only reads, with its id.
+pub(crate) fn get<T: 'static>(
+    path: &'static str,
+    role: impl Into<Option<Role>>,
+    id: &'static str,
+    handler: impl Handler<T, State>,
+) -> Route {
+    Route { operation: Some(Operation::new(id)), ..Route::page(path, role, handler) }
+}
+
+/// An endpoint that changes something, with its id.
+pub(crate) fn post<T: 'static>(
+    path: &'static str,
+    role: Role,
+    id: &'static str,
+    handler: impl Handler<T, State>,
+) -> Route {
+    let operation = Some(Operation::new(id));
+    Route { operation, ..Route::new(Method::POST, path, Some(role), routing::post(handler)) }
 }
 
 /// All routes.

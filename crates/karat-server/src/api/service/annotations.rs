@@ -146,11 +146,13 @@ async fn person(state: &State, access: Asker, query: &Query, task: &str) -> Resu
     }
 }
 
+/// The answer to a person, as it is made.
+type PersonAnswer = BoxFuture<'static, Result<Json<Value>, Problem>>;
+
 /// The handler of requests of a person: it reads one, and answers it.
 pub(in crate::api) fn person_handler<T: DeserializeOwned + JsonSchema + Send + 'static>(
     answer: fn(&App, &str, &str, &T) -> Result<Value, AppError>,
-) -> impl Fn(State, Asker, Path<String>, Extension<Query>, Bytes) -> BoxFuture<'static, Result<Json<Value>, Problem>> + Clone
-{
+) -> impl Fn(State, Asker, Path<String>, Extension<Query>, Bytes) -> PersonAnswer + Clone {
     move |state, access, Path(task), Extension(query), body| {
         async move {
             let asked: T = body::read(&body)?;
