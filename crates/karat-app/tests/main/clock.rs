@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karat_app::{App, Format, Invocation, Overrides, RunEnd};
+use karat_app::{App, Invocation, Overrides, RunEnd};
 use karat_store::StoreUrl;
-use karat_types::{Clock, Moment, RunStatus};
+use karat_types::{Clock, Moment, ReportFormat, RunStatus};
 
 use crate::place::execution;
 
@@ -59,11 +59,11 @@ fn a_clock_that_jumps_changes_no_result() {
         app.export(run, format, karat_app::Outputs::default(), canonical, &mut report).unwrap();
         String::from_utf8(report).unwrap()
     };
-    for format in [Format::Json, Format::Markdown, Format::Html] {
+    for format in [ReportFormat::Json, ReportFormat::Markdown, ReportFormat::Html] {
         let text = report("b", format, false);
         // Scripts and fonts of a page hold any letters; what a reader sees is in its body.
         let shown = text.split_once("<body>").map_or(text.as_str(), |(_, body)| body);
         assert!(!shown.contains("NaN"), "{shown}");
     }
-    assert_eq!(report("a", Format::Json, true), report("b", Format::Json, true));
+    assert_eq!(report("a", ReportFormat::Json, true), report("b", ReportFormat::Json, true));
 }

@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-use karat_app::{App, Format, ImportKind, Invocation, Outputs, SpanContent};
+use karat_app::{App, ImportKind, Invocation, Outputs, SpanContent};
 use karat_columnar::ColumnarRows;
+use karat_types::ReportFormat;
 use serde_json::{Value, json};
 
 use crate::place::{app, execution};
@@ -51,7 +52,7 @@ fn run_suite(app: &App, suite: &Path, id: &str) {
 /// The figures of each system by metric, as `report.json` has them.
 fn figures(app: &App, run: &str) -> BTreeMap<(String, String), f64> {
     let mut report = Vec::new();
-    app.export(run, Format::Json, Outputs::default(), true, &mut report).unwrap();
+    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     let report: Value = serde_json::from_slice(&report).unwrap();
     let mut figures = BTreeMap::new();
     for system in report["systems"].as_array().unwrap() {
@@ -134,7 +135,7 @@ fn junit_keeps_like_names_apart() {
     fs::write(folder.path().join("karat.yaml"), suite).unwrap();
     run_suite(&app, &folder.path().join("karat.yaml"), "j");
     let mut text = Vec::new();
-    app.export("j", Format::Junit, Outputs::default(), true, &mut text).unwrap();
+    app.export("j", ReportFormat::Junit, Outputs::default(), true, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("classname=\"s.v_1\"") && text.contains("classname=\"s.v_1_2\""), "{text}");
 }

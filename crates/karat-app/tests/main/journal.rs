@@ -5,11 +5,10 @@ use std::fs;
 use std::sync::Arc;
 
 use karat_app::{
-    App, CompareRequest, Correction, DriftRequest, DriftStatus, Format, GateRequest, Invocation, Overrides, Party,
-    ReportTo,
+    App, CompareRequest, Correction, DriftRequest, DriftStatus, GateRequest, Invocation, Overrides, Party, ReportTo,
 };
 use karat_store::{JournalEntry, Store, StoreUrl};
-use karat_types::{AnalysisSpec, EarlyRule, Moment, StopEarlySpec};
+use karat_types::{AnalysisSpec, EarlyRule, Moment, ReportFormat, StopEarlySpec};
 use serde_json::json;
 
 use crate::place::{app, execution};
@@ -46,7 +45,7 @@ fn a_run_with_removed_parts_is_read() {
 
     let to = ReportTo {
         folder: Some(folder.path().join("made")),
-        formats: vec![Format::Markdown, Format::Json, Format::Html],
+        formats: vec![ReportFormat::Markdown, ReportFormat::Json, ReportFormat::Html],
         ..ReportTo::default()
     };
     app.report_into("a", &to, false).unwrap();

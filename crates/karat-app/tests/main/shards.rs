@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use karat_app::{
-    App, AppError, Completeness, Execution, Format, GateRequest, Invocation, MergeRequest, Outputs, Overrides, RunEnd,
-    Stop,
+    App, AppError, Completeness, Execution, GateRequest, Invocation, MergeRequest, Outputs, Overrides, RunEnd, Stop,
 };
-use karat_types::{Event, Exit, Observer, RunStatus, Shard};
+use karat_types::{Event, Exit, Observer, ReportFormat, RunStatus, Shard};
 use testkit::Scratch;
 
 use crate::place::{app, execution};
@@ -96,14 +95,14 @@ impl World {
     }
 }
 
-fn report(app: &App, format: Format, canonical: bool) -> String {
+fn report(app: &App, format: ReportFormat, canonical: bool) -> String {
     let mut report = Vec::new();
     app.export("r", format, Outputs::default(), canonical, &mut report).unwrap();
     String::from_utf8(report).unwrap()
 }
 
 fn canonical(app: &App) -> String {
-    report(app, Format::Json, true)
+    report(app, ReportFormat::Json, true)
 }
 
 /// Stops a run after some cells.
@@ -173,11 +172,11 @@ fn a_shard_is_one_part() {
     let app = world.app("one");
     let (summary, exit) = app.summary("r").unwrap();
     assert_eq!(exit, Exit::Pass, "{summary}");
-    for format in [Format::Markdown, Format::Html] {
+    for format in [ReportFormat::Markdown, ReportFormat::Html] {
         let text = report(&app, format, false);
         assert!(text.contains("shard 1/2") && text.contains("one part of a run"), "{text}");
     }
-    let document: serde_json::Value = serde_json::from_str(&report(&app, Format::Json, true)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&report(&app, ReportFormat::Json, true)).unwrap();
     assert_eq!((&document["run"]["shard"], &document["verdict"]), (&"1/2".into(), &serde_json::Value::Null));
     assert!(document["verdict_note"].as_str().unwrap().contains("shard 1/2"));
     let line = &app.runs(1).unwrap()[0];

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_app::{
-    AdjudicationRequest, App, CallRecording, Execution, Format, GateRequest, GoldenRequest, Invocation, ItemsFrom,
+    AdjudicationRequest, App, CallRecording, Execution, GateRequest, GoldenRequest, Invocation, ItemsFrom,
     LabelPinRequest, LabelRequest, Outputs, Pinning, Session, Stop, TaskRequest, TextFrom,
 };
-use karat_types::{Exit, SilentObserver};
+use karat_types::{Exit, ReportFormat, SilentObserver};
 use serde_json::{Map, Value, json};
 
 use super::{item_of, next};
@@ -98,7 +98,7 @@ fn label_numbers(app: &App, person: &str) -> usize {
 
 fn report(app: &App, run: &str) -> Value {
     let mut bytes = Vec::new();
-    app.export(run, Format::Json, Outputs::default(), false, &mut bytes).unwrap();
+    app.export(run, ReportFormat::Json, Outputs::default(), false, &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -258,7 +258,7 @@ fn open_items_can_be_settled_after_closing() {
     // One of 22 outputs lies anywhere on the scale from 0 to 20.
     assert!((width - 20.0 / 22.0).abs() < 1e-9, "{open}");
     let mut text = Vec::new();
-    app.export("base", Format::Markdown, Outputs::default(), false, &mut text).unwrap();
+    app.export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     for part in ["1 open: ", " whatever they will be", "Open in t@1: 1; settle them: karat annotate adjudicate t@1"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -321,7 +321,7 @@ fn labels_of_another_version_do_not_count() {
     let missing = short["labels_missing"].as_u64().unwrap();
     assert_eq!(short["minutes_missing"], json!((missing * 40).div_ceil(60)), "{short}");
     let mut text = Vec::new();
-    app.export("base", Format::Markdown, Outputs::default(), false, &mut text).unwrap();
+    app.export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     for part in ["20 because they are of another version", "Tasks: t@2.", "nothing is estimated then"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Stop};
+use karat_app::{AppError, CallRecording, Execution, Invocation, Outputs, Overrides, RunEnd, Stop};
 use karat_store::{Store, StoredRun};
-use karat_types::{CellRecord, Moment, Record, RunHeader, RunRows, RunStatus, SilentObserver};
+use karat_types::{CellRecord, Moment, Record, ReportFormat, RunHeader, RunRows, RunStatus, SilentObserver};
 use serde_json::{Value, json};
 
 use crate::place::app;
@@ -17,7 +17,7 @@ fn execution() -> Execution {
 
 fn report(folder: &Path) -> Result<String, AppError> {
     let mut report = Vec::new();
-    app(folder).export("a", Format::Json, Outputs::default(), true, &mut report)?;
+    app(folder).export("a", ReportFormat::Json, Outputs::default(), true, &mut report)?;
     Ok(String::from_utf8(report).unwrap())
 }
 

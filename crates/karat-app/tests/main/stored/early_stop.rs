@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karat_app::{
-    App, CallRecording, CompareRequest, Correction, Execution, Format, Invocation, Outputs, Party, Rescoring,
-};
+use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Invocation, Outputs, Party, Rescoring};
 use karat_store::Store;
-use karat_types::{Event, Observer, RunStatus};
+use karat_types::{Event, Observer, ReportFormat, RunStatus};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
 
@@ -83,7 +81,7 @@ fn run(app: &App, invocation: &Invocation, execution: Execution) -> RunStatus {
 
 fn text(app: &App, run: &str, canonical: bool) -> String {
     let mut report = Vec::new();
-    app.export(run, Format::Json, Outputs::default(), canonical, &mut report).unwrap();
+    app.export(run, ReportFormat::Json, Outputs::default(), canonical, &mut report).unwrap();
     String::from_utf8(report).unwrap()
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use karat_app::{App, Format, Invocation, Outputs, ReportTo};
+use karat_app::{App, Invocation, Outputs, ReportTo};
+use karat_types::ReportFormat;
 use serde_json::json;
 
 use crate::place::{app, execution};
@@ -45,7 +46,7 @@ fn the_report_of_a_large_run_is_kept() {
     large_run(&first, folder);
     let to = |name: &str, cells: usize| ReportTo {
         folder: Some(folder.join(name)),
-        formats: vec![Format::Html],
+        formats: vec![ReportFormat::Html],
         outputs: Outputs { cells, ..Outputs::default() },
         ..ReportTo::default()
     };
@@ -61,7 +62,7 @@ fn the_report_of_a_large_run_is_kept() {
     assert_eq!(made.exit.code(), 2);
     assert_eq!(read.summary, made.summary.replace("/made/", "/read/"));
     let mut streamed = Vec::new();
-    assert_eq!(again.export("large", Format::Html, Outputs::default(), false, &mut streamed).unwrap(), made.exit);
+    assert_eq!(again.export("large", ReportFormat::Html, Outputs::default(), false, &mut streamed).unwrap(), made.exit);
     assert!(streamed == text("made").as_bytes(), "the streamed page differs");
     let shown = again.run_page("large").unwrap();
     assert!(shown.document.body.0 == page.document.body.0, "the served page differs");

@@ -5,9 +5,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use karat_app::{App, Format, Invocation, Outputs};
+use karat_app::{App, Invocation, Outputs};
 use karat_store::Store;
-use karat_types::{AskedJudge, CascadeDraw, RunRows, RunStatus, Score};
+use karat_types::{AskedJudge, CascadeDraw, ReportFormat, RunRows, RunStatus, Score};
 use serde_json::{Value, json};
 
 use crate::place::{app, execution};
@@ -81,7 +81,7 @@ fn cells(app: &App, run: &str, scorer: u16) -> BTreeMap<String, (CascadeDraw, f6
 
 fn report(app: &App, run: &str) -> Value {
     let mut report = Vec::new();
-    app.export(run, Format::Json, Outputs::default(), true, &mut report).unwrap();
+    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     serde_json::from_slice(&report).unwrap()
 }
 
@@ -225,7 +225,7 @@ fn a_report_says_what_a_cascade_saves() {
     let ratio = metric["width_ratio"].as_f64().unwrap();
     assert!((1.0..2.0).contains(&ratio), "{metric}");
     let mut page = Vec::new();
-    app.export("one", Format::Markdown, Outputs::default(), true, &mut page).unwrap();
+    app.export("one", ReportFormat::Markdown, Outputs::default(), true, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     let line = page.lines().find(|line| line.contains("cheap, ")).unwrap_or_else(|| panic!("{page}"));
     assert!(line.contains(&format!("{ROWS} cheap, {dear} dear; \\$")) && line.contains("× as wide"), "{line}");

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use karat_app::{App, Format, Invocation, Outputs};
-use karat_types::Exit;
+use karat_app::{App, Invocation, Outputs};
+use karat_types::{Exit, ReportFormat};
 use serde_json::{Value, json};
 
 use crate::place::{app, execution};
@@ -55,7 +55,7 @@ fn write(folder: &Path) -> String {
 
 fn report(app: &App, run: &str) -> Value {
     let mut report = Vec::new();
-    app.export(run, Format::Json, Outputs::default(), true, &mut report).unwrap();
+    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     serde_json::from_slice(&report).unwrap()
 }
 
