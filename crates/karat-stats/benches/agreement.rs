@@ -3,9 +3,14 @@
 
 use divan::Bencher;
 use karat_stats::agreement::{
-    Contingency, Measurement, Weighting, cohen_kappa, kendall_tau_b, krippendorff_alpha_of_pairs, score_indices,
+    Contingency, Measurement, Ratings, Weighting, cohen_kappa, kendall_tau_b, krippendorff_alpha, score_indices,
     spearman,
 };
+
+/// The ratings of two raters, item by item.
+fn pairs(judge: &[f64], human: &[f64]) -> Ratings {
+    Ratings::from_units(judge.iter().zip(human).map(|(judge, human)| [*judge, *human])).unwrap()
+}
 
 fn main() {
     divan::main();
@@ -35,13 +40,13 @@ fn quadratic_kappa_from_scores(bencher: Bencher) {
 #[divan::bench(args = [Measurement::Nominal, Measurement::Ordinal, Measurement::Interval, Measurement::Ratio])]
 fn alpha_from_scores(bencher: Bencher, measurement: Measurement) {
     let (judge, human) = scores(5);
-    bencher.bench(|| krippendorff_alpha_of_pairs(&judge, &human, measurement));
+    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human), measurement));
 }
 
 #[divan::bench(args = [Measurement::Ordinal, Measurement::Interval])]
 fn alpha_of_nearly_distinct_scores(bencher: Bencher, measurement: Measurement) {
     let (judge, human) = scores(ITEMS / 2);
-    bencher.bench(|| krippendorff_alpha_of_pairs(&judge, &human, measurement));
+    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human), measurement));
 }
 
 #[divan::bench]

@@ -11,7 +11,7 @@
 use std::num::NonZeroUsize;
 
 use karat_stats::agreement::{
-    Contingency, Measurement, Weighting, cohen_kappa, krippendorff_alpha_of_pairs, score_indices,
+    Contingency, Measurement, Ratings, Weighting, cohen_kappa, krippendorff_alpha, score_indices,
 };
 use karat_stats::bootstrap::{Resampling, bootstrap_mean};
 use karat_stats::numeric::seed::Seed;
@@ -30,6 +30,11 @@ struct Measured {
     goal: f64,
 }
 
+/// The ratings of two raters, item by item.
+fn pairs(judge: &[f64], human: &[f64]) -> Ratings {
+    Ratings::from_units(judge.iter().zip(human).map(|(judge, human)| [*judge, *human])).unwrap()
+}
+
 fn main() {
     let differences: Vec<f64> = (0..VALUES).map(|i| ((i as f64 + 0.5) * 0.618_033_988_749_895).fract() - 0.4).collect();
     let steps: Vec<f64> = (0..VALUES).map(|i| (i % 5) as f64).collect();
@@ -45,7 +50,7 @@ fn main() {
         ("bootstrap, 2 threads", "bootstrap", 4.5, &|| se(&differences, 2)),
         ("bootstrap of 5 distinct values", "multinomial", 0.7, &|| se(&steps, 1)),
         ("Krippendorff's alpha, 100,000 items", "alpha", 10.0, &|| {
-            krippendorff_alpha_of_pairs(&judge, &human, Measurement::Interval).unwrap().unwrap()
+            krippendorff_alpha(&pairs(&judge, &human), Measurement::Interval).unwrap().unwrap()
         }),
         ("quadratic kappa, 100,000 items", "kappa", 10.0, &|| {
             let a = score_indices("judge", &judge, &SCALE).unwrap();

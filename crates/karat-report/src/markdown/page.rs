@@ -36,7 +36,7 @@ impl Inline {
     pub(crate) fn sentence(text: &str) -> Self {
         let text = one_line(text);
         let pieces = text.split('`').enumerate();
-        if pieces.clone().count() % 2 == 0 {
+        if pieces.clone().count().is_multiple_of(2) {
             return Self(escape(&text));
         }
         let piece = |(at, part)| if at % 2 == 1 { Self::code(part) } else { Self(escape(part)) };

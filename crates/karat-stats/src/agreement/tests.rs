@@ -217,7 +217,7 @@ proptest! {
                 .iter()
                 .enumerate()
                 .map(|(index, score)| {
-                    let step = SCALE.iter().position(|step| step == score);
+                    let step = SCALE.iter().position(|step| (*step - *score).abs() <= 0.0);
                     step.ok_or(InputError::UnknownLabel { name: "judge", index })
                 })
                 .collect::<Result<Vec<_>, _>>()

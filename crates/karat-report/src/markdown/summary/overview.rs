@@ -14,7 +14,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     page.heading(2, Inline::plain("Executive summary"));
     page.list(summary(report));
     for warning in report.warnings() {
-        page.paragraph(Inline::plain("**Warning:** ").then(Inline::sentence(&warning)));
+        page.paragraph(Inline::plain("**Warning:** ").then(Inline::sentence(warning)));
     }
 }
 
