@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use karat_types::json;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -94,21 +95,22 @@ pub fn read_request<T: DeserializeOwned + JsonSchema>(mut given: Map<String, Val
         return Err(RequestError::Missing { name: name.to_owned() });
     }
     for (name, value) in &mut given {
-        make_whole(value);
+        shorten(value);
         let Some(form) = fields.get(name).map(Form::of).filter(|form| !form.fits(value)) else { continue };
         return Err(RequestError::Wrong { name: name.clone(), form: form.to_string() });
     }
     serde_json::from_value(Value::Object(given)).map_err(|error| RequestError::Unreadable(error.to_string()))
 }
 
-/// In JSON, `2.0` is a whole number as good as `2`.
-fn make_whole(value: &mut Value) {
+/// Writes a number in its shortest form, which every type reads: in JSON, `2.0` is a whole number as good as `2`.
+fn shorten(value: &mut Value) {
     const MOST: f64 = 9_007_199_254_740_992.0;
-    if let Value::Number(number) = value
-        && let Some(float) =
-            number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() <= MOST)
-    {
-        *value = Value::from(float as i64);
+    let Value::Number(number) = value else { return };
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= MOST => {
+            *value = Value::from(float as i64);
+        }
+        _ => *number = json::number(number.as_str()).unwrap_or_else(|| number.clone()),
     }
 }
 
@@ -214,6 +216,13 @@ mod tests {
         assert_eq!(problem("budget_usd", json!(-0.5)), "`budget_usd` must be a number from 0 to 1000000000");
         assert_eq!(problem("params", json!([])), "`params` must be an object");
         assert_eq!(problem("gate", json!("yes")), "`gate` must be true or false");
+        let spelled: Value = serde_json::from_str(r#"{"suite": "faq", "budget_usd": 1.50, "limit": 2.00}"#).unwrap();
+        let spelled: RunRequest = read(spelled).unwrap();
+        assert_eq!(
+            (spelled.overrides.budget_usd, spelled.overrides.limit),
+            (Some(1.5), Some(2)),
+            "as an agent writes it"
+        );
         assert_eq!(read::<RunRequest>(json!({})).unwrap_err().to_string(), "`suite` is missing");
     }
 
@@ -228,9 +237,9 @@ mod tests {
         }
         let own =
             r#"{"suite": "faq", "set": [["run.seed", "7"]], "params": [["a", "1"]], "yes": true, "budget_usd": 1.5}"#;
-        let own: RunRequest = karat_types::json::decode(own).unwrap();
+        let own: RunRequest = json::decode(own).unwrap();
         assert_eq!((own.overrides.set.len(), own.overrides.params.len(), own.yes), (1, 1, true));
-        assert!(karat_types::json::decode::<RunRequest>(r#"{"suite": "faq", "modles": []}"#).is_err());
+        assert!(json::decode::<RunRequest>(r#"{"suite": "faq", "modles": []}"#).is_err());
     }
 
     /// SV-02: a whole number may be written with a fraction of zero; the values inside of an object stay as they are.
