@@ -8,8 +8,8 @@ use karat_stats::agreement::{
 };
 
 /// The ratings of two raters, item by item.
-fn pairs(judge: &[f64], human: &[f64]) -> Ratings {
-    Ratings::from_units(judge.iter().zip(human).map(|(judge, human)| [*judge, *human])).unwrap()
+fn pairs(judge: &[f64], human: &[f64]) -> Option<Ratings> {
+    Ratings::from_units(judge.iter().zip(human).map(|(judge, human)| [*judge, *human])).ok()
 }
 
 fn main() {
@@ -40,13 +40,13 @@ fn quadratic_kappa_from_scores(bencher: Bencher) {
 #[divan::bench(args = [Measurement::Nominal, Measurement::Ordinal, Measurement::Interval, Measurement::Ratio])]
 fn alpha_from_scores(bencher: Bencher, measurement: Measurement) {
     let (judge, human) = scores(5);
-    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human), measurement));
+    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human)?, measurement).ok());
 }
 
 #[divan::bench(args = [Measurement::Ordinal, Measurement::Interval])]
 fn alpha_of_nearly_distinct_scores(bencher: Bencher, measurement: Measurement) {
     let (judge, human) = scores(ITEMS / 2);
-    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human), measurement));
+    bencher.bench(|| krippendorff_alpha(&pairs(&judge, &human)?, measurement).ok());
 }
 
 #[divan::bench]
