@@ -1,7 +1,7 @@
 //! report.md: CommonMark with GFM tables.
 //!
 //! [`render`] joins the sections in the order of the four lists. What analyses found comes as blocks from
-//! [`blocks`](crate::blocks) and is written by `block`; the other sections have a file each: `summary/`, `changes/`, `cost`,
+//! [`blocks`] and is written by `block`; the other sections have a file each: `summary/`, `changes/`, `cost`,
 //! `outputs`, `mismatches`. `comment/` is the comment on a pull request; `agreement`, `calibration`, `digest` and the
 //! comparison in `changes/` are documents of their own. `page` builds the Markdown: every text from a suite, a dataset, a
 //! model or a provider goes through `page::Inline`, which escapes it.
