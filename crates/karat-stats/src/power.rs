@@ -9,6 +9,9 @@
 //! assert_eq!(pairs.map(f64::ceil), Some(34.0));
 //! ```
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::interval::Level;
 use crate::numeric::special::{NoncentralT, StudentT, find_root, normal_quantile};
 
@@ -21,6 +24,18 @@ pub enum Alternative {
     Larger,
     /// The candidate is lower.
     Smaller,
+}
+
+/// The arguments of [`paired_t_effect`], as bits.
+type EffectKey = (u64, u64, u64, Alternative);
+
+/// Largest number of effects that a thread remembers.
+const MOST_EFFECTS: usize = 1_024;
+
+thread_local! {
+    /// Effects that were found: a report asks for the same few of every metric of every contrast, and each takes milliseconds
+    /// where there are few pairs.
+    static EFFECTS: RefCell<HashMap<EffectKey, Option<f64>>> = RefCell::default();
 }
 
 /// Power of the paired t test for the standardized effect `dz` = mean/sd of the differences.
@@ -59,9 +74,20 @@ pub fn paired_t_effect(n: f64, power: f64, level: Level, alternative: Alternativ
     if !(n > 1.0 && n.is_finite() && attainable(power, level)) {
         return None;
     }
+    let key = (n.to_bits(), power.to_bits(), level.alpha().to_bits(), alternative);
+    if let Some(known) = EFFECTS.with_borrow(|effects| effects.get(&key).copied()) {
+        return known;
+    }
     let sign = if alternative == Alternative::Smaller { -1.0 } else { 1.0 };
     let gap = |dz: f64| paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power);
-    bracket_root(gap, 0.0, 1e9)
+    let effect = bracket_root(gap, 0.0, 1e9);
+    EFFECTS.with_borrow_mut(|effects| {
+        if effects.len() >= MOST_EFFECTS {
+            effects.clear();
+        }
+        effects.insert(key, effect);
+    });
+    effect
 }
 
 /// Paired samples that fall into clusters, as the cluster-robust t test sees them: a sample alone is a cluster of one.

@@ -3,6 +3,7 @@
 use karat_types::ServedName;
 
 use super::*;
+use crate::run::instrument::instruments;
 
 /// PE-16: a judge with another reported model is another instrument; the same reported model on both sides is the same
 /// one, and so is a name that one side did not store.
@@ -83,6 +84,7 @@ fn another_instrument_is_undecided() {
     let mut plan = (*after.plan).clone();
     plan.scorers[0].reduce = "median".to_owned();
     after.plan = plan.into();
+    after.instruments = instruments(&after.plan, &after.judges);
     let side = |label, findings, model| Side::of(label, findings, Some(model), None).unwrap();
     let found = |options: &CompareOptions| {
         compare(&side("before", &before, "model-a"), &side("after", &after, "model-b"), options).unwrap()
