@@ -22,7 +22,7 @@ pub enum ReportFormat {
     Comment,
 }
 
-/// What is said of a format: its name, its file, its media type, and one sentence.
+/// Name, file, media type and one sentence of a format.
 type About = (&'static str, &'static str, &'static str, &'static str);
 
 impl ReportFormat {

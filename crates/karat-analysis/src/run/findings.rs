@@ -166,7 +166,7 @@ impl Findings {
         finite(line.at(first))
     }
 
-    /// What measured the run.
+    /// The plan and instruments of the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, instruments: &self.instruments }
     }

@@ -21,7 +21,7 @@ const ASIDE: [&str; 9] =
 /// The instruments of a run, by scorer.
 pub(crate) type Instruments = BTreeMap<String, Instrument>;
 
-/// What measured a run.
+/// The plan and instruments of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRun<'a> {
     /// Its plan.

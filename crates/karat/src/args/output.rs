@@ -83,7 +83,7 @@ pub enum LayoutArg {
     Flat,
 }
 
-/// What one value of `--format` asks for.
+/// The formats that one value of `--format` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatArg(pub &'static [ReportFormat]);
 

@@ -178,7 +178,7 @@ fn cycle_from(
     cycle
 }
 
-/// What is found in the crates below `root/crates`.
+/// The number of modules, and the problems of the crates below `root/crates`.
 #[derive(Default)]
 struct Found {
     modules: usize,

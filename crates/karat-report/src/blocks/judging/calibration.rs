@@ -69,7 +69,7 @@ fn dimensions(found: &Calibration) -> Block {
             Cell::text(&dimension.dimension),
             count(Some(dimension.labelled)),
             count(Some(dimension.unscored)),
-            agreed(found, dimension),
+            share_of_agreement(found, dimension),
             figure(dimension.icc.as_ref(), &coefficient()),
             figure(dimension.alpha.as_ref(), &coefficient()),
             difference(dimension.bias.as_ref(), &bare_scale()),
@@ -98,7 +98,7 @@ fn dimensions(found: &Calibration) -> Block {
 }
 
 /// Returns the share of agreement. If it decides the verdict, it has enough digits to tell it from the threshold.
-fn agreed(found: &Calibration, dimension: &CalibratedDimension) -> Cell {
+fn share_of_agreement(found: &Calibration, dimension: &CalibratedDimension) -> Cell {
     match (found.agreement, &dimension.within_share) {
         (CalibrationForm::WithinShare, Some(share)) => Cell::Text(agreement_value(share, dimension.threshold)),
         (_, share) => figure(share.as_ref(), &Scale::score(0.0, 1.0)),
