@@ -54,7 +54,7 @@ pub(crate) fn routes(purpose: Purpose) -> Vec<Route> {
         Route::page("/series/{suite}", Role::Read, suite::series::series),
         Route::page("/suites/{suite}/items", Role::Read, suite::items::items),
         Route::page("/service", Role::Read, service::service),
-        // Who labels sees a queue and nothing else; everything else shows where items come from.
+        // An annotator sees the queue only: every other page shows where items come from.
         Route::page("/annotate", Role::Run, annotate::tasks),
         Route::page("/annotate/{task}", Role::Annotate, annotate::label),
         Route::page("/annotate/{task}/owner", Role::Run, annotate::owner),
