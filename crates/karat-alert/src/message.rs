@@ -33,6 +33,9 @@ pub struct AlertExample {
     /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// What its output is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
 }
 
 /// The run that a figure is compared with.
@@ -163,6 +166,7 @@ fn cut_example(example: &AlertExample) -> AlertExample {
         score: example.score,
         reason: short(&example.reason),
         output: short(&example.output),
+        expected: short(&example.expected),
     }
 }
 
@@ -233,6 +237,7 @@ mod tests {
             score: Some(0.0),
             reason: Some(text.repeat(2_000)),
             output: Some(text.repeat(2_000)),
+            ..AlertExample::default()
         };
         for text in ["x", "\u{1f600}", "\u{202e}\"", "\u{1}", "\\"] {
             let message = message(vec![long(text); 50]);

@@ -51,7 +51,7 @@ pub use reference::pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use reference::{canary, digest, golden, people_golden};
 pub use run::baseline_variants::BaselineVariant;
 pub use run::error::{AnalysisError, GateProblem};
-pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
+pub use run::findings::{Answer, Findings, Recommendation, SampleFindings, Summary};
 pub use run::instrument::Instrument;
 pub use run::metric_names::{headline_metrics, primary_metric};
 pub use run::pass::{Options, analyse, check};

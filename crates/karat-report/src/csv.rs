@@ -85,7 +85,7 @@ fn fields(report: Report<'_>, row: &CellRow<'_>, scores: &CellScores) -> Vec<Str
 fn texts(report: Report<'_>, thresholds: &Thresholds<'_>, row: &CellRow<'_>) -> Result<[String; 4], RenderError> {
     let cell = CellText::with_limit(report, thresholds, row, FIELD)?;
     let (reference, inputs): (Vec<_>, Vec<_>) =
-        texts_of(row.sample, FIELD).into_iter().partition(|(name, _)| name == SampleText::REFERENCE);
+        texts_of(row.sample, FIELD).into_iter().partition(|(name, _)| SampleText::is_name_expected(name));
     let plain = |text: &Excerpt| match text.cut_note(&cell.command) {
         Some(note) => format!("{} … ({})", text.text, note.replace('`', "")),
         None => text.text.clone(),
@@ -94,7 +94,7 @@ fn texts(report: Report<'_>, thresholds: &Thresholds<'_>, row: &CellRow<'_>) -> 
         if name == SampleText::INPUT || name == SampleText::REFERENCE {
             plain(text)
         } else {
-            format!("{name}: {}", plain(text))
+            format!("{}: {}", name.trim_start_matches(SampleText::EXPECTED), plain(text))
         }
     };
     let join = |texts: &[(String, Excerpt)]| texts.iter().map(named).collect::<Vec<_>>().join("\n\n");

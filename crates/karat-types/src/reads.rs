@@ -96,9 +96,21 @@ impl Reads {
         self.digests(sample).into_iter().chain(only_scored).collect()
     }
 
-    /// The texts that a reader needs beside an output: the sample's input and reference, and what is read besides them,
-    /// each value once.
-    pub fn texts(&self, sample: &Sample) -> Vec<SampleText> {
+    /// The texts that a reader needs beside an output: the sample's input and reference, what is read besides them, each
+    /// value once, and the columns that only metrics read.
+    pub fn texts_with_scored(&self, scored: &Self, sample: &Sample) -> Vec<SampleText> {
+        let mut texts = self.texts(sample);
+        let expected = scored.columns.iter().filter(|name| !self.has(name));
+        let expected = expected.filter_map(|name| Some((name, sample.columns.get(name).filter(|it| !it.is_null())?)));
+        let expected = expected.filter(|(_, value)| sample.reference.as_ref() != Some(*value));
+        let named =
+            |(name, value): (&String, &Value)| SampleText::of(&format!("{}{name}", SampleText::EXPECTED), value);
+        texts.extend(expected.take(SHOWN_COLUMNS).map(named));
+        texts
+    }
+
+    /// The same without what only metrics read.
+    fn texts(&self, sample: &Sample) -> Vec<SampleText> {
         let is_column = |name: &str| ![INPUT, REFERENCE, "id"].contains(&name);
         let named = self.columns.iter().filter_map(|name| Some((name, sample.columns.get(name)?)));
         let whole_row = self.whole_row.then(|| sample.columns.iter()).into_iter().flatten();
@@ -168,21 +180,24 @@ mod tests {
     }
 
     /// CL-19, field test C1: input, reference and the columns that are read are kept for reports, each value once, and
-    /// long ones are cut.
+    /// long ones are cut. F61: columns that only metrics read are kept as what is expected.
     #[test]
     fn texts_for_reports_are_kept_once_and_cut() {
         let mut row =
             sample(json!({"ticket": "help", "lang": "en", "unread": 1, "long": "ü".repeat(5_000), "id": "a"}));
         row.input = Some(json!("help"));
         row.reference = Some(json!({"category": "billing"}));
-        let texts = Reads::new(["sample.ticket", "sample.long", "sample.lang", "sample.id", "output.x"]).texts(&row);
+        let texts = |reads: &Reads| reads.texts_with_scored(&Reads::new(["sample.unread"]), &row);
+        let some = Reads::new(["sample.ticket", "sample.long", "sample.lang", "sample.id", "output.x"]);
+        let texts_of_all = texts(&Reads::new(["sample"]));
+        let texts = texts(&some);
         let names: Vec<&str> = texts.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["input", "reference", "lang", "long"]);
+        assert_eq!(names, ["input", "reference", "lang", "long", "expected: unread"]);
+        assert_eq!(texts.iter().filter(|it| it.is_expected()).count(), 2);
         assert_eq!(texts[1].text, r#"{"category":"billing"}"#);
         assert_eq!((texts[3].text.chars().count(), texts[3].chars), (SampleText::STORED, 5_000));
-        let all = Reads::new(["sample"]).texts(&row);
         assert_eq!(
-            all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+            texts_of_all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
             ["input", "reference", "lang", "unread", "long"]
         );
     }

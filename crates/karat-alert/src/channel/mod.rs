@@ -100,7 +100,8 @@ fn details(message: &AlertMessage) -> String {
 /// The text of an example.
 fn example_text(example: &crate::AlertExample) -> String {
     let score = example.score.map(|score| format!(" (score {score})")).unwrap_or_default();
-    let more = [&example.reason, &example.output].into_iter().flatten().map(|text| format!("\n{text}"));
+    let parts = [("", &example.reason), ("", &example.output), ("Expected: ", &example.expected)];
+    let more = parts.into_iter().filter_map(|(label, text)| Some(format!("\n{label}{}", text.as_ref()?)));
     format!("{}{score}{}", example.sample, more.collect::<String>())
 }
 

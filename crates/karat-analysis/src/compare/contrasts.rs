@@ -168,7 +168,7 @@ pub(crate) fn add_contrasts(findings: &mut Findings, policy: &Policy) {
     let mut contrasts = Vec::new();
     let mut boards = Vec::new();
     for axis in [DeltaAxis::Variant, DeltaAxis::Model].into_iter().filter_map(|axis| Axis::of(findings, axis)) {
-        let is_ranked = (axis.axis == DeltaAxis::Model) != findings.models.is_empty();
+        let is_ranked = axis.axis == findings.ranked_axis();
         let mut pairs = axis.pairs();
         pairs.retain(|pair| is_ranked || axis.is_binding(pair.0));
         let tested = axis.test(&pairs, &options);

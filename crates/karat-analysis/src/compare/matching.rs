@@ -9,6 +9,7 @@ use karat_types::{Key, MetricSpec, PlanHeader, ScorerKind, Threshold};
 use super::significance::TestedMetric;
 use super::{CompareError, CompareOptions, KEPT, Kind, LeftOut, NotCompared, PairedFigures, Side, SideSummary};
 use crate::figures::contrast::GatedChange;
+use crate::figures::cost::Spend;
 use crate::figures::groups::system_id;
 use crate::figures::looks::{Look, system_content};
 use crate::infer::pairs::resampling;
@@ -358,8 +359,12 @@ impl<'a> Matching<'a> {
 
     pub(super) fn summary(&self, side: &Side<'_>, only: &[usize]) -> SideSummary {
         let system_of = |(from, to): &(usize, usize)| if std::ptr::eq(side, self.baseline) { *from } else { *to };
+        let mut spend = Spend::default();
+        let groups = self.pairs.iter().filter_map(|pair| side.findings.systems.get(system_of(pair)));
+        groups.for_each(|group| spend += group.spend);
         SideSummary {
             label: side.label.clone(),
+            cost_per_cell_usd: spend.per_cell_usd(),
             systems: self.pairs.iter().map(|pair| system_id(&side.findings.plan, system_of(pair))).collect(),
             n_only: only.len() as u64,
             only: only.iter().take(KEPT).map(|at| side.findings.sample_id(*at).to_owned()).collect(),

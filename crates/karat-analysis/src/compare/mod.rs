@@ -266,6 +266,8 @@ pub struct SideSummary {
     pub n_only: u64,
     /// The first of their ids.
     pub only: Vec<String>,
+    /// Cost of one of its cells in dollars; `None` if a price is unknown.
+    pub cost_per_cell_usd: Option<f64>,
 }
 
 /// A comparison.

@@ -155,7 +155,7 @@ impl Finding {
 
     /// The difference in the other direction.
     #[must_use]
-    pub(crate) fn negate(mut self) -> Self {
+    pub fn negate(mut self) -> Self {
         self.value = 0.0 - self.value;
         self.interval = self.interval.map(|(lo, hi)| (0.0 - hi, 0.0 - lo));
         self

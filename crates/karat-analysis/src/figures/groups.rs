@@ -175,6 +175,15 @@ pub(crate) fn variants(plan: &PlanHeader) -> Vec<Members> {
     group_systems(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
 }
 
+/// Returns true if leaderboards rank variants: fewer than two models are compared.
+pub(crate) fn ranks_variants(plan: &PlanHeader) -> bool {
+    match models(plan).len() {
+        0 => true,
+        1 => plan.variants.len() > 1,
+        _ => false,
+    }
+}
+
 /// Returns true if a name is that of a system: its id, its model or its variant.
 pub fn is_called(system: &str, name: &str) -> bool {
     let (model, variant) = system.rsplit_once('/').unwrap_or(("", system));

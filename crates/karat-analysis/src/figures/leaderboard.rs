@@ -1,5 +1,5 @@
 //! Rankings on common ground: models are compared only on the samples × variants where every ranked model has a
-//! score, and the excluded ones are counted.
+//! score, and the excluded ones are counted. Fewer than two models are not ranked: their variants are.
 
 use karat_types::{Better, PlanHeader};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::score::table::ScoreTable;
 /// A ranked entry of a leaderboard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankedPlace {
-    /// The model; the variant if no system has a model.
+    /// The model; the variant where variants are ranked.
     pub id: String,
     /// Its figure on the shared cells.
     pub finding: Finding,
@@ -117,7 +117,6 @@ pub(crate) fn rank(
 }
 
 fn contenders(plan: &PlanHeader) -> Vec<Contender> {
-    let models = groups::models(plan);
     let contender = |members: Members| {
         let slot = |variant| {
             let of_variant = |system: &&usize| plan.systems.get(**system).is_some_and(|it| it.variant == variant);
@@ -125,12 +124,12 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
         };
         Contender { slots: (0..plan.variants.len()).map(slot).collect(), id: members.id }
     };
-    if models.is_empty() {
-        // Without models the variants are compared: each is a contender with one slot.
+    if groups::ranks_variants(plan) {
+        // Each variant is a contender with one slot.
         let one_slot = |members: Members| Contender { slots: vec![members.systems.first().copied()], id: members.id };
         return groups::variants(plan).into_iter().map(one_slot).collect();
     }
-    models.into_iter().map(contender).collect()
+    groups::models(plan).into_iter().map(contender).collect()
 }
 
 /// The value of a contender with the labels behind it, if any.

@@ -5,10 +5,11 @@ use std::hash::{DefaultHasher, Hasher};
 use karat_stats::compare::differences;
 use karat_stats::inference::Change;
 use karat_stats::interval::Level;
-use karat_types::{Gate, GateBasis, GateReference, PlanHeader, Policy};
+use karat_types::{GateBasis, Policy};
 
 use super::References;
 use super::case::{BoundKind, GateCase, Target};
+use super::partner::{Partner, find_partner, reference_name, system_pairs};
 use super::path;
 use crate::figures::cascaded;
 use crate::figures::finding::Finding;
@@ -16,7 +17,6 @@ use crate::figures::looks::{Look, system_content};
 use crate::figures::resampled::Resampled;
 use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired_change};
 use crate::infer::measure::Measure;
-use crate::reference::pinned::Pinned;
 use crate::run::findings::Findings;
 use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 use crate::score::observations::{Aggregate, Observations};
@@ -168,22 +168,6 @@ pub(super) struct Unpaired {
 
 /// The smallest p-value distinguished from 0.
 const SMALLEST: f64 = 1e-15;
-
-/// The reference that a system is compared with.
-#[derive(Clone, Copy)]
-pub(super) enum Partner<'a> {
-    Pinned(&'a Pinned, usize),
-    System(usize),
-}
-
-impl Partner<'_> {
-    fn as_pinned(&self) -> Option<&Pinned> {
-        match self {
-            Self::Pinned(pinned, _) => Some(pinned),
-            Self::System(_) => None,
-        }
-    }
-}
 
 impl GateContext<'_> {
     /// The evidence of a case.
@@ -492,77 +476,6 @@ impl GateContext<'_> {
             ),
         }
     }
-}
-
-/// The systems of partners within the run, as (base, other).
-fn system_pairs(partners: &[(usize, Partner<'_>)]) -> Option<Vec<(usize, usize)>> {
-    let pair = |(own, partner): &(usize, Partner<'_>)| match partner {
-        Partner::System(base) => Some((*base, *own)),
-        Partner::Pinned(..) => None,
-    };
-    partners.iter().map(pair).collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())
-}
-
-fn reference_name(gate: &Gate) -> String {
-    match &gate.against {
-        None | Some(GateReference::Baseline) => "the baseline".to_owned(),
-        Some(GateReference::Previous) => "the previous run".to_owned(),
-        Some(GateReference::Run(id)) => format!("run {id}"),
-        Some(GateReference::Variant(id)) => format!("variant {id}"),
-        Some(GateReference::Model(id)) => format!("model {id}"),
-    }
-}
-
-/// The reference of a system, or the reason why there is none.
-pub(super) fn find_partner<'a>(
-    plan: &PlanHeader,
-    references: &'a References,
-    gate: &Gate,
-    system: usize,
-) -> Result<Partner<'a>, String> {
-    let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
-        None => Err(none.to_owned()),
-        Some(_) => Ok(()),
-    };
-    let found = match &gate.against {
-        None | Some(GateReference::Baseline) => {
-            pinned(
-                references.baseline.as_ref(),
-                "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
-            )?;
-            references.baseline.as_ref()
-        }
-        Some(GateReference::Previous) => {
-            pinned(references.previous.as_ref(), "there is no earlier finished run of this suite")?;
-            references.previous.as_ref()
-        }
-        Some(GateReference::Run(id)) => references.runs.get(id),
-        Some(GateReference::Variant(id)) => {
-            let model = plan.systems.get(system).and_then(|it| it.model);
-            if plan.variants.iter().all(|variant| variant.id != *id) {
-                return Err(format!("the variant {id} is not part of this run"));
-            }
-            let other = plan.systems.iter().position(|it| {
-                it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
-            });
-            return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
-        }
-        Some(GateReference::Model(id)) => {
-            let variant = plan.systems.get(system).map(|it| it.variant);
-            if !plan.models.iter().any(|model| model.is_called(id)) {
-                return Err(format!("the model {id} is not part of this run"));
-            }
-            let other = plan.systems.iter().position(|it| {
-                Some(it.variant) == variant
-                    && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
-            });
-            return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
-        }
-    };
-    let pinned = found.ok_or_else(|| format!("{} could not be read", reference_name(gate)))?;
-    let id = crate::system_id(plan, system);
-    let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", reference_name(gate)))?;
-    Ok(Partner::Pinned(pinned, at))
 }
 
 /// A value with its labels, if its scorer names some.

@@ -10,10 +10,10 @@
 //! | `point` | the finding is within the bound | it is not | there is no finding or reference, or too many scores are missing |
 //! | `interval` | the whole interval is within the bound | the whole interval is outside | the interval contains the threshold; or as above |
 //!
-//! Decisions by interval are corrected for their number. Reading order: `case`, `evidence` (the numbers of a case),
-//! `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`; `problem` checks gates before
-//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures; `early/` decides gates while
-//! a run goes on, and forecasts how much of a planned run they would need.
+//! Decisions by interval are corrected for their number. Reading order: `case`, `partner` (what it is compared with),
+//! `evidence` (its numbers), `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`;
+//! `problem` checks gates before a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key
+//! figures; `early/` decides gates while a run goes on, and forecasts how much of a planned run they would need.
 
 mod case;
 mod decision;
@@ -21,6 +21,7 @@ mod early;
 mod evidence;
 mod kpi;
 mod level;
+mod partner;
 mod path;
 mod problem;
 mod scope;

@@ -11,9 +11,9 @@ use crate::analyses::{
 };
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
-use crate::figures::contrast::{Contrast, GatedChange};
+use crate::figures::contrast::{Contrast, DeltaAxis, GatedChange};
 use crate::figures::finding::{Finding, finite};
-use crate::figures::groups::Group;
+use crate::figures::groups::{self, Group};
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::looks::Looks;
 use crate::figures::spread::Spread;
@@ -40,6 +40,25 @@ pub struct Summary {
     pub shared: u64,
     /// Samples × variants on which any model has a score.
     pub scored: u64,
+    /// What to choose along each axis with something to choose from: variants, then models.
+    pub answers: Vec<Answer>,
+}
+
+/// The answer to "which is better?" along one axis of a run, from its contrasts. Plain texts that may contain ids from the
+/// suite, so a renderer must escape them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// The compared axis.
+    pub axis: DeltaAxis,
+    /// `Which variant?` or `Which model?`
+    pub question: &'static str,
+    /// True if a test decides which to choose.
+    pub decided: bool,
+    /// What to choose, or what is missing to decide it.
+    pub answer: String,
+    /// The reason for caution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
 }
 
 /// One sample's figures.
@@ -231,6 +250,16 @@ impl Findings {
     /// Confidence level of all intervals, as a share.
     pub fn level(&self) -> Option<f64> {
         self.measures.first().map(|measure| measure.level.get())
+    }
+
+    /// The axis whose entries leaderboards rank: models, or the variants where fewer than two models are compared.
+    pub fn ranked_axis(&self) -> DeltaAxis {
+        if groups::ranks_variants(&self.plan) { DeltaAxis::Variant } else { DeltaAxis::Model }
+    }
+
+    /// The groups that leaderboards rank.
+    pub fn ranked_groups(&self) -> &[Group] {
+        if self.ranked_axis() == DeltaAxis::Model { &self.models } else { &self.variants }
     }
 
     /// The leaderboard of the primary metric.

@@ -6,6 +6,7 @@
 //! - `metric_names`: which metric stands for the run, and patterns such as `quality.*`
 //! - `baseline_variants`: variants without a model, beside the systems with one
 //! - `error`: runs that cannot be analysed
+//! - `answer`: which variant and which model to choose
 //! - `recommend`: advice drawn from the findings
 //! - `instrument`: the judges and rules that measured, and whether they changed between two runs
 //! - `missing_judges`: judges that failed on part of the cells
@@ -13,6 +14,7 @@
 //! - `unmatched_outputs`: scorers whose path leads to nothing in any output
 //! - `matched_cells`: pairs the cells of two systems trial by trial, for `compare` and `gate`
 
+mod answer;
 pub(crate) mod baseline_variants;
 pub(crate) mod error;
 pub(crate) mod findings;

@@ -28,9 +28,9 @@ use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::instrument::instruments;
 use crate::run::metric_names::{by_words_warning, primary_metric};
 use crate::run::missing_judges::missing_judges;
-use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
+use crate::run::{answer, recommend};
 use crate::score::cascade::CascadeBuilder;
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
@@ -110,6 +110,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
             findings.looks = options.looks.clone();
             findings.gated = gated_changes(&findings, rows, &options.gates, &options.policy)?;
             add_contrasts(&mut findings, &options.policy);
+            findings.summary.answers = answer::answers(&findings);
             findings.recommendations = recommend::recommend(&findings);
             apply_ends(&mut findings);
             Ok(findings)
@@ -335,13 +336,17 @@ fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) ->
         return Summary::default();
     };
     let id = |place: Option<&crate::RankedPlace>| place.map(|place| place.id.clone());
+    let models = groups::models(plan);
+    let only_model = models.first().filter(|_| models.len() == 1 && groups::ranks_variants(plan));
+    let worst = board.places.last().filter(|_| board.places.len() > 1 && only_model.is_none());
     Summary {
         metric: Some(metric.name.clone()),
-        best_model: id(board.places.first()),
-        worst_model: id(board.places.last().filter(|_| board.places.len() > 1)),
+        best_model: only_model.map_or_else(|| id(board.places.first()), |only| Some(only.id.clone())),
+        worst_model: id(worst),
         hardest_sample: id(board.hardest_sample.as_ref()),
         shared: board.shared,
         scored: board.scored,
+        answers: Vec::new(),
     }
 }
 

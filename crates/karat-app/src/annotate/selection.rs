@@ -213,7 +213,7 @@ fn of_cell(
     reference: ReferenceUse,
     verdict: Option<usize>,
 ) -> Candidate {
-    let is_shown = |text: &&SampleText| reference != ReferenceUse::Hidden || text.name != SampleText::REFERENCE;
+    let is_shown = |text: &&SampleText| reference != ReferenceUse::Hidden || !text.is_expected();
     let context = row.sample.texts.iter().filter(is_shown).map(|text| ContextText {
         name: text.name.clone(),
         text: text.text.clone(),

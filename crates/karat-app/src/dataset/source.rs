@@ -324,7 +324,7 @@ fn of_record(sample: &SampleRecord, plan: &PlanHeader, sums: &[(f64, u32)]) -> S
     let mut is_cut = false;
     for SampleText { name, text, chars } in &sample.texts {
         is_cut |= *chars > text.chars().count() as u64;
-        columns.insert(name.clone(), text.clone().into());
+        columns.insert(name.trim_start_matches(SampleText::EXPECTED).to_owned(), text.clone().into());
     }
     for (role, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
         if let Some(value) = value {

@@ -97,7 +97,11 @@ impl<'a> SampleWriter<'a> {
                 date: sample.date.clone(),
                 metadata: row.metadata.clone(),
                 reads: systems.all_reads.digests_with_scored(&systems.scored_reads, sample),
-                texts: if keeps_texts { systems.all_reads.texts(row) } else { Vec::new() },
+                texts: if keeps_texts {
+                    systems.all_reads.texts_with_scored(&systems.scored_reads, row)
+                } else {
+                    Vec::new()
+                },
             })
         });
         let records: Vec<Record> = records.collect();

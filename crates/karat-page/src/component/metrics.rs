@@ -1,11 +1,10 @@
-//! Metrics of systems, each as a dot on its interval, and leaderboards.
+//! Metrics of systems, each as a dot on its interval.
 
 use maud::{Markup, html};
 
 use crate::chart::draw::axis::Axis;
 use crate::chart::rows::dots;
-use crate::component::verdict::{self, Verdict};
-use crate::component::{gates, table};
+use crate::component::gates;
 use crate::number::{Estimate, Scale};
 use crate::text::visible::{Line, Name, line};
 
@@ -46,49 +45,6 @@ pub fn render(rows: &[MetricRow]) -> Markup {
                             td { (dots::inline(&row.estimate, &axis)) }
                             td.number { (gates::observed_value(&row.estimate, &row.scale)) }
                             td.soft { @if let Some(note) = &row.note { (line(note)) } }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A place on a leaderboard.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// The range of ranks that the data allow, such as `1–2`.
-    pub rank: String,
-    /// The system.
-    pub system: String,
-    /// The figure.
-    pub estimate: Estimate,
-    /// The difference to the first.
-    pub behind: Option<Estimate>,
-    /// The verdict of that difference.
-    pub verdict: Option<Verdict>,
-}
-
-/// Renders the leaderboard of a metric.
-pub fn leaderboard(metric: &str, scale: &Scale, places: &[Place]) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label={"Leaderboard of " (line(metric))} {
-            table data-testid="leaderboard" {
-                caption { "Leaderboard of " (Line(metric)) }
-                thead { tr {
-                    th.number scope="col" { "Rank" } th scope="col" { "System" } th.number scope="col" { "Value" }
-                    th.number scope="col" { "Behind the first" } th scope="col" { "Verdict" }
-                } }
-                tbody {
-                    @for place in places {
-                        tr {
-                            td.number { (line(&place.rank)) }
-                            th scope="row" { (Name(&place.system)) }
-                            td.number { (gates::observed_value(&place.estimate, scale)) }
-                            td.number { @if let Some(behind) = &place.behind {
-                                (table::content(&crate::block::Cell::Difference(behind.clone(), scale.clone())))
-                            } }
-                            td { @if let Some(verdict) = place.verdict { (verdict::mark(verdict)) } }
                         }
                     }
                 }

@@ -9,7 +9,7 @@ use crate::block::{
 use crate::component::gates::{self, GateRow};
 use crate::component::ledger::{self, CostRow, FailureGroup};
 use crate::component::live::{self, LiveLinks, LiveRun};
-use crate::component::metrics::{self, MetricRow, Place};
+use crate::component::metrics::{self, MetricRow};
 use crate::component::state;
 use crate::component::verdict::{Verdict, verdict_line};
 use crate::number::{Estimate, Scale, Unit};
@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<(&'static str, &'static str, Markup)> {
         ("verdicts", "Verdicts", verdicts()),
         ("cards", "Cards", render(&cards())),
         ("gates", "Gates", gate_table()),
-        ("metrics", "Metrics and leaderboard", metric_tables()),
+        ("metrics", "Metrics", metric_tables()),
         ("failures", "Failures, cost, provenance", ledgers()),
         ("table", "Table", render(&table())),
         ("excerpts", "Excerpts", render(&excerpts())),
@@ -168,19 +168,7 @@ fn metric_tables() -> Markup {
         row("latency", "gpt-5/raw", estimate(1240.0, 210.0, 120), time.clone(), None),
         row("latency", "gpt-4.1/raw", Estimate::missing("replayed calls have none"), time, None),
     ];
-    let place = |rank: &str, system: &str, estimate, behind, verdict| Place {
-        rank: rank.to_owned(),
-        system: system.to_owned(),
-        estimate,
-        behind,
-        verdict,
-    };
-    let places = [
-        place("1", "gpt-5/raw", estimate(0.81, 0.03, 120), None, None),
-        place("2–3", "gpt-4.1/raw", estimate(0.76, 0.04, 120), Some(estimate(-0.05, 0.03, 120)), Some(Verdict::Worse)),
-        place("2–3", LONG_NAME, estimate(0.75, 0.05, 118), Some(estimate(-0.06, 0.07, 118)), Some(Verdict::Undecided)),
-    ];
-    html! { (metrics::render(&rows)) (metrics::leaderboard("accuracy", &score, &places)) }
+    metrics::render(&rows)
 }
 
 fn ledgers() -> Markup {

@@ -3,7 +3,7 @@
 use karat_page::block::*;
 use karat_page::component::gates::GateRow;
 use karat_page::component::ledger::{CostRow, FailureGroup};
-use karat_page::component::metrics::{MetricRow, Place};
+use karat_page::component::metrics::MetricRow;
 use karat_page::component::transcript;
 use karat_page::component::verdict::Verdict;
 use karat_page::component::{gates, ledger, metrics, state};
@@ -179,11 +179,10 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         reason: t(),
     };
     let metric = MetricRow { metric: t(), system: t(), estimate: estimate(), scale: scale.clone(), note: Some(t()) };
-    let place = Place { rank: t(), system: t(), estimate: estimate(), behind: Some(missing()), verdict: None };
     let failure = FailureGroup { code: t(), message: t(), cells: 2, href: Some(t()) };
     let cost = CostRow { name: t(), kind: t(), calls: 1, cached: Some(0), tokens: (1, 2), cost: None };
     let components = html! {
-        (gates::render(&[gate], 1)) (metrics::render(&[metric])) (metrics::leaderboard(text, &scale, &[place]))
+        (gates::render(&[gate], 1)) (metrics::render(&[metric]))
         (ledger::failures(&[failure])) (ledger::cost(&[cost], None, Some(1.0))) (ledger::provenance(&[(t(), t())]))
         (state::error(text, Some(text), Some(text))) (diff::render(text, "other")) (transcript::render(&[message]))
     };

@@ -60,7 +60,7 @@ pub fn of_analysis(report: Report<'_>, analysed: &AnalysisResult) -> Vec<Block> 
         Outcome::Drift(found) => changes::drift::blocks(found),
         Outcome::Power(found) => changes::power::blocks(report, found),
         Outcome::Ranking(found) => changes::ranking::blocks(found),
-        Outcome::Leaderboards(found) => changes::leaderboards::blocks(report, found),
+        Outcome::Leaderboards(_) => changes::leaderboards::blocks(report),
         Outcome::Agreement(found) => judging::agreement::blocks(report, found),
         Outcome::Calibration(found) => judging::calibration::blocks(found),
         Outcome::Cascades(found) => judging::cascade::blocks(report, found),

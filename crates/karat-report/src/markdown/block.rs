@@ -1,6 +1,6 @@
 //! A block as Markdown: its question, its numbers as a table, its remarks.
 
-use karat_page::block::{Block, Cell, Row};
+use karat_page::block::{Block, Cell, Excerpt, Row};
 use karat_page::component::verdict::Verdict;
 use karat_page::{is_empty, tabulate};
 
@@ -36,8 +36,10 @@ pub(super) fn write(page: &mut Page, block: &Block, level: usize) {
 
 fn content(page: &mut Page, block: &Block) {
     let Some(rows) = tabulate(block) else {
-        if let Block::Text(it) = block {
-            page.code_fence("text", &it.text);
+        match block {
+            Block::Text(it) => page.code_fence("text", &it.text),
+            Block::Excerpts(it) => it.items.iter().for_each(|item| excerpt(page, item)),
+            _ => {}
         }
         return;
     };
@@ -51,6 +53,23 @@ fn content(page: &mut Page, block: &Block) {
     let more = rows.left_out + (rows.rows.len() as u64).saturating_sub(ROWS);
     if more > 0 {
         page.paragraph(Inline::text(count(more)).and(" more are in report.json."));
+    }
+}
+
+/// Writes the outputs of a sample one below the other.
+fn excerpt(page: &mut Page, item: &Excerpt) {
+    let why = item.why.as_deref().map(Inline::sentence);
+    let sample = Inline::code(&item.sample);
+    page.paragraph(match why {
+        Some(why) => sample.and(": ").then(why),
+        None => sample,
+    });
+    for output in &item.outputs {
+        let scores =
+            output.scores.iter().map(|it| format!("{} {}", it.metric, it.value)).collect::<Vec<_>>().join(", ");
+        let note = output.note.as_ref().map_or_else(String::new, |note| format!(" {note}"));
+        page.paragraph(Inline::text(&output.system).bold().and(" (").and_text(scores).and("):").and_text(note));
+        output.text.iter().for_each(|text| page.code_fence("text", text));
     }
 }
 

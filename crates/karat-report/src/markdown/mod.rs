@@ -28,8 +28,9 @@ pub use self::summary::gates::gates;
 use karat_analysis::Outcome;
 use karat_page::Block;
 
-use self::page::Page;
+use self::page::{Inline, Page};
 use crate::blocks;
+use crate::blocks::changes::leaderboards;
 use crate::blocks::samples::notes;
 use crate::shared::report::{RenderError, Report};
 
@@ -50,14 +51,14 @@ const OPENING: &[Section] = &[summary::overview::write, summary::recommendations
 const GATES: &[Section] = &[summary::gates::write];
 
 /// The figures of each system, and what failed.
-const FIGURES: &[Section] = &[summary::kpis::write, summary::systems::write, write_errors, write_failures];
+const FIGURES: &[Section] =
+    &[summary::kpis::write, summary::systems::write, summary::matrix::write, write_errors, write_failures];
 
 /// Everything that explains the figures; provenance comes last.
 const DETAILS: &[Section] = &[
-    summary::matrix::write,
     summary::legend::write,
     summary::scorecards::write,
-    summary::leaderboards::write,
+    write_leaderboards,
     changes::baselines::write,
     write_analyses,
     mismatches::write,
@@ -65,6 +66,15 @@ const DETAILS: &[Section] = &[
     write_rest,
     summary::provenance::write,
 ];
+
+fn write_leaderboards(page: &mut Page, report: Report<'_>) {
+    let boards = leaderboards::blocks(report);
+    if !boards.is_empty() {
+        page.heading(2, Inline::plain("Leaderboards"));
+        leaderboards::notes(report).iter().for_each(|note| page.paragraph(Inline::sentence(note)));
+        boards.iter().for_each(|board| block::write(page, board, 3));
+    }
+}
 
 fn write_errors(page: &mut Page, report: Report<'_>) {
     let errors = blocks::of_outcomes(report, |it| matches!(it, Outcome::Errors(_)));

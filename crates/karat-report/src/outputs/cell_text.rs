@@ -2,7 +2,7 @@
 
 use karat_analysis::{CellScores, system_id};
 use karat_text::template::conversation_text;
-use karat_types::{CellRow, CellStatus, MetricSpec, SampleRecord, SampleText, Score};
+use karat_types::{CellRow, CellStatus, MetricSpec, SampleRecord, Score};
 
 use super::select::Thresholds;
 use crate::shared::figures;
@@ -47,7 +47,7 @@ impl Excerpt {
 /// A sample with its texts and its chosen cells.
 pub(crate) struct SampleTexts {
     pub(crate) id: String,
-    /// Input first, then columns, the reference last.
+    /// Input first, then columns, what is expected last.
     pub(crate) texts: Vec<(String, Excerpt)>,
     pub(crate) cells: Vec<CellText>,
     /// True if the suite stores no texts of samples.
@@ -64,9 +64,8 @@ impl SampleTexts {
 
 /// Returns the texts of a sample in the order in which they are read.
 pub(crate) fn texts_of(sample: &SampleRecord, limit: usize) -> Vec<(String, Excerpt)> {
-    let is_reference = |it: &&SampleText| it.name == SampleText::REFERENCE;
-    let others = sample.texts.iter().filter(|it| !is_reference(it));
-    let ordered = others.chain(sample.texts.iter().filter(is_reference));
+    let others = sample.texts.iter().filter(|it| !it.is_expected());
+    let ordered = others.chain(sample.texts.iter().filter(|it| it.is_expected()));
     ordered.map(|it| (it.name.clone(), Excerpt::of(&it.text, it.chars, limit))).collect()
 }
 
@@ -140,7 +139,13 @@ impl CellText {
             is_failed: thresholds.failure(row, &scores).is_some(),
             output,
             missing,
-            scores: report.metrics().filter_map(|it| score_text(it, &scores, thresholds, &expected)).collect(),
+            scores: report
+                .metrics()
+                .filter_map(|it| Some((it.1.volatile, score_text(it, &scores, thresholds, &expected)?)))
+                // A latency is worth reading where it is too long.
+                .filter(|(volatile, score)| !volatile || score.is_low)
+                .map(|(_, score)| score)
+                .collect(),
             judges: judge_texts(report, row),
             command: report.trace_command(row.cell.ordinal),
         })

@@ -121,9 +121,14 @@ fn open_note(finding: &Finding) -> String {
 
 /// Formats a figure with interval, sample size and method: `8.12 (95 % CI 7.61 to 8.63, n = 18, t)`.
 pub(crate) fn value_with_method(metric: &impl Scaled, finding: &Finding) -> String {
+    value_with_method_of(metric, finding, &count(finding.n()))
+}
+
+/// Formats a figure with interval, the given sample size and method.
+pub(crate) fn value_with_method_of(metric: &impl Scaled, finding: &Finding, n: &str) -> String {
     let seed = finding.seed().map_or_else(String::new, |seed| format!(", seed {seed}"));
     let collapsed = open_note(finding);
-    let tail = format!("n = {}, {}{seed}{collapsed}", finding.n(), finding.method());
+    let tail = format!("n = {n}, {}{seed}{collapsed}", finding.method());
     let bounds = finding.level().map(|level| format!("{} CI {}", percent(level), interval(metric, finding)));
     match bounds {
         Some(bounds) => format!("{} ({bounds}, {tail})", value(metric, finding.value())),

@@ -10,8 +10,8 @@ use crate::shared::figures::{self, percent};
 use crate::shared::visible::excerpt;
 use crate::wording::changes;
 use crate::wording::comparison::{
-    aggregate_name, bounds, changed_samples, conclusion, deciding_difference, how_made, p_value, pairing_line,
-    signed_difference, unmatched_samples, verdict_word,
+    aggregate_name, answer, bounds, changed_samples, conclusion, costs, deciding_difference, how_made, p_value,
+    pairing_line, signed_difference, unmatched_samples, verdict_word,
 };
 use crate::wording::movers::{system_correction, unchanged_systems};
 
@@ -25,6 +25,7 @@ pub fn comparison(compared: &RunComparison) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", line.trim_end());
     };
+    answer(compared).into_iter().for_each(|it| line(excerpt(&it, 6 * WIDTH)));
     for (label, side) in [("candidate", &compared.candidate), ("baseline ", &compared.baseline)] {
         line(format!("{label}  {} ({})", excerpt(&side.label, WIDTH), excerpt(&side.systems.join(", "), WIDTH)));
     }
@@ -52,6 +53,7 @@ pub fn comparison(compared: &RunComparison) -> String {
     for metric in &compared.metrics {
         line(format!("{}: {}", excerpt(&name(metric), WIDTH), conclusion(compared, metric)));
     }
+    costs(compared).into_iter().for_each(&mut line);
     for it in &compared.not_compared {
         line(format!("{}: not compared; {}", excerpt(&it.metric, WIDTH), it.reason));
     }

@@ -2,8 +2,10 @@
 //!
 //! One metric has a line a system with its n. Several stand beside each other if they fit, else below each other.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use karat_analysis::{Finding, Group};
+use karat_analysis::{Finding, Group, Verdict};
 use karat_types::MetricSpec;
 
 use crate::shared::figures::{self, count};
@@ -13,36 +15,44 @@ use crate::shared::visible::excerpt;
 /// Number of columns of a terminal that a table is made for.
 const COLUMNS: usize = 80;
 
-/// Number of lines of figures. Gates take some of the space.
-const FIGURES: usize = 15;
-const FIGURES_BESIDE_GATES: usize = 8;
-
-/// Least number of systems shown, and of metrics where they stand below each other.
-const FEW: usize = 2;
+/// Number of systems shown, and of lines where metrics stand below each other.
+const ROWS: usize = 12;
 
 /// Length of an id, in characters.
 const NAME: usize = 32;
 
-/// Returns the table, the best systems by the primary metric first, and what it leaves out.
+/// Returns the table, the best systems by the primary metric first, and what it leaves out. Metrics are left out before
+/// systems, and systems that failed a gate never before others.
 pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     let metrics = report.headline();
-    let room = if report.context.verdicts.decisions.is_empty() { FIGURES } else { FIGURES_BESIDE_GATES };
     let ranked = report.systems_by_rank();
+    let shown = most_important(report, &ranked);
     let Some(first) = metrics.first().copied() else { return Vec::new() };
+    let hidden = ranked.len() - shown.len();
     if metrics.len() == 1 {
-        let shown = &ranked[..ranked.len().min(room)];
-        return with_rest(text(&single(shown, first)), ranked.len() - shown.len(), "system");
+        return with_rest(text(&single(&shown, first)), hidden, "system");
     }
-    let shown = &ranked[..ranked.len().min(room)];
-    let wide = text(&beside(shown, &metrics));
+    let wide = text(&beside(&shown, &metrics));
     if wide.iter().all(|line| line.chars().count() <= COLUMNS) {
-        return with_rest(wide, ranked.len() - shown.len(), "system");
+        return with_rest(wide, hidden, "system");
     }
-    let systems = (room / metrics.len()).max(FEW).min(ranked.len());
-    let kept = (room / systems).max(FEW).min(metrics.len());
-    let shown = text(&below(&ranked[..systems], &metrics[..kept]));
-    let shown = with_rest(shown, ranked.len() - systems, "system");
-    with_rest(shown, metrics.len() - kept, "metric")
+    let kept = (ROWS / shown.len().max(1)).clamp(1, metrics.len());
+    let lines = match kept {
+        1 => text(&single(&shown, first)),
+        _ => text(&below(&shown, &metrics[..kept])),
+    };
+    with_rest(with_rest(lines, hidden, "system"), metrics.len() - kept, "metric")
+}
+
+/// Returns the systems shown, best first: all that failed a gate, then the best.
+fn most_important<'a>(report: Report<'_>, ranked: &[&'a Group]) -> Vec<&'a Group> {
+    let failed = report.context.verdicts.decisions.iter().filter(|it| it.verdict == Verdict::Fail);
+    let failed: BTreeSet<&str> = failed.filter_map(|it| it.system.as_deref()).collect();
+    let (named, others): (Vec<usize>, Vec<usize>) =
+        (0..ranked.len()).partition(|at| ranked.get(*at).is_some_and(|it| failed.contains(it.id.as_str())));
+    let mut shown: Vec<usize> = named.into_iter().chain(others).take(ROWS).collect();
+    shown.sort_unstable();
+    shown.into_iter().filter_map(|at| ranked.get(at).copied()).collect()
 }
 
 fn text(table: &Table) -> Vec<String> {

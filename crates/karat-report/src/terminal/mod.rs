@@ -17,6 +17,7 @@ mod movers;
 mod outputs;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use karat_analysis::{NoteCount, Stage};
 use karat_types::NoteKind;
@@ -30,10 +31,9 @@ pub use self::items::items;
 pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
-use crate::shared::ranking as shared_ranking;
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
-use crate::wording::provenance;
+use crate::wording::{answer, provenance};
 
 /// Largest number of lines that [`render`] returns.
 pub const LINES: usize = 40;
@@ -52,9 +52,6 @@ const WARNINGS: usize = 4;
 
 /// Number of kinds of errors shown.
 const ERRORS: usize = 3;
-
-/// Number of files shown.
-const FILES: usize = 6;
 
 /// Length of an id or a message on one line, in characters.
 const WIDTH: usize = 100;
@@ -96,11 +93,12 @@ pub fn render(report: Report<'_>) -> String {
             excerpt(&report.rows.header().id, WIDTH)
         ));
     }
+    answers(report).into_iter().for_each(&mut line);
     line(String::new());
     metrics::lines(report).into_iter().for_each(&mut line);
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
-    ranking(report).into_iter().for_each(&mut line);
+    leaders(report).into_iter().for_each(&mut line);
     analyses::lines(report).into_iter().for_each(&mut line);
     errors(report).into_iter().for_each(&mut line);
     let warnings = report.warnings().map(|it| excerpt(it, 2 * WIDTH));
@@ -114,57 +112,37 @@ pub fn render(report: Report<'_>) -> String {
     text
 }
 
-/// Returns the lines that follow the summary: the written files, and what to do next.
+/// Returns the line that follows the summary: the written files, the page first.
 pub fn files(files: &[String]) -> String {
-    let mut text = String::new();
-    for file in files.iter().take(FILES) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "report: {}", excerpt(file, 3 * WIDTH));
-    }
-    if let Some(page) = files.iter().find(|file| file.ends_with(".html")) {
-        let _ = writeln!(text, "open {} in a browser to read the report", excerpt(page, 3 * WIDTH));
-    }
-    text
+    let is_page = |file: &&String| file.ends_with(".html");
+    let Some(first) = files.iter().find(is_page).or(files.first()) else { return String::new() };
+    let how = if is_page(&first) { " (open it in a browser)" } else { "" };
+    let folder = Path::new(first).parent();
+    let name = |file: &String| match Path::new(file).file_name() {
+        Some(name) if Path::new(file).parent() == folder => name.to_string_lossy().into_owned(),
+        _ => file.clone(),
+    };
+    let others: Vec<String> = files.iter().filter(|file| *file != first).map(name).collect();
+    let beside = match others.as_slice() {
+        [] => String::new(),
+        _ => format!("; also {}", excerpt(&others.join(", "), 3 * WIDTH)),
+    };
+    format!("report: {}{how}{beside}\n", excerpt(first, 3 * WIDTH))
 }
 
-fn ranking(report: Report<'_>) -> Vec<String> {
-    let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
-        return Vec::new();
-    };
-    let line = |label: &str, place: Option<&karat_analysis::RankedPlace>| {
-        let place = place?;
-        Some(format!(
-            "{label} {}: {}",
-            excerpt(&place.id, WIDTH / 2),
-            figures::value_with_method(metric, &place.finding)
-        ))
-    };
-    let ranked = board.places.len() > 1 && !board.is_level();
-    let worst = board.places.last().filter(|_| ranked);
-    let level = board.is_level().then(|| format!("all {} have the same score", count(board.places.len() as u64)));
-    let first = match (ranked, shared_ranking::is_open(board)) {
-        (false, _) => "score  ",
-        (true, false) => "best   ",
-        (true, true) => "first, undecided",
-    };
+/// Returns what to choose, a line for each axis of the run.
+fn answers(report: Report<'_>) -> Vec<String> {
+    let answers = answer::answers(report).iter();
+    answers.map(|it| excerpt(&format!("{} {}", it.question, it.answer), 4 * WIDTH)).collect()
+}
+
+/// Returns what the table of systems does not show: figures that join several systems, and the hardest sample.
+fn leaders(report: Report<'_>) -> Vec<String> {
+    let Some(board) = report.findings.primary_board() else { return Vec::new() };
     let scripts = report.findings.plan.script_warning().map(|_| "graded by scripts: the order says nothing".to_owned());
-    [
-        scripts,
-        level,
-        line(first, board.places.first()),
-        line("last   ", worst),
-        line("hardest", board.hardest_sample.as_ref()),
-        (board.shared < board.scored).then(|| {
-            format!(
-                "compared on {} of {} scored sample × variant pairs: those that all models share",
-                count(board.shared),
-                count(board.scored)
-            )
-        }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let leaders = answer::leaders(report).into_iter().filter(|it| it.joined.is_some() || it.key == "hardest");
+    let leaders = leaders.map(|it| format!("{}: {} {}", answer::label(&it), excerpt(it.id, WIDTH / 2), it.text));
+    scripts.into_iter().chain(answer::level(board)).chain(leaders).chain(answer::shared_part(report, board)).collect()
 }
 
 /// Returns the most frequent error codes, each with the first message of its most frequent kind.
@@ -277,7 +255,10 @@ fn cost(report: Report<'_>) -> String {
     )
 }
 
+/// Returns what the figures rest on. What only identifies them (hashes, seed, version) is in the reports.
 fn how_made(report: Report<'_>) -> String {
-    let parts = provenance::parts(report).into_iter().map(|(label, text)| format!("{label} {}", excerpt(&text, WIDTH)));
+    let identity = ["suite", "plan", "dataset", "seed", "reused", "karat"];
+    let parts = provenance::parts(report).into_iter().filter(|(label, _)| !identity.contains(label));
+    let parts = parts.map(|(label, text)| format!("{label} {}", excerpt(&text, WIDTH)));
     format!("how these numbers were made: {}", parts.collect::<Vec<_>>().join(" · "))
 }

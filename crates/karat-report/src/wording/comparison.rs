@@ -2,9 +2,11 @@
 
 use karat_analysis::Finding;
 use karat_analysis::compare::{
-    ComparedMetric, ComparisonVerdict, Kind, LeftOut, RunComparison, SecondTest, SideSummary,
+    ComparedMetric, ComparisonVerdict, Family, Kind, LeftOut, RunComparison, SecondTest, SideSummary,
 };
 use karat_analysis::planning::{Needed, PLANNED_POWER};
+
+use karat_page::component::verdict::Verdict;
 
 use crate::shared::figures::{self, MOST_DIGITS, NONE, count, percent};
 use crate::shared::visible::excerpt;
@@ -79,12 +81,13 @@ fn reasons(counted: &[(u64, &str)]) -> String {
     some.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the table entry for samples that are left out, or that are compared on a part of their cells.
-pub(crate) fn missing_scores_short(left_out: LeftOut) -> String {
-    let samples = count(left_out.n);
-    match left_out.is_partial() {
-        true => format!("{samples} ({} of {} cells)", count(left_out.cells.missing()), count(left_out.cells.due)),
-        false => samples,
+/// Returns the verdict in the form of pages.
+pub(crate) fn page_verdict(verdict: ComparisonVerdict) -> Verdict {
+    match verdict {
+        ComparisonVerdict::Better => Verdict::Better,
+        ComparisonVerdict::Worse => Verdict::Worse,
+        ComparisonVerdict::Equivalent => Verdict::Equivalent,
+        ComparisonVerdict::Undecided => Verdict::Undecided,
     }
 }
 
@@ -145,6 +148,41 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
         Some(p) if p < 0.1 => format!("{p:.4}"),
         Some(p) => format!("{p:.3}"),
     }
+}
+
+/// Returns whether the candidate is better in the metric that decides: the primary one, else the first that is no detail.
+pub(crate) fn answer(compared: &RunComparison) -> Option<String> {
+    let primary = compared.movers.first().map(|it| it.metric.as_str());
+    let named = compared.metrics.iter().find(|it| Some(it.metric.as_str()) == primary);
+    let metric = named.or_else(|| compared.metrics.iter().find(|it| it.family != Family::Other))?;
+    let word = match metric.verdict {
+        ComparisonVerdict::Better => "Yes",
+        ComparisonVerdict::Worse => "No, it is worse",
+        ComparisonVerdict::Equivalent => "They are equivalent",
+        ComparisonVerdict::Undecided => "Undecided",
+    };
+    let (candidate, baseline) = (excerpt(&compared.candidate.label, WIDTH), excerpt(&compared.baseline.label, WIDTH));
+    Some(format!("Is {candidate} better than {baseline}? {word}: {} {}", metric.metric, conclusion(compared, metric)))
+}
+
+/// Returns what a cell costs on both sides; `None` if nothing costs anything.
+pub(crate) fn costs(compared: &RunComparison) -> Option<String> {
+    let (before, after) = (compared.baseline.cost_per_cell_usd, compared.candidate.cost_per_cell_usd);
+    let is_free = [before, after].iter().all(|cost| cost.is_some_and(|cost| cost <= 0.0));
+    let change = match (before, after) {
+        (Some(before), Some(after)) if before > 0.0 => {
+            format!(" ({})", figures::with_sign(&percent_change(after / before - 1.0)))
+        }
+        _ => String::new(),
+    };
+    (!is_free).then(|| {
+        format!("cost of a cell: baseline {}, candidate {}{change}", figures::usd(before), figures::usd(after))
+    })
+}
+
+/// Formats a relative change: `12 %`, `−3 %`.
+fn percent_change(share: f64) -> String {
+    format!("{} %", figures::to_digits(100.0 * share, 0))
 }
 
 /// Returns a metric's result in one sentence.

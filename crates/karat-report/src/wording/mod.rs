@@ -3,6 +3,7 @@
 //! One file a topic. They return plain text; each format escapes it.
 
 pub(crate) mod agreement;
+pub(crate) mod answer;
 pub(crate) mod calibration;
 pub(crate) mod changes;
 pub(crate) mod comparison;

@@ -1,7 +1,8 @@
 use karat_analysis::gate::decide;
+use karat_analysis::testing::Sketch;
 use karat_analysis::{Pinned, References};
 use karat_report::{json, junit, markdown, page, terminal};
-use karat_types::{Gate, GateRules, Threshold};
+use karat_types::{Gate, GateBasis, GateRules, Threshold};
 use serde_json::Value;
 
 use crate::Example;
@@ -66,4 +67,30 @@ fn verdicts_for_machines() {
             assert!(gate.get(field).is_some(), "{field} of {gate}");
         }
     }
+}
+
+/// F62: a system that failed a gate is in the terminal's table, however many systems are better; metrics are left out before
+/// systems.
+#[test]
+fn systems_that_failed_are_shown() {
+    let mut sketch = Sketch::new(15, 1, 3).fill(9.0);
+    for sample in 0..3 {
+        sketch = sketch.value(sample, 14, 1.0).value(sample, 7, 5.0);
+    }
+    let mut example = Example::of(sketch.run());
+    let systems: Vec<String> = example.findings.systems.iter().map(|it| it.id.clone()).collect();
+    let metric = example.findings.plan.metrics[0].name.clone();
+    let gate = Gate {
+        id: "good".to_owned(),
+        min: Some(Threshold { value: 4.0, percent: false }),
+        decide: GateBasis::Point,
+        per: "system".to_owned(),
+        ..Gate::for_metric(&metric)
+    };
+    let rules = GateRules { gates: vec![gate], ..GateRules::default() };
+    example.context.verdicts = decide(&example.findings, &example.run, &rules, &References::default()).unwrap();
+    let text = terminal::render(example.report());
+    let rows: Vec<&String> = systems.iter().filter(|id| text.contains(&format!("\n {id} "))).collect();
+    assert!(text.contains("3 more systems") && rows.contains(&&systems[14]), "{rows:?}\n{text}");
+    assert!(text.lines().count() <= terminal::LINES, "{text}");
 }

@@ -1,6 +1,6 @@
 use karat_analysis::testing::Sketch;
 use karat_report::terminal::{self, LINES};
-use karat_report::{Estimate, json, markdown};
+use karat_report::{Estimate, json, markdown, page};
 use serde_json::{Value, json};
 
 use crate::Example;
@@ -68,4 +68,31 @@ fn nothing_acts_on_a_terminal() {
     let text = terminal::render(Example::of(run).report());
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     assert!(!text.contains('\u{202e}'));
+}
+
+/// F60: terminal, report.md, page and JSON say in the same words which prompt to choose, or what is missing to decide it.
+#[test]
+fn every_format_has_the_same_answer() {
+    let sketch = |second: usize| {
+        let mut sketch = Sketch::new(1, 2, 40).metric("binary", json!(true)).metric("range", json!([0, 1]));
+        for sample in 0..40 {
+            let pass = |at: usize| f64::from(u8::from(sample < at));
+            sketch = sketch.value(sample, 0, pass(20)).value(sample, 1, pass(second));
+        }
+        Example::of(sketch.run())
+    };
+    for (second, beginning) in [(38, "Prefer "), (22, "Undecided: ")] {
+        let example = sketch(second);
+        let document: Value = serde_json::from_str(&json::render(example.report()).unwrap()).unwrap();
+        let answer = document["summary"]["answers"][0]["answer"].as_str().unwrap();
+        assert!(answer.starts_with(beginning), "{answer}");
+        assert_eq!(answer.contains(" more samples would show a difference of "), second == 22, "{answer}");
+        let shown = terminal::render(example.report());
+        assert!(shown.lines().take(10).any(|line| line.starts_with(&format!("Which variant? {answer}"))), "{shown}");
+        let report = markdown::render(example.report()).unwrap();
+        assert!(report.lines().take(10).any(|line| line.starts_with("- **Which variant?** ")), "{report}");
+        let page = page::file(example.report()).unwrap();
+        assert!(page.contains("<strong>Which variant?</strong>"), "{page}");
+        assert!(report.contains("## Variant × sample"), "{report}");
+    }
 }

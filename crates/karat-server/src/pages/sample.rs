@@ -90,9 +90,9 @@ fn no_texts(view: &RunView) -> &'static str {
     }
 }
 
-/// Input and reference side by side, other columns below.
+/// Input and what is expected side by side, other columns below.
 fn inputs(texts: &[SampleText], sources: &MarkedSources) -> Markup {
-    let is_main = |text: &&SampleText| text.name == SampleText::INPUT || text.name == SampleText::REFERENCE;
+    let is_main = |text: &&SampleText| text.name == SampleText::INPUT || text.is_expected();
     let (main, others): (Vec<_>, Vec<_>) = texts.iter().partition(is_main);
     html! {
         @if !main.is_empty() { div.columns { @for text in &main { (input(text, sources)) } } }
@@ -110,7 +110,7 @@ fn input(text: &SampleText, sources: &MarkedSources) -> Markup {
     };
     let rest = text.chars.saturating_sub(text.text.chars().count() as u64);
     // A reference is what outputs are compared with, not where they come from.
-    let marked = (text.name != SampleText::REFERENCE).then(|| sources.mark(&text.text));
+    let marked = (!text.is_expected()).then(|| sources.mark(&text.text));
     let content = html! {
         @if let Some((shown, highlights)) = marked.filter(|(_, highlights)| !highlights.is_empty()) {
             (steps::marked_text(&line(label), &shown, &highlights))

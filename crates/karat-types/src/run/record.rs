@@ -119,8 +119,8 @@ pub struct SampleRecord {
     /// which of them changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<(String, Key)>,
-    /// The texts that a reader needs beside an output: the roles `input` and `reference`, and columns that steps and
-    /// judges read. Empty if the suite keeps no content.
+    /// The texts that a reader needs beside an output: the roles `input` and `reference`, columns that steps and judges
+    /// read, and what metrics compare with. Empty if the suite keeps no content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<SampleText>,
 }
@@ -128,7 +128,7 @@ pub struct SampleRecord {
 /// A part of a sample as text, for reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SampleText {
-    /// `input`, `reference`, or the name of a column.
+    /// `input`, `reference`, the name of a column, or `expected: ` and the name of a column that only metrics read.
     pub name: String,
     /// Its beginning, up to [`SampleText::STORED`] characters.
     pub text: String,
@@ -145,6 +145,19 @@ impl SampleText {
 
     /// Name of the role `reference`.
     pub const REFERENCE: &str = "reference";
+
+    /// Beginning of the name of a column that only metrics read.
+    pub const EXPECTED: &str = "expected: ";
+
+    /// Returns true for what outputs are compared with. Who grades blindly must not see it.
+    pub fn is_expected(&self) -> bool {
+        Self::is_name_expected(&self.name)
+    }
+
+    /// Returns true if a text with this name is what outputs are compared with.
+    pub fn is_name_expected(name: &str) -> bool {
+        name == Self::REFERENCE || name.starts_with(Self::EXPECTED)
+    }
 
     /// The text of a value: strings as they are, everything else as JSON.
     pub fn of(name: &str, value: &Value) -> Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use karat_text::path::{Path, PathError};
-use karat_types::{AnalysisSpec, Better, MetricSpec, PlanHeader, Score};
+use karat_types::{AnalysisSpec, Better, MetricSpec, PlanHeader, SampleText, Score};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,9 @@ pub struct Failure {
     /// The reason given by the scorer or a judge for the worst of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What the output is compared with, cut to 240 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
     /// Parts of the output by path, cut to 240 characters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub shown: BTreeMap<String, String>,
@@ -178,6 +181,17 @@ fn shortfall_reason(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     reason.or_else(reasoning).map(|text| excerpt(text, 240))
 }
 
+/// The reference of a cell's sample, and the columns that only metrics read.
+fn expected_text(cell: &ScoredCell<'_>) -> Option<String> {
+    let texts = cell.row.sample.texts.iter().filter(|it| it.is_expected());
+    let named = texts.map(|it| match it.name.strip_prefix(SampleText::EXPECTED) {
+        Some(column) => format!("{column}: {}", it.text),
+        None => it.text.clone(),
+    });
+    let all = named.collect::<Vec<_>>().join("\n");
+    (!all.is_empty()).then(|| excerpt(&all, 240))
+}
+
 impl Analysis for FailuresFold {
     fn wants_output(&self) -> bool {
         self.categories.wants_output()
@@ -199,6 +213,7 @@ impl Analysis for FailuresFold {
             system: system_id(&self.plan, cell.row.system),
             trial: cell.row.trial,
             why: worst.why.clone(),
+            expected: expected_text(cell),
             shown: self.categories.shown_parts(cell.output),
             severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),

@@ -22,7 +22,7 @@ use super::scores::UnitScores;
 use super::span::CellSpan;
 use crate::gate::References;
 use crate::gate::case::BoundKind;
-use crate::gate::evidence::{Partner, find_partner};
+use crate::gate::partner::{Partner, find_partner};
 use crate::system_id;
 
 /// Follows the gates and the race of a run; see [`StopRule`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use karat_types::{PlanHeader, RowError, RunRows, SampleRecord};
 
 use crate::figures::groups::CellCounts;
-use crate::gate::evidence::Partner;
+use crate::gate::partner::Partner;
 use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, State, TableBuilder};

@@ -37,7 +37,7 @@ fn input_text(sample: &SampleRecord) -> Option<String> {
     if let Some(input) = sample.texts.iter().find(|text| text.name == SampleText::INPUT) {
         return Some(input.text.clone());
     }
-    let columns = sample.texts.iter().filter(|text| text.name != SampleText::REFERENCE);
+    let columns = sample.texts.iter().filter(|text| !text.is_expected());
     let named: Vec<String> = columns.map(|text| format!("{}: {}", text.name, text.text)).collect();
     (!named.is_empty()).then(|| named.join("\n\n"))
 }

@@ -2,7 +2,7 @@
 
 use karat_alert::{AlertExample, AlertSpec, Notice};
 use karat_text::redact::{Kind, Redactor};
-use karat_types::{Better, PlanHeader, PrivacySpec, Score};
+use karat_types::{Better, PlanHeader, PrivacySpec, SampleText, Score};
 use serde_json::Value;
 
 use crate::inspect::cells::{CellFilter, CellLine};
@@ -57,6 +57,7 @@ impl App {
             sample: redact(Some(it.sample)).unwrap_or_default(),
             reason: redact(it.reason),
             output: redact(it.output),
+            expected: redact(it.expected),
             ..it
         };
         Ok(worst.into_iter().map(clean).collect())
@@ -86,5 +87,11 @@ fn example(line: &CellLine, value: f64, reason: Option<String>) -> AlertExample 
         Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output }
+    let expected =
+        line.texts.iter().filter(|it| it.is_expected()).map(|it| match it.name.strip_prefix(SampleText::EXPECTED) {
+            Some(column) => format!("{column}: {}", it.text),
+            None => it.text.clone(),
+        });
+    let expected = Some(expected.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+    AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output, expected }
 }

@@ -1,16 +1,15 @@
 //! Changes between the base and the other variants or models: a forest for each metric, texts that came and went, and
 //! samples that moved.
 
-use karat_analysis::compare::ComparisonVerdict;
-use karat_analysis::{Comparison, Delta, DeltaAxis, MetricDelta, TextChange};
+use karat_analysis::{Comparison, Delta, DeltaAxis, TextChange};
 use karat_page::block::{Block, Cell, Forest, ForestRow, Head};
-use karat_page::component::verdict::Verdict;
 use karat_types::MetricSpec;
 
 use crate::blocks::build::{difference, numbers, prose, table, table_if_any, texts};
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::shared::visible::excerpt;
+use crate::wording::comparison::page_verdict;
 
 /// Number of forests, the headline metrics first.
 const METRICS: usize = 6;
@@ -72,7 +71,7 @@ fn has_moved(delta: &Delta, metric: &MetricSpec) -> bool {
 fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec, note: Option<String>) -> Option<Block> {
     let row = |it: &Comparison| {
         let change = it.metrics.iter().find(|found| found.metric == metric.name)?;
-        let (effect, verdict) = (scales::difference(&change.delta), Some(verdict(metric, change)));
+        let (effect, verdict) = (scales::difference(&change.delta), Some(page_verdict(change.verdict(metric.better))));
         Some(ForestRow { name: it.id.clone(), effect, verdict, ..ForestRow::default() })
     };
     let rows: Vec<ForestRow> = delta.comparisons.iter().filter_map(row).collect();
@@ -83,15 +82,6 @@ fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec, n
     head.notes.extend(note);
     let scale = scales::scale_of(&report.findings.plan, metric);
     (!rows.is_empty()).then_some(Block::Forest(Forest { head, scale, rows, margin: None }))
-}
-
-fn verdict(metric: &MetricSpec, change: &MetricDelta) -> Verdict {
-    match change.verdict(metric.better) {
-        ComparisonVerdict::Better => Verdict::Better,
-        ComparisonVerdict::Worse => Verdict::Worse,
-        ComparisonVerdict::Equivalent => Verdict::Equivalent,
-        ComparisonVerdict::Undecided => Verdict::Undecided,
-    }
 }
 
 /// The texts of judges that appeared and disappeared, the most frequent first: the first few, then the others.

@@ -1,7 +1,8 @@
-//! Comparisons as blocks: `delta` between variants or models, `drift` over days, `leaderboards`, `power`, and `ranking`.
+//! Comparisons as blocks: `comparison` of `karat compare`, `delta` between variants or models, `drift` over days, `leaderboards`, `power`, and `ranking`.
 
+pub(crate) mod comparison;
 pub(crate) mod delta;
 pub(super) mod drift;
-pub(super) mod leaderboards;
+pub(crate) mod leaderboards;
 pub(super) mod power;
 pub(super) mod ranking;

@@ -7,6 +7,7 @@ use karat_page::block::{Block, Cell, Column, Head};
 use karat_page::number;
 
 use crate::blocks::build::{prose, table, table_if_any, texts};
+use crate::outputs::cell_text::text_of;
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::shared::visible::excerpt;
@@ -37,6 +38,11 @@ fn worst(report: Report<'_>, found: &Failures) -> Option<Block> {
     let paths: BTreeSet<&str> =
         found.worst.iter().flat_map(|failure| failure.shown.keys()).map(String::as_str).collect();
     let mut columns = texts(["Sample", "System", "Below threshold in", "Why"]);
+    let has_expected = found.worst.iter().any(|it| it.expected.is_some());
+    // Without chosen parts, the output itself stands beside what is expected.
+    let has_output = has_expected && paths.is_empty();
+    columns.extend(has_expected.then(|| Column::text("Expected")));
+    columns.extend(has_output.then(|| Column::text("Output")));
     columns.extend(paths.iter().map(|path| Column::text(*path)));
     let row = |failure: &Failure| {
         let fell = failure.shortfalls.iter().map(|it| {
@@ -49,6 +55,12 @@ fn worst(report: Report<'_>, found: &Failures) -> Option<Block> {
             prose(fell.collect::<Vec<_>>().join("\n")),
             prose(reasons(failure)),
         ];
+        let expected = failure.expected.as_deref().unwrap_or_default();
+        cells.extend(has_expected.then(|| prose(excerpt(expected, 240))));
+        if has_output {
+            let output = report.rows.output(failure.ordinal).ok().flatten().map(|value| text_of(&value));
+            cells.push(prose(excerpt(output.as_deref().unwrap_or("the output is not stored"), 240)));
+        }
         let shown = |path: &&str| failure.shown.get(*path).map_or("", String::as_str);
         cells.extend(paths.iter().map(|path| prose(excerpt(shown(path), 240))));
         cells

@@ -15,7 +15,7 @@ use super::cells::CellList;
 use super::cost::{Cost, RunCost};
 use crate::shared::moment::rfc3339;
 use crate::shared::report::Report;
-use crate::wording::provenance;
+use crate::wording::{answer, provenance};
 
 /// The whole report. Its cells come last.
 pub(super) struct ReportDocument<'a> {
@@ -386,7 +386,7 @@ enum Analysis<'a> {
     Leaderboards(Leaderboards),
     Baselines(&'a [karat_analysis::BaselineVariant]),
     Kpis(&'a [karat_analysis::Kpi]),
-    Recommendations(&'a [karat_analysis::Recommendation]),
+    Recommendations(Vec<karat_analysis::Recommendation>),
     Contrasts(Vec<&'a karat_analysis::compare::Contrast>),
 }
 
@@ -395,7 +395,7 @@ fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
     let mut all = BTreeMap::from([
         ("baselines", Analysis::Baselines(&findings.baselines)),
         ("kpis", Analysis::Kpis(&report.context.verdicts.kpis)),
-        ("recommendations", Analysis::Recommendations(&findings.recommendations)),
+        ("recommendations", Analysis::Recommendations(answer::recommendations(report))),
         ("contrasts", Analysis::Contrasts(contrasts(report))),
     ]);
     all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), outcome(report, &it.outcome))));

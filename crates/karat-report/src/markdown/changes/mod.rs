@@ -1,8 +1,6 @@
-//! Sections and documents that compare: `comparison` (the document of `karat compare`) with `movers`, `metric_name` and
+//! Sections and documents that compare: `comparison` (the document of `karat compare`) with
 //! `diagnostics`, and `baselines` without a model.
 
 pub(super) mod baselines;
 pub(super) mod comparison;
 pub(super) mod diagnostics;
-mod metric_name;
-mod movers;

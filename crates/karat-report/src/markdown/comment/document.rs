@@ -16,6 +16,8 @@ pub(super) struct CommentDocument {
     pub(super) run: Run,
     pub(super) totals: Totals,
     #[serde(default)]
+    pub(super) summary: Summary,
+    #[serde(default)]
     pub(super) warnings: Vec<String>,
     #[serde(default)]
     pub(super) metrics: BTreeMap<String, Figure>,
@@ -31,6 +33,19 @@ pub(super) struct CommentDocument {
     pub(super) cost: Cost,
     #[serde(default)]
     analyses: BTreeMap<String, Value>,
+}
+
+/// Which variant and which model to choose.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Summary {
+    #[serde(default)]
+    pub(super) answers: Vec<Answer>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer {
+    pub(super) question: String,
+    pub(super) answer: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The text of a comment.
 
-use super::document::{BaselineChange, CommentDocument, Gate, Point, WORST, WorstCell};
+use super::document::{Answer, BaselineChange, CommentDocument, Gate, Point, WORST, WorstCell};
 use super::examples::Outputs;
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, NONE, Unscaled, count, count_noun, percent, usd};
@@ -20,6 +20,8 @@ pub(super) fn comment(document: &CommentDocument, outputs: &Outputs, size: usize
     let mut page = Page::default();
     page.marker(&format!("karat:{}", marker_name(&document.run.suite)));
     head(&mut page, document);
+    let answer = |it: &Answer| quiet(&it.question).bold().and(" ").then(quiet(&it.answer));
+    page.list(document.summary.answers.iter().map(answer));
     if document.gates.is_empty() {
         metrics(&mut page, document, size);
     } else {

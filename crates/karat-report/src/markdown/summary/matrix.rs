@@ -1,6 +1,6 @@
 //! Section with a table of models × samples in the primary metric; poor values are bold.
 
-use karat_analysis::Group;
+use karat_analysis::{DeltaAxis, Group};
 use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page};
@@ -15,14 +15,20 @@ const POOR: f64 = 0.4;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let (Some((at, metric)), findings) = (report.primary(), report.findings) else { return };
-    let groups = if findings.models.is_empty() { &findings.variants } else { &findings.models };
-    page.heading(2, Inline::plain("Model × sample"));
-    page.paragraph(
-        Inline::plain("Mean ")
-            .and_code(&metric.name)
-            .and(" over variants and trials. Values in the worst 40 % of the range are bold."),
-    );
+    let groups = findings.ranked_groups();
+    let (title, over) = match findings.ranked_axis() {
+        DeltaAxis::Model => ("Model × sample", " over variants and trials"),
+        _ => ("Variant × sample", " over trials"),
+    };
+    page.heading(2, Inline::plain(title));
     let shown = findings.hardest_samples(at, SAMPLES);
+    let value = |sample: usize, group: &Group| findings.on_sample(at, sample, group).map(|found| found.value());
+    let has_poor = shown.iter().any(|sample| groups.iter().any(|group| is_poor(metric, value(*sample, group))));
+    let mean = Inline::plain("Mean ").and_code(&metric.name).and(over);
+    page.paragraph(mean.and(match has_poor {
+        true => ". Values in the worst 40 % of the range are bold.",
+        false => ". No value is in the worst 40 % of the range.",
+    }));
     if shown.len() < findings.samples() {
         page.paragraph(
             Inline::plain("The ")
@@ -36,7 +42,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     heads.extend(groups.iter().map(|group| Column::right(Inline::code(&group.id))));
     let row = |sample: usize| {
         let cell = |group: &Group| {
-            let value = findings.on_sample(at, sample, group).map(|found| found.value());
+            let value = value(sample, group);
             let text = Inline::text(figures::value_or_none(metric, value));
             if is_poor(metric, value) { text.bold() } else { text }
         };

@@ -1,9 +1,8 @@
 //! Sections with the overall figures: `overview` (title and executive summary), `gates`, `kpis`, `systems`, `matrix`,
-//! `legend`, `scorecards`, `leaderboards`, `recommendations` after the summary, and `provenance` at the end of the report.
+//! `legend`, `scorecards`, `recommendations` after the summary, and `provenance` at the end of the report.
 
 pub(super) mod gates;
 pub(super) mod kpis;
-pub(super) mod leaderboards;
 pub(super) mod legend;
 pub(super) mod matrix;
 pub(super) mod overview;

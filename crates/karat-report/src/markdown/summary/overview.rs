@@ -2,8 +2,8 @@
 
 use crate::markdown::page::{Inline, Page};
 use crate::shared::figures::{self, count};
-use crate::shared::ranking;
 use crate::shared::report::Report;
+use crate::wording::answer;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
@@ -19,36 +19,27 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
 }
 
 fn summary(report: Report<'_>) -> Vec<Inline> {
-    let (findings, summary) = (report.findings, &report.findings.summary);
+    let findings = report.findings;
     let mut lines: Vec<Inline> = super::gates::verdict(&report.context.verdicts).into_iter().collect();
+    lines.extend(answer::answers(report).iter().map(|it| {
+        let line = Inline::plain("**").and(it.question).and("** ").and_text(&it.answer);
+        match &it.caveat {
+            Some(caveat) => line.and(" *Caveat:* ").then(Inline::sentence(caveat)),
+            None => line,
+        }
+    }));
     if let (Some((at, metric)), Some(board)) = (report.primary(), findings.primary_board()) {
-        let place = |label: &'static str, place: Option<&karat_analysis::RankedPlace>| {
-            let place = place?;
-            let figure = figures::value_with_method(metric, &place.finding);
-            Some(Inline::plain(label).and_code(&place.id).and(", ").and_code(&metric.name).and(" ").and_text(figure))
-        };
-        let ranked = board.places.len() > 1 && !board.is_level();
-        let level = || Inline::text(format!("All {} have the same score.", count(board.places.len() as u64)));
-        lines.extend(board.is_level().then(level));
-        let first = match (ranked, ranking::is_open(board)) {
-            (false, _) => "**Score:** ",
-            (true, false) => "**Best:** ",
-            (true, true) => "**First, undecided:** ",
-        };
-        lines.extend(place(first, board.places.first()));
-        lines.extend(place("**Last:** ", board.places.last().filter(|_| ranked)));
-        lines.extend(place("**Hardest sample:** ", board.hardest_sample.as_ref()));
+        lines.extend(answer::level(board).map(Inline::text));
+        lines.extend(answer::leaders(report).into_iter().map(|it| {
+            let line = Inline::plain("**").and_text(answer::label(&it)).and(":** ").and_code(it.id);
+            line.and(", ").and_code(&metric.name).and(" ").and_text(it.text)
+        }));
         let of_all = findings.run.metrics.get(at).and_then(|spread| spread.figure());
         if let Some(figure) = of_all.filter(|_| findings.systems.len() > 1) {
             let figure = figures::value_with_method(metric, figure);
             lines.push(Inline::plain("**Overall** (equal-weight mean over systems): ").and_text(figure));
         }
-        let compared = Inline::plain("Compared on ")
-            .and_text(count(summary.shared))
-            .and(" of ")
-            .and_text(count(summary.scored))
-            .and(" scored sample × variant pairs: those that all ranked models share.");
-        lines.extend((board.places.len() > 1).then_some(compared));
+        lines.extend(answer::shared_part(report, board).map(Inline::text));
     }
     lines.push(totals(report));
     lines.extend(

@@ -1,20 +1,14 @@
 //! Section with recommendations, each with its caveat.
 
-use karat_analysis::Verdict;
-
 use crate::markdown::page::{Inline, Page};
 use crate::shared::report::Report;
+use crate::wording::answer;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     page.heading(2, Inline::plain("Recommendations"));
-    let all = &report.findings.recommendations;
+    let all = answer::recommendations(report);
     if all.is_empty() {
-        let has_failed = report.context.verdicts.verdict().is_some_and(|verdict| verdict != Verdict::Pass);
-        page.paragraph(Inline::plain(if has_failed {
-            "None besides the checks above: the failed cells below say what to look at."
-        } else {
-            "None: there are no models to choose between, and every cell has an output."
-        }));
+        page.paragraph(Inline::plain("None: there is nothing to choose between, and every cell has an output."));
     }
     page.list(all.iter().map(|it| {
         let advice = Inline::text(&it.advice);

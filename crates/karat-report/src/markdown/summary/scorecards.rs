@@ -12,7 +12,7 @@ const EVEN: f64 = 0.1;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
-    let groups = if findings.models.is_empty() { &findings.variants } else { &findings.models };
+    let groups = findings.ranked_groups();
     page.heading(2, Inline::plain("Scorecards"));
     let weighs_systems = |group: &Group| group.metrics.iter().any(|it| it.weighting() == Weighting::Systems);
     if groups.iter().any(weighs_systems) {

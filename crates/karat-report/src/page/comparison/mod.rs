@@ -1,29 +1,34 @@
 //! The page of a comparison: the verdict for each metric, differences around zero, the samples that moved with their outputs,
 //! and what differs between the sides.
 //!
-//! `results` has the verdict and the forests, `movers` the samples, `differs` the plans.
+//! The blocks are those of `blocks/changes/comparison`; `differs` has the plans.
 
 mod differs;
-mod movers;
-mod results;
 
-use karat_analysis::compare::RunComparison;
-use karat_page::{Document, html};
+use karat_analysis::compare::{ComparisonVerdict, RunComparison};
+use karat_page::component::verdict::verdict_line;
+use karat_page::number::count_noun;
+use karat_page::text::markdown;
+use karat_page::text::visible::line;
+use karat_page::{Block, Document, Markup, html, render};
 use karat_types::PlanHeader;
 
 use super::links::Links;
 use super::sections::{Sections, remarks};
-use crate::wording::comparison::{changed_samples, how_made, pairing_line, unmatched_samples};
+use crate::blocks::changes::comparison as blocks;
+use crate::wording::comparison::{
+    answer, changed_samples, costs, how_made, page_verdict, pairing_line, unmatched_samples, verdict_word,
+};
 use crate::wording::movers::unchanged_systems;
 
 /// Returns the page of a comparison of two sides with their plans, the baseline first.
 pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Links) -> Document {
     let mut sections = Sections::default();
-    sections.add("verdict", "Verdict", None, &results::verdict(compared));
-    sections.add("differences", "Differences", None, &results::forests(compared));
-    sections.add("movers", "Samples that moved", None, &movers::section(compared, links));
-    sections.add("systems", "Each system", None, &results::systems(compared));
-    sections.add("diagnostics", "Diagnostics", None, &results::diagnostics(compared));
+    sections.add("verdict", "Verdict", None, &verdict(compared));
+    sections.add("differences", "Differences", None, &rendered(&blocks::differences(compared)));
+    sections.add("movers", "Samples that moved", None, &moved_samples(compared, links));
+    sections.add("systems", "Each system", None, &rendered(&blocks::systems(compared)));
+    sections.add("diagnostics", "Diagnostics", None, &diagnostics(compared));
     sections.add("differs", "What differs", None, &differs::section(compared, plans));
     let notes: Vec<String> = [&compared.baseline, &compared.candidate]
         .into_iter()
@@ -34,8 +39,8 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
         .collect();
     let made = html! {
         dl.facts-list data-testid="provenance" {
-            dt { "sides" } dd { (karat_page::text::visible::line(&pairing_line(compared))) }
-            dt { "numbers" } dd { (karat_page::text::visible::line(&how_made(compared))) }
+            dt { "sides" } dd { (line(&pairing_line(compared))) }
+            dt { "numbers" } dd { (line(&how_made(compared))) }
         }
         (remarks(&notes))
     };
@@ -44,4 +49,49 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
     let side = |side: &karat_analysis::compare::SideSummary| format!("{} ({})", side.label, side.systems.join(", "));
     let lead = format!("{} against the baseline {}", side(&compared.candidate), side(&compared.baseline));
     Document { lead: Some(lead), ..page }
+}
+
+fn rendered(blocks: &[Block]) -> Markup {
+    html! { @for block in blocks { (render(block)) } }
+}
+
+fn moved_samples(compared: &RunComparison, links: &Links) -> Markup {
+    let found = blocks::moved_samples(compared, &|id| links.sample(id));
+    html! {
+        (rendered(&found))
+        @if found.is_empty() { p.soft { "No sample scores differently." } }
+        @if found.len() == 1 {
+            p.soft { code { "karat compare --outputs" } " shows the outputs of these samples and what differs in them." }
+        }
+    }
+}
+
+/// The verdict over all metrics, and one sentence for each.
+fn verdict(compared: &RunComparison) -> Markup {
+    let number = |wanted| compared.metrics.iter().filter(|metric| metric.verdict == wanted).count() as u64;
+    // The worst decides; a reader must not miss one metric that fell behind.
+    let order = [
+        ComparisonVerdict::Worse,
+        ComparisonVerdict::Better,
+        ComparisonVerdict::Undecided,
+        ComparisonVerdict::Equivalent,
+    ];
+    let counted = order.iter().filter(|verdict| number(**verdict) > 0);
+    let counted: Vec<String> = counted.map(|it| format!("{} {}", number(*it), verdict_word(*it))).collect();
+    let overall = order.into_iter().find(|verdict| number(*verdict) > 0).unwrap_or(ComparisonVerdict::Undecided);
+    let of = count_noun(compared.metrics.len() as u64, "metric");
+    html! {
+        (verdict_line(page_verdict(overall), &format!("{of}: {}.", counted.join(", "))))
+        @if let Some(answer) = answer(compared) { p data-testid="answer" { (line(&answer)) } }
+        @if let Some(costs) = costs(compared) { p.soft { (line(&costs)) } }
+        (render(&blocks::verdicts(compared)))
+    }
+}
+
+/// The changes in diagnostics, as report.md has them.
+fn diagnostics(compared: &RunComparison) -> Markup {
+    if compared.diagnostics.is_empty() {
+        return html! {};
+    }
+    html! { div.prose-block.wide-prose { (markdown::render(&crate::markdown::diagnostics_changes(compared))) } }
 }

@@ -1,6 +1,6 @@
 //! The verdict with its reasons: one sentence, the answer in figures, the gates.
 
-use karat_analysis::{Decision, RankedPlace, Verdict as Decided};
+use karat_analysis::{Decision, DeltaAxis, Verdict as Decided};
 use karat_page::block::Stat;
 use karat_page::component::gates::{self, GateRow};
 use karat_page::component::verdict::{Verdict, verdict_line};
@@ -12,9 +12,9 @@ use karat_types::RunStatus;
 
 use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
-use crate::shared::ranking;
 use crate::shared::report::Report;
 use crate::shared::scales;
+use crate::wording::answer;
 use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
 
 /// Number of checks shown at once, the worst first; a reader opens the others.
@@ -24,6 +24,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     let context = report.context;
     html! {
         (sentence(report))
+        (answers(report))
         @if let Some(stop) = &context.stop { p data-testid="early-stop" { (line(&format!("{}.", capitalize(&stop.sentence())))) } }
         @for failure in &context.failures { (state::error(failure, None, None)) }
         (cards::render(&answer(report)))
@@ -56,6 +57,18 @@ fn sentence(report: Report<'_>) -> Markup {
     }
 }
 
+/// What to choose along each axis of the run.
+fn answers(report: Report<'_>) -> Markup {
+    html! {
+        @for it in answer::answers(report) {
+            p data-testid="answer" data-axis=(if it.axis == DeltaAxis::Model { "model" } else { "variant" }) {
+                strong { (it.question) } " " (line(&it.answer))
+                @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (line(caveat)) } }
+            }
+        }
+    }
+}
+
 /// A sentence with a capital letter.
 fn capitalize(sentence: &str) -> String {
     let mut letters = sentence.chars();
@@ -77,24 +90,17 @@ fn answer(report: Report<'_>) -> Vec<Stat> {
     let mut stats = Vec::new();
     if let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) {
         let scale = scales::scale_of(&report.findings.plan, metric);
-        let ranked = board.places.len() > 1 && !board.is_level();
-        let place = |key: &str, label: &str, place: Option<&RankedPlace>, note: String| {
-            let place = place?;
-            let estimate = scales::estimate(&scale, &place.finding);
-            let (key, label) = (key.to_owned(), format!("{label}: {}", place.id));
-            Some(Stat { key, label, estimate, scale: scale.clone(), note: Some(note), ..Stat::default() })
-        };
-        let (first, last) = (board.places.first(), board.places.last().filter(|_| ranked));
-        let best = match (ranked, ranking::is_open(board)) {
-            (false, _) => "Score",
-            (true, false) => "Best",
-            (true, true) => "First, undecided",
-        };
-        let level = board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)));
-        stats.extend(place("best", best, first, level.unwrap_or_else(|| metric.name.clone())));
-        stats.extend(place("worst", "Last", last, metric.name.clone()));
-        let hardest = board.hardest_sample.as_ref();
-        stats.extend(place("hardest", "Hardest sample", hardest, metric.name.clone()));
+        let level = answer::level(board);
+        stats.extend(answer::leaders(report).into_iter().map(|it| {
+            let estimate = scales::estimate(&scale, it.finding);
+            let label = format!("{}: {}", it.label, it.id);
+            let note = match it.joined {
+                Some(joined) => format!("{}, {joined}", metric.name),
+                None => metric.name.clone(),
+            };
+            let note = level.clone().filter(|_| it.key == "best").unwrap_or(note);
+            Stat { key: it.key.to_owned(), label, estimate, scale: scale.clone(), note: Some(note), ..Stat::default() }
+        }));
     }
     stats.push(cells(report));
     stats.push(cost(report));
@@ -187,11 +193,11 @@ fn observed_value(decision: &Decision, scale: &Scale) -> Estimate {
 
 /// The recommendations, each with its caveat; nothing if there are none.
 pub(super) fn recommendations(report: Report<'_>) -> Markup {
-    let all = &report.findings.recommendations;
+    let all = answer::recommendations(report);
     html! {
         @if !all.is_empty() {
             ul.remarks {
-                @for it in all {
+                @for it in &all {
                     li {
                         (line(&it.advice))
                         @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (line(caveat)) } }

@@ -120,8 +120,7 @@ fn texts(sample: &SampleRecord, sources: &MarkedSources, outputs: &[ExcerptOutpu
         let value = serde_json::from_str(&excerpt.text).ok().filter(|it: &Value| it.is_object() || it.is_array());
         let whole = value.as_ref().map_or_else(|| excerpt.text.clone(), readable::text);
         let (text, is_cut) = cut(&whole);
-        let is_reference = name == SampleText::REFERENCE;
-        let highlights = if is_reference { Vec::new() } else { sources.highlights(&text) };
+        let highlights = if SampleText::is_name_expected(&name) { Vec::new() } else { sources.highlights(&text) };
         let chars = excerpt.cut_from.unwrap_or(whole.chars().count() as u64);
         let note = (is_cut || excerpt.cut_from.is_some()).then(|| cut_note(&text, chars));
         (!is_repeated).then_some(ExcerptText { name, text, note, highlights })

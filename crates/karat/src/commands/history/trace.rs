@@ -58,9 +58,9 @@ fn text(trace: &Trace, raw: bool) -> String {
     if let Some(error) = &trace.error {
         text.push_str(&format!("\n── no output ──\n{error}\n"));
     }
-    let reference = trace.texts.iter().find(|it| it.name == "reference").filter(|_| !trace.calls.is_empty());
-    if let Some(reference) = reference {
-        text.push_str(&format!("\n── reference ──\n{}\n", reference.text));
+    // Without calls all texts stand above.
+    for expected in trace.texts.iter().filter(|it| it.is_expected() && !trace.calls.is_empty()) {
+        text.push_str(&format!("\n── {} ──\n{}\n", expected.name, expected.text));
     }
     if !trace.scores.is_empty() {
         text.push_str(&format!("\n── scores ──\n{}", score_lines(&trace.scores)));

@@ -1,0 +1,128 @@
+//! The short answer of a run: what to choose, and the figures that a summary names. The same in every format.
+
+use karat_analysis::{Answer, DeltaAxis, Finding, Leaderboard, Recommendation, Verdict};
+
+use crate::shared::figures::{self, count, goodness};
+use crate::shared::ranking;
+use crate::shared::report::Report;
+use crate::wording::gates::verdict_words;
+
+/// A figure that a summary names.
+pub(crate) struct Leader<'a> {
+    /// Its key on a page: `system`, `best`, `worst`, `hardest`.
+    pub(crate) key: &'static str,
+    /// What it is: `Best`, `Last`.
+    pub(crate) label: &'static str,
+    /// The system, model, variant or sample.
+    pub(crate) id: &'a str,
+    /// Its figure.
+    pub(crate) finding: &'a Finding,
+    /// What the figure is a mean over, if it joins several systems.
+    pub(crate) joined: Option<String>,
+    /// Value, interval, n and method.
+    pub(crate) text: String,
+}
+
+/// Returns the answers on the axes of a run: question, answer, caveat.
+pub(crate) fn answers(report: Report<'_>) -> &[Answer] {
+    &report.findings.summary.answers
+}
+
+/// Returns the recommendations: what failed checks ask for, then those of the analysis.
+pub(crate) fn recommendations(report: Report<'_>) -> Vec<Recommendation> {
+    let failed = verdict_words(&report.context.verdicts).filter(|it| it.verdict == Verdict::Fail).map(|it| {
+        let more = if it.more > 0 { format!(" and {} more", count(it.more as u64)) } else { String::new() };
+        let advice = format!(
+            "Do not accept this result before its failed checks are explained ({}{more}): read the worst cells first.",
+            it.named.join(", ")
+        );
+        Recommendation { advice, caveat: None }
+    });
+    failed.into_iter().chain(report.findings.recommendations.iter().cloned()).collect()
+}
+
+/// Returns the first system, the best and the last of the ranking, and the hardest sample.
+pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
+    let (Some((at, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
+        return Vec::new();
+    };
+    let findings = report.findings;
+    let joins = findings.ranked_axis() == DeltaAxis::Model && findings.plan.variants.len() > 1;
+    let joined = joins.then(|| format!("mean of {} variants", count(findings.plan.variants.len() as u64)));
+    let n = n_of_board(board);
+    let place = |key, label, id, finding, joined: &Option<String>| Leader {
+        key,
+        label,
+        id,
+        finding,
+        joined: joined.clone(),
+        text: figures::value_with_method_of(metric, finding, &n),
+    };
+    let is_ranked = board.places.len() > 1 && !board.is_level();
+    let (first, last) = (board.places.first(), board.places.last().filter(|_| is_ranked));
+    let best = match (is_ranked, ranking::is_open(board)) {
+        (false, _) => "Score",
+        (true, false) => "Best",
+        (true, true) => "First, undecided",
+    };
+    let systems = report.systems_by_rank();
+    let system = systems.first().filter(|_| joins && is_ranked && systems.len() > 2);
+    let system = system.and_then(|group| {
+        let finding = group.metrics.get(at)?.figure()?;
+        let text = figures::value_with_method(metric, finding);
+        Some(Leader { key: "system", label: "First of all systems", id: &group.id, finding, joined: None, text })
+    });
+    // A hardest sample on which all did as well as they could is no finding.
+    let hardest = board
+        .hardest_sample
+        .as_ref()
+        .filter(|it| board.shared_samples > 1 && goodness(metric, it.finding.value()).is_none_or(|share| share < 1.0));
+    [
+        system,
+        first.map(|it| place("best", best, &it.id, &it.finding, &joined)),
+        last.map(|it| place("worst", "Last", &it.id, &it.finding, &joined)),
+        hardest.map(|it| Leader {
+            text: figures::value_with_method(metric, &it.finding),
+            ..place("hardest", "Hardest sample", &it.id, &it.finding, &None)
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Returns the sentence for a ranking in which all are equal.
+pub(crate) fn level(board: &Leaderboard) -> Option<String> {
+    board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)))
+}
+
+/// Returns the number of scores behind a place: of `80 samples × 2`, where each sample counts once a variant.
+pub(crate) fn n_of_board(board: &Leaderboard) -> String {
+    let (scores, samples) = (board.shared, board.shared_samples);
+    match samples {
+        0 => count(scores),
+        _ if scores == samples => count(scores),
+        _ if scores % samples == 0 => format!("{} samples × {}", count(samples), count(scores / samples)),
+        _ => format!("{} scores of {} samples", count(scores), count(samples)),
+    }
+}
+
+/// Returns how much of what is scored the ranking compares; `None` if it is all.
+pub(crate) fn shared_part(report: Report<'_>, board: &Leaderboard) -> Option<String> {
+    let ranked = if report.findings.ranked_axis() == DeltaAxis::Model { "models" } else { "variants" };
+    (board.places.len() > 1 && board.shared < board.scored).then(|| {
+        format!(
+            "Compared on {} of {} scored sample × variant pairs: those that all {ranked} share.",
+            count(board.shared),
+            count(board.scored)
+        )
+    })
+}
+
+/// Returns the label of a leader with what it joins: `Best (mean of 3 variants)`.
+pub(crate) fn label(leader: &Leader<'_>) -> String {
+    match &leader.joined {
+        Some(joined) => format!("{} ({joined})", leader.label),
+        None => leader.label.to_owned(),
+    }
+}
