@@ -22,8 +22,8 @@ pub struct ArrowTable {
 impl ArrowTable {
     /// A table by its name.
     pub fn new(app: App, run: String, name: String) -> PyResult<Self> {
-        if !["cells", "scores", "judgments", "calls", "metrics"].contains(&name.as_str()) {
-            let problem = format!("a run has no table `{name}`; use cells, scores, judgments, calls or metrics");
+        if !["cells", "scores", "judgments", "calls", "figures"].contains(&name.as_str()) {
+            let problem = format!("a run has no table `{name}`; use cells, scores, judgments, calls or figures");
             return Err(PyValueError::new_err(problem));
         }
         Ok(Self { app, run, name })
@@ -31,7 +31,7 @@ impl ArrowTable {
 
     fn stream(&self) -> Result<TableStream, karat_app::AppError> {
         let table = match self.name.as_str() {
-            "metrics" => return self.app.metric_table(&self.run),
+            "figures" => return self.app.figure_table(&self.run),
             "cells" => RunTable::Cells,
             "scores" => RunTable::Scores,
             "judgments" => RunTable::Judgments,

@@ -70,20 +70,34 @@ fn table(path: &Path) -> Vec<Value> {
     ColumnarRows::of_parquet(Box::new(file)).unwrap().map(|row| Value::Object(row.unwrap())).collect()
 }
 
-/// IO-12: the four tables; means of their scores are the report's figures; what is absent is null.
+/// F63, IO-12: the tables; means of their scores are the report's figures, and so are the rows of `figures`; what is absent
+/// is null.
 #[test]
 fn tables_have_the_figures_of_the_report() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     run(&app, folder.path());
     let exported = app.export_parquet("out", &folder.path().join("tables")).unwrap();
-    assert_eq!((exported.cells, exported.files.len()), (240, 4));
+    assert_eq!((exported.cells, exported.files.len()), (240, 5));
     let tables: Vec<Vec<Value>> = exported.files.iter().map(|path| table(path)).collect();
-    let [cells, metrics, judgments, calls] = &tables[..] else { panic!("four tables") };
+    let [cells, metrics, judgments, calls, rows] = &tables[..] else { panic!("five tables") };
     assert_eq!(cells.len(), 240);
     let figures = figures(&app, "out");
     assert!(figures.len() >= 8, "{figures:?}");
+    let mut csv = Vec::new();
+    app.export_figures("out", &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.starts_with("run,model,variant,metric,value,lo,hi,level,method,n,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + rows.len());
     for ((system, metric), figure) in figures {
+        let (model, variant) = system.split_once('/').unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row["model"] == model && row["variant"] == variant && row["metric"] == metric.as_str());
+        let row = row.unwrap_or_else(|| panic!("{system} {metric} is not in {rows:?}"));
+        assert!((row["value"].as_f64().unwrap() - figure).abs() < 1e-12, "{row}");
+        assert!(row["lo"].as_f64() <= row["value"].as_f64() && row["n"].as_u64() > Some(0), "{row}");
+        assert!(csv.contains(&format!(",{model},{variant},{metric},{},", row["value"])), "{csv}");
         let of_system =
             |row: &&Value| format!("{}/{}", row["model"].as_str().unwrap(), row["variant"].as_str().unwrap()) == system;
         let scores = cells.iter().filter(of_system).filter_map(|row| row[format!("score.{metric}")].as_f64());

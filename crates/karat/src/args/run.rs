@@ -74,7 +74,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = heading::CACHE)]
     pub replay: Option<PathBuf>,
     /// Store and send the alerts of the suite when the run ends, as scheduled runs do
-    #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run", "shard"], help_heading = heading::EVERYDAY)]
+    #[arg(long, conflicts_with_all = ["dry_run", "invalidate_run", "shard"], help_heading = heading::OUTPUT)]
     pub alert: bool,
     /// Invalidate the cached results of a run and exit, as `karat invalidate RUN` does
     #[arg(long, value_name = "RUN", hide = true, help_heading = heading::CACHE)]

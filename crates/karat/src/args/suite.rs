@@ -41,13 +41,13 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", env = "KARAT_LIMIT", help_heading = heading::EVERYDAY, value_parser = parse::whole::<u64>)]
     pub limit: Option<u64>,
     /// Run these samples only. An id that contains a comma is taken as a whole where a sample has it
-    #[arg(long, value_name = "ID,…", help_heading = heading::SELECTION)]
+    #[arg(long, value_name = "ID,…", help_heading = heading::EVERYDAY)]
     pub sample: Vec<String>,
     /// Judges to use, instead of the suite's
     #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',', help_heading = heading::SELECTION)]
     pub judges: Vec<String>,
     /// Set a parameter of the suite
-    #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';', help_heading = heading::SELECTION)]
+    #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';', help_heading = heading::EVERYDAY)]
     pub param: Vec<String>,
     /// Set any value of the suite by its address, such as `run.seed=7`
     #[arg(long, value_name = "ADDRESS=VALUE", value_delimiter = ';', help_heading = heading::SELECTION)]
@@ -91,7 +91,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "N", env = "KARAT_MAX_CALLS", help_heading = heading::LIMITS, value_parser = parse::whole::<u64>)]
     pub max_calls: Option<u64>,
     /// Maximum number of calls in flight
-    #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = parse::concurrency, help_heading = heading::LIMITS)]
+    #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = parse::concurrency, help_heading = heading::EVERYDAY)]
     pub max_concurrency: Option<u32>,
     /// Timeout of one attempt, such as `120s`
     #[arg(long, value_name = "DURATION", env = "KARAT_TIMEOUT", help_heading = heading::LIMITS)]
@@ -100,10 +100,10 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "N", env = "KARAT_RETRIES", help_heading = heading::LIMITS, value_parser = parse::whole::<u32>)]
     pub retries: Option<u32>,
     /// Make calls by the batch APIs of their providers: at half the price, answered within a day
-    #[arg(long, help_heading = heading::EVERYDAY)]
+    #[arg(long, help_heading = heading::LIMITS)]
     pub batch: bool,
     /// Do not wait for batches; `karat resume` reads them
-    #[arg(long, help_heading = heading::EVERYDAY)]
+    #[arg(long, help_heading = heading::LIMITS)]
     pub detach: bool,
     /// Use no results of earlier runs
     #[arg(long, env = "KARAT_NO_CACHE", value_parser = BoolishValueParser::new(), help_heading = heading::CACHE)]

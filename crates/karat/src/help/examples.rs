@@ -278,12 +278,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "dataset sample",
         &[
-            ("karat dataset sample --from logs.jsonl -n 200 -o draft.jsonl", "Draw 200 rows at random"),
+            ("karat dataset sample logs.jsonl -n 200 -o draft.jsonl", "Draw 200 rows at random"),
             (
-                "karat dataset sample --from run:latest -n 200 --how diverse -o draft.jsonl",
+                "karat dataset sample run:latest -n 200 --how diverse -o draft.jsonl",
                 "Draw samples of the last run that lie far apart",
             ),
-            ("karat dataset sample --from logs.jsonl -n 50 --how diverse -o pilot.jsonl", "Draw rows that differ most"),
+            ("karat dataset sample logs.jsonl -n 50 --how diverse -o pilot.jsonl", "Draw rows that differ most"),
         ],
     ),
     (
@@ -332,6 +332,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "export",
         &[
             ("karat export csv latest -o cells.csv", "Write the latest run for a spreadsheet"),
+            ("karat export figures latest -o figures.csv", "Write value, interval and n of each system and metric"),
             ("karat export parquet latest -o tables", "Write tables for DuckDB or polars"),
             ("karat export inspect latest -o logs", "Write logs for `inspect view`"),
             ("karat export otel latest -o http://127.0.0.1:4318", "Send the scores to a receiver of OpenTelemetry"),

@@ -2,9 +2,11 @@
 //!
 //! - `inspect`: logs that Inspect opens
 //! - `otel`: events and spans of OpenTelemetry; `otel_post` sends them
-//! - `tables`: rows of a run's tables; `parquet` writes them as files for DuckDB, polars, pandas, `stream` hands
+//! - `figures`: the table of figures, and as CSV
+//! - `tables`: rows of a run's other tables; `parquet` writes them as files for DuckDB, polars, pandas, `stream` hands
 //!   them to a reader in this process
 
+mod figures;
 mod inspect;
 mod otel;
 mod otel_post;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::columns::ColumnArgs;
+use super::columns::{ColumnArgs, SourceArgs};
 use crate::args::{SelectionArgs, parse};
 
 /// Columns and rows of a source.
@@ -19,9 +19,8 @@ pub struct SourceRowsArgs {
 
 #[derive(Debug, Args)]
 pub struct DatasetSampleArgs {
-    /// File of rows, suite, `traces:NAME` or `run:RUN`
-    #[arg(long, value_name = "FILE|SUITE", default_value = "karat.yaml")]
-    pub from: String,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Number of rows to draw
     #[arg(long, short, value_name = "N", value_parser = parse::whole::<u64>)]
     pub n: u64,
@@ -62,9 +61,8 @@ pub enum SampleMethodArg {
 
 #[derive(Debug, Args)]
 pub struct DatasetDedupArgs {
-    /// File of rows, suite, `traces:NAME` or `run:RUN`
-    #[arg(default_value = "karat.yaml", value_name = "FILE|SUITE")]
-    pub source: String,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Jaccard index from which on texts are near duplicates
     #[arg(long, value_name = "X", default_value = "0.8", value_parser = parse::number)]
     pub at: f64,
@@ -99,9 +97,8 @@ pub enum KeptRowArg {
 
 #[derive(Debug, Args)]
 pub struct DatasetSplitArgs {
-    /// File of rows, suite, `traces:NAME` or `run:RUN`
-    #[arg(default_value = "karat.yaml", value_name = "FILE|SUITE")]
-    pub source: String,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Parts and their shares, such as `train=0.8,dev=0.1,test=0.1`
     #[arg(long, value_name = "NAME=SHARE,…")]
     pub parts: String,

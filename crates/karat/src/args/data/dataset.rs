@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::columns::ColumnArgs;
+use super::columns::{ColumnArgs, SourceArgs};
 use super::curate::{DatasetCheckArgs, DatasetDedupArgs, DatasetSampleArgs, DatasetSplitArgs};
 use crate::args::{SelectionArgs, parse};
 
@@ -32,9 +32,8 @@ pub enum DatasetCommand {
 
 #[derive(Debug, Args)]
 pub struct DatasetVersionArgs {
-    /// File of rows, suite, `traces:NAME` or `run:RUN`
-    #[arg(default_value = "karat.yaml", value_name = "FILE|SUITE")]
-    pub source: String,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Record the rows as this version, in NAME.dataset.json beside them; requires `--note`
@@ -144,9 +143,8 @@ pub enum ItemsFormatArg {
 
 #[derive(Debug, Args)]
 pub struct DatasetDescribeArgs {
-    /// File of rows, suite, `traces:NAME` or `run:RUN`
-    #[arg(default_value = "karat.yaml", value_name = "FILE|SUITE")]
-    pub source: String,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Columns that are counted by value, besides the suite's metadata

@@ -98,6 +98,8 @@ pub enum ExportFormatArg {
     Parquet,
     /// Logs that Inspect opens, one for each system
     Inspect,
+    /// Figures as CSV: a row for each system and metric, with value, interval, n and method
+    Figures,
     /// Events and spans of OpenTelemetry, a request of OTLP a line
     Otel,
 }

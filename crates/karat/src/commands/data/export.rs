@@ -23,6 +23,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         ExportFormatArg::Parquet => {
             return print_files(context, &context.app.export_parquet(&args.run, folder(args)?)?);
         }
+        ExportFormatArg::Figures => return figures(context, args),
         ExportFormatArg::Otel => return otel(context, args),
         ExportFormatArg::Inspect => {
             return print_files(context, &context.app.export_inspect(&args.run, folder(args)?)?);
@@ -34,6 +35,18 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
     context.app.export(&args.run, format, Outputs::default(), false, &mut out)?;
+    out.finish().map_err(|error| unwritable(args, &error))?;
+    Ok(Exit::Pass)
+}
+
+/// Writes the figures of a run as CSV.
+fn figures(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
+    if args.output == "-" {
+        context.printer.stream(|out| context.app.export_figures(&args.run, out))?;
+        return Ok(Exit::Pass);
+    }
+    let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
+    context.app.export_figures(&args.run, &mut out)?;
     out.finish().map_err(|error| unwritable(args, &error))?;
     Ok(Exit::Pass)
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 pub fn describe(context: &CommandContext<'_>, args: &DatasetDescribeArgs) -> Result<Exit, Failure> {
     let asked = DatasheetRequest {
-        rows: rows_of(&args.source, &args.columns),
+        rows: rows_of(args.source.name(), &args.columns),
         by: args.by.clone(),
         output: args.output.as_ref().map(PathBuf::from),
     };

@@ -19,7 +19,7 @@ pub fn sample(context: &CommandContext<'_>, args: &DatasetSampleArgs) -> Result<
         (SampleMethodArg::Random | SampleMethodArg::Stratified, None) => SampleMethod::Random,
     };
     let drawn = context.app.sample_dataset(&SampleRequest {
-        rows: request(&args.from, &args.rows),
+        rows: request(args.source.name(), &args.rows),
         n: args.n,
         method,
         seed: args.seed,

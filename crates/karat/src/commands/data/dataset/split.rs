@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub fn split(context: &CommandContext<'_>, args: &DatasetSplitArgs) -> Result<Exit, Failure> {
     let existing = if args.force { Existing::Replaced } else { Existing::Refused };
     let split = context.app.split_dataset(&SplitRequest {
-        rows: request(&args.source, &args.rows),
+        rows: request(args.source.name(), &args.rows),
         parts: args.parts.clone(),
         by: args.by.clone(),
         stratify: args.stratify.clone(),

@@ -8,7 +8,7 @@ use crate::commands::CommandContext;
 use crate::failure::Failure;
 
 pub fn version(context: &CommandContext<'_>, args: &DatasetVersionArgs) -> Result<Exit, Failure> {
-    let rows = rows_of(&args.source, &args.columns);
+    let rows = rows_of(args.source.name(), &args.columns);
     if let (Some(version), Some(line)) = (&args.set, &args.note) {
         let recorded = context.app.record_dataset_version(&rows, version, line)?;
         context.printer.say(&recorded.text(version));
