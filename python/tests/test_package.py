@@ -64,8 +64,8 @@ def test_a_notebook_shows_progress_and_the_report(folder: Path) -> None:
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
     shown = [output.data["text/html"] for cell in notebook.cells for output in cell.outputs if "data" in output and "text/html" in output.data]
     assert "<progress" in shown[0] and "16/16" in shown[0]
-    assert "<iframe" in shown[1] and "srcdoc" in shown[1] and "f1" in shown[1]
-    assert "<iframe" in shown[2]
+    assert "<pre>" in shown[1] and "f1" in shown[1] and len(shown[1]) < 20_000
+    assert "<pre>" in shown[2]
     target = os.environ.get("KARAT_TEST_NOTEBOOK")
     if target:
         nbformat.write(notebook, target)
@@ -86,3 +86,32 @@ def test_the_fixture_fails_a_test_whose_gate_fails(pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*gates of run*", "*f1*"])
     junit = (pytester.path / "junit.xml").read_text()
     assert 'name="karat_run"' in junit
+
+
+def test_each_cell_is_a_test(pytester: pytest.Pytester) -> None:
+    """F65: one subtest a cell; a cell that fails is named with its reason, and the others pass."""
+    pytester.makepyfile(
+        """
+        import karat
+
+        def test_cells(karat_cells):
+            rows = [
+                {"id": "good", "question": "q", "expected": "yes", "answer": "yes"},
+                {"id": "bad", "question": "q", "expected": "yes", "answer": "no"},
+            ]
+            run = karat_cells(karat.Suite(
+                name="answers",
+                dataset=karat.Dataset(rows=rows, id="id", input="question", reference="expected"),
+                variants={"published": [{"recorded": {"column": "answer"}}]},
+                scorers={"exact": "exact"},
+            ))
+            assert run.status == "finished"
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    if tuple(int(part) for part in pytest.__version__.split(".")[:1]) < (9,):
+        result.stdout.fnmatch_lines(["*needs pytest 9*"])
+        return
+    result.stdout.fnmatch_lines(["*answers.published: bad*"])
+    assert "published: good" not in result.stdout.str()
+    assert result.ret == 1

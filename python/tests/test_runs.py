@@ -63,11 +63,12 @@ def test_scores_and_judgments_are_tables(faq: karat.Run) -> None:
 def test_reports_gates_and_comparisons(faq: karat.Run) -> None:
     assert faq.report("md").startswith("#")
     assert "<html" in faq.report("html")
-    assert "srcdoc" in faq._repr_html_() and "<script src" not in faq._repr_html_()
+    shown = faq._repr_html_()
+    assert "f1" in shown and faq.id in shown and len(shown) < 20_000 and "<script" not in shown
     assert not faq.gate(min={"f1": 0.999}).passed
     assert faq.gate(min={"f1": "1%"}).passed
     compared = faq.compare_systems("may", "june")
-    assert "f1" in str(compared) and compared.data and "<iframe" in compared._repr_html_()
+    assert "f1" in str(compared) and compared.data and "f1" in compared._repr_html_()
 
 
 def test_a_second_run_reuses_and_compares(faq: karat.Run) -> None:

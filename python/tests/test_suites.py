@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
+import pandas
+import polars
+import pyarrow
 import pytest
 
 import karat
@@ -50,3 +55,23 @@ def test_a_scorer_is_no_step() -> None:
 
     with pytest.raises(TypeError, match="@karat.system"):
         karat.Step(function=one).to_dict()
+
+
+@pytest.mark.parametrize("of", [pandas.DataFrame, polars.DataFrame, pyarrow.Table.from_pylist])
+def test_a_data_frame_is_a_dataset(of: Any, folder: Path) -> None:
+    """F65: rows of a data frame are those of a suite, and a recorded column is scored without a call."""
+    rows = [
+        {"id": "a", "question": "2+2", "expected": "4", "answer": "4", "weight": 1.5},
+        {"id": "b", "question": "3+3", "expected": "6", "answer": "7", "weight": None},
+    ]
+    suite = karat.Suite(
+        name="answers",
+        dataset=karat.Dataset(rows=of(rows), id="id", input="question", reference="expected"),
+        variants={"published": [{"recorded": {"column": "answer"}}]},
+        scorers={"exact": "exact"},
+    )
+    assert suite.to_dict()["dataset"]["rows"] == rows
+    run = asyncio.run(karat.run_async(suite, progress="none"))
+    figures = run.figures().to_arrow().to_pylist()
+    assert [(row["value"], row["n"]) for row in figures if row["metric"] == "exact"] == [(0.5, 2)]
+    assert run.metrics().to_arrow() == run.figures().to_arrow()

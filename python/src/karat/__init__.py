@@ -17,7 +17,7 @@ from karat.functions import (
     tool,
 )
 from karat.results import Comparison, GateResult, Run, Table
-from karat.running import compare, load, run, validate
+from karat.running import compare, load, run, run_async, validate
 from karat.suite import Dataset, Gate, Scorer, Step, Suite, Variant
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "metrics",
     "run",
+    "run_async",
     "scorer",
     "stats",
     "system",

@@ -1,10 +1,12 @@
-"""The pytest plugin: the fixture ``karat_gate``. Reports, JUnit among them, stay pytest's."""
+"""The pytest plugin: the fixtures ``karat_gate``, a test of a suite, and ``karat_cells``, a test of each cell. Reports, JUnit
+among them, stay pytest's."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +15,7 @@ from karat.running import run
 from karat.suite import Suite
 
 Check = Callable[..., GateResult]
+CellCheck = Callable[..., Run]
 
 
 @pytest.fixture
@@ -41,3 +44,38 @@ def karat_gate(record_property: Callable[[str, object], None]) -> Check:
         return result
 
     return check
+
+
+@pytest.fixture
+def karat_cells(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> CellCheck:
+    """Runs a suite, or takes a run, and tests each of its cells: one subtest a cell, named by system and sample.
+
+    ``karat_cells("karat.yaml", limit=50)``: keywords are those of :func:`karat.run`. A cell fails as in ``junit.xml``: it has no
+    output, or a pass/fail score below its bar. Needs pytest 9, or the plugin pytest-subtests.
+    """
+    try:
+        subtests = request.getfixturevalue("subtests")
+    except pytest.FixtureLookupError:
+        pytest.fail("`karat_cells` needs pytest 9, or `pip install pytest-subtests`", pytrace=False)
+
+    def check(suite: str | os.PathLike[str] | Suite | Run = "karat.yaml", **flags: Any) -> Run:
+        __tracebackhide__ = True
+        made = suite if isinstance(suite, Run) else run(suite, progress="none", **flags)
+        record_property("karat_run", made.id)
+        for case in _cases(made):
+            with subtests.test(msg=f"{case.get('classname')}: {case.get('name')}"):
+                for kind in ("error", "failure"):
+                    problem = case.find(kind)
+                    if problem is not None:
+                        pytest.fail(problem.text or problem.get("message") or kind, pytrace=False)
+                if case.find("skipped") is not None:
+                    pytest.skip("skipped by a condition of the suite, or not scored")
+        return made
+
+    return check
+
+
+def _cases(made: Run) -> list[ElementTree.Element]:
+    """The cells of a run in `junit.xml`. Suites of cells name their plan; that of the gates does not."""
+    suites = ElementTree.fromstring(made.report("junit")).iter("testsuite")
+    return [case for suite in suites if suite.find("properties") is not None for case in suite.iter("testcase")]

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from karat._engine import engine
@@ -74,7 +75,7 @@ class GateResult:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
+        return _text(self.text)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,11 @@ class Comparison:
         return self.text
 
     def _repr_html_(self) -> str:
-        return _frame(self.page, "comparison")
+        return _text(self.text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page of the comparison."""
+        Path(path).write_text(self.page, encoding="utf-8")
 
 
 class Run:
@@ -120,7 +125,8 @@ class Run:
         return self._engine.summary(self.id)
 
     def _repr_html_(self) -> str:
-        return _frame(self.report("html"), f"run {self.id}")
+        # The report would put hundreds of kilobytes into each notebook, and a notebook runs no script of it.
+        return _text(f'{self}\n\nThe whole report: run.save("report.html"), or `karat view {self.id}`.')
 
     @property
     def status(self) -> str | None:
@@ -163,13 +169,21 @@ class Run:
         """A row for each call: model, time, tokens, cost, error."""
         return Table(self._engine.table(self.id, "calls"))
 
+    def figures(self) -> Table:
+        """A row for each system and metric: value, interval, method, and n by state. Scores of single cells are in :meth:`scores`."""
+        return Table(self._engine.table(self.id, "figures"))
+
     def metrics(self) -> Table:
-        """A row for each system and metric: value, interval, method, and n by state."""
-        return Table(self._engine.table(self.id, "metrics"))
+        """The older name of :meth:`figures`."""
+        return self.figures()
 
     def report(self, format: Format = "md") -> str:
         """The report as text."""
         return self._engine.report(self.id, format)
+
+    def save(self, path: str | os.PathLike[str], format: Format = "html") -> None:
+        """Writes the report."""
+        Path(path).write_text(self.report(format), encoding="utf-8")
 
     def gate(
         self,
@@ -281,10 +295,6 @@ def _bounds(bounds: Bounds | None) -> dict[str, str]:
     return {metric: str(bound) for metric, bound in (bounds or {}).items()}
 
 
-def _frame(page: str, title: str) -> str:
-    """A page in a notebook: in a frame of its own, so that neither changes the other. It needs no script."""
-    source = html.escape(page, quote=True)
-    return (
-        f'<iframe title="{html.escape(title, quote=True)}" sandbox srcdoc="{source}" '
-        'style="width:100%;height:40rem;border:1px solid #ccc"></iframe>'
-    )
+def _text(text: str) -> str:
+    """A text in a notebook."""
+    return f"<pre>{html.escape(text)}</pre>"

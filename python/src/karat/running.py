@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from karat.progress import Progress, Show, shown_by
 from karat.results import Run, compare
 from karat.suite import Suite
 
-__all__ = ["compare", "load", "run", "validate"]
+__all__ = ["compare", "load", "run", "run_async", "validate"]
 
 
 def run(
@@ -69,6 +70,12 @@ def run(
     text = _request(_path_of(suite, home), request)
     end = engine(home, store).run(text, resume, recorded, replayed, shown_by(progress))
     return _ended(json.loads(end), home, store)
+
+
+async def run_async(suite: str | os.PathLike[str] | Suite = "karat.yaml", **flags: Any) -> Run:
+    """Runs a suite as :func:`run` does, with the same keywords, in a thread of its own: the event loop goes on meanwhile. A run
+    whose task is cancelled ends by itself; :func:`load` finds it."""
+    return await asyncio.to_thread(run, suite, **flags)
 
 
 # Keywords that are no part of the request.

@@ -17,9 +17,9 @@ __all__ = ["Dataset", "Gate", "Scorer", "Step", "Suite", "Variant"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows in code, or the ``source`` of a file. ``extra`` takes any other key of a suite's `dataset`."""
+    """Rows in code, also as a data frame of pandas or Polars or an Arrow table, or the ``source`` of a file. ``extra`` takes any other key of a suite's `dataset`."""
 
-    rows: Sequence[Mapping[str, Any]] | None = None
+    rows: Sequence[Mapping[str, Any]] | Any = None
     source: str | os.PathLike[str] | None = None
     id: str | None = None
     input: str | None = None
@@ -34,7 +34,7 @@ class Dataset:
             raise ValueError("a dataset has either `rows` or a `source`")
         found: dict[str, Any] = {}
         if self.rows is not None:
-            found["rows"] = [dict(row) for row in self.rows]
+            found["rows"] = _rows(self.rows)
         if self.source is not None:
             # The file is written elsewhere, and a relative path would be relative to it.
             found["source"] = os.fspath(Path(self.source).absolute())
@@ -43,6 +43,31 @@ class Dataset:
         if self.metadata:
             found["metadata"] = list(self.metadata)
         return {**found, **self.extra}
+
+
+def _rows(rows: Any) -> list[dict[str, Any]]:
+    """Rows as a suite has them, from what libraries hold them in. A missing value is null, a date its ISO form."""
+    for name, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        if hasattr(rows, name):
+            rows = getattr(rows, name)(*arguments)
+            break
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        # A number or an array of NumPy.
+        return _plain(value.tolist())
+    # NaN, and the missing times of pandas, differ from themselves.
+    if value != value:
+        return None
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 @dataclass(frozen=True)
