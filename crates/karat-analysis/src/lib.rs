@@ -36,7 +36,7 @@ pub use analyses::{
     Rankings, RunCondition, SETS_TO_DECIDE, SampleMove, SectionRange, Services, SetDelta, Shortfall, SkippedCells,
     Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus, SummaryCorpusOptions, SystemCorpus,
     TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge,
-    catalog, shortfall_severity,
+    catalog, failure_thresholds, shortfall_severity,
 };
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::contrast::DeltaAxis;

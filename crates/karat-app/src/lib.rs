@@ -37,7 +37,7 @@ use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
 
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
-pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
+pub use crate::analyse::compare::{CompareRequest, ComparedParts, Comparison, Correction, Party};
 pub use crate::analyse::digest::{DigestReport, Window};
 pub use crate::analyse::drift::{DriftRequest, DriftResult, SystemReplayed};
 pub use crate::analyse::gates::{GateReport, GateRequest};

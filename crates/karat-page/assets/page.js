@@ -413,8 +413,21 @@
   }
 
   class Reload extends HTMLElement {
-    connectedCallback() { setTimeout(() => location.reload(), 700); }
+    /** What takes long is asked for less and less often. */
+    connectedCallback() {
+      const key = `karat-reload ${location.pathname}`;
+      let rounds = 0;
+      try {
+        rounds = Number(sessionStorage.getItem(key) ?? 0);
+        sessionStorage.setItem(key, String(rounds + 1));
+      } catch { /* a private window asks as often as at first */ }
+      setTimeout(() => location.reload(), Math.min(700 * 1.5 ** rounds, 30_000));
+    }
   }
+
+  /** A message of Karat: what stands between backticks is code. @param {string} text @returns {(Node | string)[]} */
+  const withCode = (text) => text.split(/`([^`\n]+)`/).map((part, at) => at % 2 ? element("code", {}, part) : part);
+  Object.assign(globalThis, { karatWithCode: withCode });
 
   // A form leaves its empty fields out of the address.
   document.addEventListener("submit", (event) => {
@@ -483,5 +496,6 @@
     customElements.define("k-keys", Keys);
     customElements.define("k-copy", Copy);
     customElements.define("k-reload", Reload);
+    if (!document.querySelector("k-reload")) try { sessionStorage.removeItem(`karat-reload ${location.pathname}`); } catch { /* nothing was stored */ }
   });
 })();

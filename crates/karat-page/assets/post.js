@@ -37,7 +37,7 @@
     /** @param {string} text */
     show(text) {
       const place = this.querySelector("[role=status]");
-      if (place) place.textContent = text;
+      if (place) place.replaceChildren(.../** @type {any} */ (globalThis).karatWithCode(text));
     }
   }
 

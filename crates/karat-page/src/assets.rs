@@ -25,6 +25,7 @@ const SCRIPTS: &[&str] = &[
 /// Style and script of the pages on which people label and decide. No other page needs them, and no file has them.
 const ANNOTATE_STYLE: &str = include_str!("../assets/annotate/annotate.css");
 const ANNOTATE_SCRIPTS: &[&str] = &[
+    include_str!("../assets/annotate/texts.js"),
     include_str!("../assets/annotate/question.js"),
     include_str!("../assets/annotate/marked_text.js"),
     include_str!("../assets/annotate/span_tools.js"),

@@ -7,7 +7,7 @@ use crate::chart::{curve, grid, rows};
 use crate::component::{cards, excerpts, highlight, state, table, transcript};
 use crate::number::count;
 use crate::text::markdown;
-use crate::text::visible::line;
+use crate::text::visible::{Words, line};
 
 /// Renders a block as a panel with its heading.
 pub fn render(block: &Block) -> Markup {
@@ -18,7 +18,7 @@ pub fn render(block: &Block) -> Markup {
             (heading(head, unit.as_deref()))
             @if is_empty(block) { (state::empty(&head.empty)) } @else { (content(block)) }
             @if !head.notes.is_empty() {
-                ul.notes { @for note in &head.notes { li { (line(note)) } } }
+                ul.notes { @for note in &head.notes { li { (Words(note)) } } }
             }
         }
     }
@@ -33,7 +33,7 @@ fn heading(head: &Head, unit: Option<&str>) -> Markup {
     html! {
         header {
             h3 { (line(&head.title)) }
-            @if !head.question.is_empty() { p.question { (line(&head.question)) } }
+            @if !head.question.is_empty() { p.question { (Words(&head.question)) } }
             @if unit.is_some() || head.n.is_some() {
                 p.facts {
                     @if let Some(n) = head.n { span { "n = " (count(n)) } }

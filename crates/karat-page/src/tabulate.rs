@@ -29,7 +29,7 @@ fn cards(stats: &[Stat]) -> Rows {
             (None, Some(verdict)) if stat.estimate.finite_value().is_none() => Cell::Verdict(verdict),
             _ => Cell::Value(stat.estimate.clone(), stat.scale.clone()),
         };
-        Row::of(vec![Cell::text(&stat.label), value, Cell::Prose(stat.note.clone().unwrap_or_default())])
+        Row::of(vec![Cell::text(&stat.label), value, Cell::Words(stat.note.clone().unwrap_or_default())])
     };
     let columns = vec![Column::text("Figure"), Column::number("Value"), Column::text("Remark")];
     Rows { columns, rows: stats.iter().map(row).collect(), ..Rows::default() }
@@ -41,7 +41,9 @@ impl Cell {
         let missing =
             |reason: Option<&str>| reason.map_or_else(|| NONE.to_owned(), |reason| format!("{NONE}: {reason}"));
         match self {
-            Self::Text(text) | Self::Prose(text) | Self::Code(text) | Self::Link { text, .. } => text.clone(),
+            Self::Text(text) | Self::Prose(text) | Self::Words(text) | Self::Code(text) | Self::Link { text, .. } => {
+                text.clone()
+            }
             Self::Value(estimate, scale) => match estimate.finite_value() {
                 Some(_) => scale.sentence(estimate),
                 None => missing(estimate.reason.as_deref()),

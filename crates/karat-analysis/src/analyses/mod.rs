@@ -48,7 +48,7 @@ pub use judging::judge_bias::{
 pub use ordered_map::OrderedMap;
 pub use problems::categories::{CategoryExample, FailureCategory};
 pub use problems::errors::{ErrorCode, ErrorExample, ErrorKind, Errors, SkippedCells, Stage};
-pub use problems::failures::{Failure, Failures, FailuresOptions, shortfall_severity};
+pub use problems::failures::{Failure, Failures, FailuresOptions, failure_thresholds, shortfall_severity};
 pub use problems::notes::{NoteCount, Notes};
 pub use problems::services::Services;
 pub use problems::shortfall::Shortfall;

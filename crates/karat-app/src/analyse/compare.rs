@@ -26,6 +26,17 @@ use crate::{App, AppError};
 /// Number of runs that an error lists.
 const LISTED_RUNS: usize = 8;
 
+/// The parts of a run that can be compared with each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ComparedParts {
+    /// Id of the run.
+    pub run: String,
+    /// Its models.
+    pub models: Vec<String>,
+    /// Its variants.
+    pub variants: Vec<String>,
+}
+
 /// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Party {
@@ -170,6 +181,28 @@ impl App {
                 .into())
             }
         }
+    }
+
+    /// The models and the variants of a run that can be sides of a comparison, in plan order.
+    ///
+    /// # Errors
+    /// No such run.
+    pub fn compared_parts(&self, run: &str) -> Result<ComparedParts, AppError> {
+        let stored = self.stored_run(run)?;
+        let plan = &stored.header().plan;
+        let mut parts = ComparedParts { run: stored.header().id.clone(), ..ComparedParts::default() };
+        let add = |to: &mut Vec<String>, name: &str| {
+            if !to.iter().any(|known| known == name) {
+                to.push(name.to_owned());
+            }
+        };
+        for system in 0..plan.systems.len() {
+            add(&mut parts.variants, plan.system_variant(system));
+            if let Some(model) = plan.system_model(system) {
+                add(&mut parts.models, &model.id);
+            }
+        }
+        Ok(parts)
     }
 
     /// Builds the page of a comparison for the dashboard, with links to the candidate's samples. That of ended runs is kept

@@ -265,6 +265,13 @@ impl App {
         is_folder.then(|| path.to_owned())
     }
 
+    /// A path as readers of a page know it: what lies below the folder of the project, without the way to it.
+    pub(crate) fn shown_path(&self, path: &Path) -> String {
+        let project = self.home.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let below = project.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+        below.display().to_string()
+    }
+
     /// The golden set that the gates of a plan compare with, and a note on it; `None` if the baseline is a pinned run.
     pub(crate) fn golden_baseline(
         &self,
@@ -274,7 +281,10 @@ impl App {
         let Some(folder) = self.golden_place(path, &plan.suite) else { return Ok(None) };
         let golden: Vec<Golden> = read_folder(&folder, plan)?.into_iter().map(|(_, golden)| golden).collect();
         if golden.is_empty() {
-            let note = format!("nothing is pinned in {} yet: `karat golden pin` pins what is stored", folder.display());
+            let note = format!(
+                "nothing is pinned in {} yet: `karat golden pin` pins what is stored",
+                self.shown_path(&folder)
+            );
             return Ok(Some((None, note)));
         }
         let names = |of: fn(&Golden) -> Option<&String>| -> Vec<String> {
@@ -289,7 +299,7 @@ impl App {
         let of = if systems.is_empty() { String::new() } else { format!(" of {}", systems.join(", ")) };
         let note = format!(
             "the baseline is the golden set {} ({} samples{of}, judged by {}{versions})",
-            folder.display(),
+            self.shown_path(&folder),
             golden.len(),
             scored.join(", ")
         );

@@ -1,6 +1,7 @@
 //! The page of a dated suite, over its stored runs. Makes no API calls, raises no alert and stores nothing.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use karat_analysis::series::{JudgeChoice, SeriesDrift, SeriesInput, SeriesView, date_span, series_view};
@@ -149,9 +150,13 @@ impl App {
         }
         match SuiteFiles.read(path) {
             Ok(bytes) => {
-                Ok((Some(read_pinned(path, &bytes, plan)?), Some(format!("the baseline is the pinned run {path}"))))
+                let note = format!("the baseline is the pinned run {}", self.shown_path(Path::new(path)));
+                Ok((Some(read_pinned(path, &bytes, plan)?), Some(note)))
             }
-            Err(_) => Ok((None, Some(format!("there is no baseline at {path}: `karat baseline pin` makes one")))),
+            Err(_) => {
+                let place = self.shown_path(Path::new(path));
+                Ok((None, Some(format!("there is no baseline at {place}: `karat baseline pin` makes one"))))
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ impl App {
 }
 
 /// Returns whether the first sample of a run has a date.
-fn is_dated(stored: &StoredRun) -> Result<bool, AppError> {
+pub(crate) fn is_dated(stored: &StoredRun) -> Result<bool, AppError> {
     let mut is_dated = false;
     stored.for_each(&mut |row| {
         is_dated = row.sample.date.is_some();

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use karat_analysis::{headline_metrics, system_id};
-use karat_types::{Better, Key, PlanHeader, RunHeader, RunStatus};
+use karat_analysis::{failure_thresholds, headline_metrics, shortfall_severity, system_id};
+use karat_types::{Better, CellStatus, Key, PlanHeader, RunHeader, RunStatus};
 
 use crate::view::index::{CellFlag, MetricColumn, RunIndex, ranks};
 use crate::view::moved::MovedCells;
@@ -40,6 +40,8 @@ pub struct RunView {
     pub metrics: Vec<ViewMetric>,
     /// The previous finished run of the suite, and the cells whose scores differ from it.
     pub moved: Option<MovedCells>,
+    /// Threshold of each metric of the plan below which a score is a failure.
+    thresholds: Vec<Option<f64>>,
     /// Cells with each flag, in the order of [`CellFlag::ALL`].
     flagged: Vec<u64>,
     /// Rank of each sample by its id, once a list is sorted by it.
@@ -56,10 +58,10 @@ impl RunView {
         moved: Option<MovedCells>,
         begun: Instant,
     ) -> Self {
-        let metrics = metrics(&plan);
+        let (metrics, thresholds) = (metrics(&plan), failure_thresholds(&plan));
         let (flagged, sample_ranks) = (Vec::new(), OnceLock::new());
         let (built, took) = (patience::now(), begun.elapsed());
-        let view = Self { header, plan, index, state, metrics, moved, flagged, sample_ranks, built, took };
+        let view = Self { header, plan, index, state, metrics, moved, thresholds, flagged, sample_ranks, built, took };
         let count = |flag| (0..view.index.len()).filter(|cell| view.has_flag(*cell, flag)).count() as u64;
         let flagged = CellFlag::ALL.into_iter().map(count).collect();
         Self { flagged, ..view }
@@ -74,8 +76,19 @@ impl RunView {
     pub fn has_flag(&self, cell: usize, flag: CellFlag) -> bool {
         match flag {
             CellFlag::Moved => self.moved.as_ref().is_some_and(|moved| moved.cells.contains(cell)),
+            CellFlag::Failed => {
+                [CellFlag::Error, CellFlag::Unscored].iter().any(|flag| self.index.has_flag(cell, *flag))
+                    || (self.index.status(cell) == CellStatus::Ok && self.has_low_score(cell))
+            }
             own => self.index.has_flag(cell, own),
         }
+    }
+
+    fn has_low_score(&self, cell: usize) -> bool {
+        self.plan.metrics.iter().zip(&self.thresholds).enumerate().any(|(at, (metric, limit))| {
+            let value = self.index.metric(at).and_then(|column| column.value(cell));
+            value.zip(*limit).is_some_and(|(value, limit)| shortfall_severity(metric, value, limit).is_some())
+        })
     }
 
     /// Number of cells with a flag.

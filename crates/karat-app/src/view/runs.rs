@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use karat_analysis::system_id;
 use karat_store::{RunSummary, Store};
-use karat_types::{Moment, RunRows, RunStatus};
+use karat_suite::Overrides;
+use karat_types::{Moment, PlanHeader, RunHeader, RunRows, RunStatus};
 
 use crate::inspect::figures::{RunFigures, all_kept_figures, kept_figures};
 use crate::inspect::runs::count_done;
+use crate::report::page::is_dated;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::view::patience;
 use crate::view::query::Cursor;
 use crate::{App, AppError};
@@ -35,6 +38,8 @@ pub struct RunsQuery {
     pub suites: Vec<String>,
     /// Only runs with one of these states: of the run (`finished`), or of its verdict (`fail`).
     pub states: Vec<String>,
+    /// Only runs of a system with these words in its name.
+    pub system: String,
     /// Only runs that started at this moment or later.
     pub since: Option<Moment>,
     /// The order; newest first if absent.
@@ -116,6 +121,8 @@ pub struct RunEntry {
     pub figures: Option<RunFigures>,
     /// Headline values of the suite's last runs up to this one, oldest first.
     pub trend: Vec<Option<f64>>,
+    /// What the run was asked for beside its suite, such as a part of its rows.
+    pub notes: Vec<String>,
 }
 
 /// A part of the runs that a query selects.
@@ -131,6 +138,8 @@ pub struct RunsPage {
     pub stored: u64,
     /// Names of all suites with the number of their runs.
     pub suites: BTreeMap<String, u64>,
+    /// The suite that the query names, and whether its samples have dates; `None` if it names none or several.
+    pub suite: Option<(String, bool)>,
     /// Shown runs whose figures are not computed yet.
     pub waiting: u64,
     /// Id of the run before which the previous page ends, if there is one.
@@ -156,7 +165,12 @@ impl App {
         for run in &runs {
             *page.suites.entry(run.suite.clone()).or_default() += 1;
         }
-        let mut listed: Vec<&RunSummary> = runs.iter().filter(|run| query.matches(run, kept.get(&run.id))).collect();
+        let mut listed: Vec<&RunSummary> = Vec::new();
+        for run in runs.iter().filter(|run| query.matches(run, kept.get(&run.id))) {
+            if query.system.trim().is_empty() || query.has_system(&store.rows(&run.id)?.header().plan) {
+                listed.push(run);
+            }
+        }
         if let Some(order) = query.order {
             listed.sort_by(|a, b| order.compare(a, b, &kept));
         }
@@ -187,6 +201,9 @@ impl App {
                 }
             };
             page.rows.push(entry(&store, run, figures)?);
+        }
+        if let ([suite], Some(newest)) = (query.suites.as_slice(), listed.first()) {
+            page.suite = Some((suite.clone(), is_dated(&store.rows(&newest.id)?)?));
         }
         page.waiting = large.iter().filter(|(_, status)| *status != RunStatus::Running).count() as u64;
         self.compute_beside(large);
@@ -225,6 +242,11 @@ impl RunsQuery {
             && (self.suites.is_empty() || self.suites.contains(&run.suite))
             && (self.states.is_empty() || self.states.iter().any(is_state))
             && self.since.is_none_or(|since| run.started_at >= since)
+    }
+
+    fn has_system(&self, plan: &PlanHeader) -> bool {
+        let words = self.system.trim().to_lowercase();
+        (0..plan.systems.len()).any(|system| system_id(plan, system).to_lowercase().contains(&words))
     }
 }
 
@@ -285,7 +307,26 @@ fn entry(store: &Store, run: &RunSummary, figures: Option<RunFigures>) -> Result
         is_simulated: plan.is_simulated(),
         figures,
         trend: Vec::new(),
+        notes: notes(rows.header()),
     })
+}
+
+/// What a run was asked for beside its suite: by whom, of which rows, with which values.
+fn notes(header: &RunHeader) -> Vec<String> {
+    let asked = read_stored_invocation(header).map(|stored| stored.invocation).unwrap_or_default();
+    let Overrides { params, set, samples, limit, as_of, trials, no_cache, judge_again, .. } = asked.overrides;
+    let mut notes = Vec::new();
+    notes.extend(Some(asked.trigger).filter(|by| !by.is_empty()).map(|by| format!("by {by}")));
+    notes.extend(header.plan.run.measures_judges.then(|| "golden check".to_owned()));
+    notes.extend(header.shard().map(|shard| format!("shard {shard}")));
+    notes.extend(limit.map(|rows| format!("first {rows} rows")));
+    notes.extend((!samples.is_empty()).then(|| format!("chosen samples: {}", samples.join(", "))));
+    notes.extend(as_of.map(|day| format!("as of {day}")));
+    notes.extend(trials.map(|trials| format!("{trials} trials")));
+    notes.extend(no_cache.then(|| "without cached results".to_owned()));
+    notes.extend(judge_again.then(|| "judged again".to_owned()));
+    notes.extend(params.into_iter().chain(set).map(|(name, value)| format!("{name}={value}")));
+    notes
 }
 
 /// Headline values of the suite's last runs up to a run, oldest first: of the metric that the run shows.

@@ -5,7 +5,7 @@ use karat_report::page::MarkedSources;
 use crate::error::StoredError;
 use crate::view::query::CellQuery;
 use crate::view::run_view::RunView;
-use crate::view::texts::SystemOutputs;
+use crate::view::texts::{OutputView, SystemOutputs};
 use crate::{App, AppError};
 
 /// A sample with the outputs of all systems.
@@ -54,6 +54,11 @@ impl App {
         let mut systems: Vec<SystemOutputs> = systems.collect::<Result<_, _>>()?;
         let mut sources = MarkedSources::default();
         systems.iter_mut().for_each(|system| system.mark(view, &mut sources));
+        let has_marks = |output: &OutputView| output.marked.as_ref().is_some_and(|it| !it.highlights.is_empty());
+        // All systems' outputs in one form: as lines if a part of any is marked, else as they are.
+        if !systems.iter().flat_map(|system| &system.outputs).any(has_marks) {
+            systems.iter_mut().flat_map(|system| &mut system.outputs).for_each(|output| output.marked = None);
+        }
         Ok(SampleView {
             id: id.to_owned(),
             systems,

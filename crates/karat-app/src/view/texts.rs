@@ -155,7 +155,9 @@ impl SystemOutputs {
                     marked.add_reason(metric, reason);
                 }
             }
-            output.marked = Some(marked).filter(|marked| !marked.highlights.is_empty());
+            // Whoever shows it decides whether objects without marks are lines, too.
+            let is_shown = !marked.highlights.is_empty() || !output.value.is_string();
+            output.marked = Some(marked).filter(|_| is_shown);
         }
     }
 

@@ -24,6 +24,8 @@
     return made;
   };
 
+  const { readable, shown } = /** @type {any} */ (globalThis).karatTexts;
+
   /** @param {any} answer @returns {string} */
   const words = (answer) => {
     if (answer === undefined) return "–";
@@ -73,7 +75,7 @@
     /** @param {string} text */
     say(text) {
       if (!this.status) return;
-      this.status.textContent = text;
+      this.status.replaceChildren(.../** @type {any} */ (globalThis).karatWithCode(text));
       this.status.toggleAttribute("hidden", !text);
     }
 
@@ -98,12 +100,12 @@
       const article = element("article", { class: "item", tabindex: "-1", "aria-label": "Item", "data-testid": "adjudicate-item" });
       const reasons = [...(item.why.flags ?? []), ...(item.why.skips ?? [])].map((/** @type {any} */ it) => `${it.reason.replaceAll("_", " ")}${it.note ? `: ${it.note}` : ""}`);
       article.append(element("p", { class: "soft" }, `${this.at + 1} of ${this.waiting.length} · ${item.labels} ${item.labels === 1 ? "label" : "labels"}${reasons.length ? ` · ${item.why.flags ? "flagged" : "skipped"}: ${reasons.join("; ")}` : ""}`));
-      for (const { name, text } of item.context ?? []) article.append(element("details", text.length < 1200 ? { open: "" } : {}, element("summary", {}, element("bdi", {}, name)), element("pre", { class: "text" }, element("bdi", {}, text))));
+      for (const { name, text } of item.context ?? []) article.append(element("details", text.length < 1200 ? { open: "" } : {}, element("summary", {}, element("bdi", {}, name)), shown(text)));
       this.text = undefined;
       item.texts.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
         const name = item.texts.length === 1 ? "Output" : at === 0 ? "A" : "B";
-        const shown = this.spanQuestion() ? this.marking(text) : element("pre", { class: "text", dir: "auto" }, text);
-        article.append(element("div", { class: "output" }, element("h2", {}, name), shown));
+        const whole = this.spanQuestion() ? this.marking(text) : shown(text);
+        article.append(element("div", { class: "output" }, element("h2", {}, name), whole));
       });
       this.form = element("div", { class: "questions" });
       this.shown = element("div", {});
@@ -119,7 +121,7 @@
 
     /** @param {string} text @returns {HTMLElement} */
     marking(text) {
-      this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: "text", dir: "auto" }));
+      this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: readable(text) === text ? "text" : "text is-json", dir: "auto" }));
       this.text.show(text);
       return this.text;
     }

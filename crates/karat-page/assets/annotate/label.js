@@ -33,6 +33,8 @@
   /** @param {string} key @returns {string | null} */
   const preference = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
 
+  const { readable, shown } = /** @type {any} */ (globalThis).karatTexts;
+
   /** What is labelled, under its name. @param {HTMLElement} text */
   const output = (text) => element("div", { class: "output" }, element("h2", {}, "Output"), text);
 
@@ -140,17 +142,17 @@
       const item = this.item;
       const content = element("article", { class: "item", tabindex: "-1", "aria-label": "Item", "data-testid": "item" });
       for (const { name, text } of item.context ?? []) {
-        const part = element("details", {}, element("summary", {}, element("bdi", {}, name)), element("pre", { class: "text" }, element("bdi", {}, text)));
+        const part = element("details", {}, element("summary", {}, element("bdi", {}, name)), shown(text));
         part.toggleAttribute("open", text.length < 1200);
         content.append(part);
       }
       this.text = undefined;
       if (item.text === undefined) content.append(this.pair(item));
       else if (this.task.questions.some((/** @type {any} */ question) => question.kind === "spans")) {
-        this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: "text", dir: "auto" }));
+        this.text = /** @type {MarkedText} */ (element("k-marked-text", { class: readable(item.text) === item.text ? "text" : "text is-json", dir: "auto" }));
         content.append(output(this.text));
         this.text.show(item.text);
-      } else content.append(output(element("pre", { class: "text", dir: "auto" }, item.text)));
+      } else content.append(output(shown(item.text)));
       this.form = element("div", { class: "questions" });
       const submit = button("Submit", "Enter", "submit", () => this.submit());
       submit.classList.add("primary");
@@ -166,10 +168,12 @@
     /** Two outputs; the words in which they differ are marked if that is switched on. @param {any} item */
     pair(item) {
       const isOn = preference("karat-differences") !== "off";
-      const sides = isOn ? differences(item.a, item.b) : [[{ text: item.a, isOwn: false }], [{ text: item.b, isOwn: false }]];
+      const texts = [item.a, item.b].map(readable);
+      const [a = "", b = ""] = texts;
+      const sides = isOn ? differences(a, b) : texts.map((text) => [{ text, isOwn: false }]);
       const box = element("div", { class: "pair" });
       sides.forEach((parts, at) => {
-        const text = element("pre", { class: "text", dir: "auto" }, ...parts.map(({ text, isOwn }) => isOwn ? element("mark", { class: "differs" }, text) : text));
+        const text = shown(at === 0 ? item.a : item.b, ...parts.map(({ text, isOwn }) => isOwn ? element("mark", { class: "differs" }, text) : text));
         box.append(element("section", { "data-testid": at === 0 ? "pair-a" : "pair-b", "aria-label": at === 0 ? "A" : "B" }, element("h2", {}, at === 0 ? "A" : "B"), text));
       });
       return element("div", {}, this.toggle("karat-differences", "Mark differences", true, () => this.render()), box);
@@ -296,7 +300,7 @@
     /** @param {string} text @param {string} [name] */
     say(text, name) {
       if (!this.status) return;
-      this.status.textContent = text;
+      this.status.replaceChildren(.../** @type {any} */ (globalThis).karatWithCode(text));
       this.status.toggleAttribute("hidden", !text);
       if (name) this.status.dataset.testid = name; else delete this.status.dataset.testid;
     }

@@ -11,6 +11,8 @@ pub enum Cell {
     Text(String),
     /// A text that may need several lines.
     Prose(String),
+    /// A text of Karat that may need several lines; what stands between backticks is code.
+    Words(String),
     /// A text in a fixed-width font.
     Code(String),
     /// A value with its interval.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::block::Stat;
 use crate::chart::curve::sparkline;
 use crate::component::{table, verdict};
-use crate::text::visible::line;
+use crate::text::visible::{Words, line};
 
 /// Renders cards in their order.
 pub fn render(stats: &[Stat]) -> Markup {
@@ -32,7 +32,7 @@ fn card(stat: &Stat) -> Markup {
             @if stat.trend.len() > 1 { (sparkline::draw(&stat.trend)) }
             @if let Some(verdict) = stat.verdict { (verdict::mark(verdict)) }
             @if stat.estimate.n > 0 { (table::observations(stat.estimate.n)) }
-            @if let Some(note) = &stat.note { span.note { (line(note)) } }
+            @if let Some(note) = &stat.note { span.note { (Words(note)) } }
         }
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::component::verdict::{self, Verdict};
 use crate::component::{state, table};
 use crate::number::{Estimate, Scale};
-use crate::text::visible::{Line, line, lines};
+use crate::text::visible::{Line, Words, line};
 
 /// A check of a gate.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub fn render(gates: &[GateRow], left_out: u64) -> Markup {
                             td { (verdict::mark(gate.verdict)) }
                             td.number { (observed_value(&gate.observed, &gate.scale)) }
                             td.number { (line(&gate.threshold)) }
-                            td.prose { (lines(&gate.reason)) }
+                            td.prose { (Words(&gate.reason)) }
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::component::{state, table};
 use crate::number::{count, usd};
-use crate::text::visible::{Line, line, lines};
+use crate::text::visible::{Line, Words, line};
 
 /// Failures with one code and message.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct FailureGroup {
 /// Renders groups of failures in their order.
 pub fn failures(groups: &[FailureGroup]) -> Markup {
     if groups.is_empty() {
-        let none = crate::block::Empty { reason: Some("No cell failed.".to_owned()), command: None };
+        let none = crate::block::Empty { reason: Some("No cell ended in an error.".to_owned()), command: None };
         return state::empty(&none);
     }
     html! {
@@ -40,7 +40,7 @@ pub fn failures(groups: &[FailureGroup]) -> Markup {
                                     None => (count(group.cells)),
                                 }
                             }
-                            td.prose { (lines(&group.message)) }
+                            td.prose { (Words(&group.message)) }
                         }
                     }
                 }
@@ -102,7 +102,7 @@ pub fn cost(rows: &[CostRow], total: Option<f64>, budget: Option<f64>) -> Markup
 pub fn provenance(facts: &[(String, String)]) -> Markup {
     html! {
         dl.facts-list data-testid="provenance" {
-            @for (name, value) in facts { dt { (line(name)) } dd { (Line(value)) } }
+            @for (name, value) in facts { dt { (line(name)) } dd { bdi { (Words(value)) } } }
         }
     }
 }

@@ -57,7 +57,7 @@ impl LiveRun {
     pub fn texts(&self) -> [(&'static str, String); 8] {
         let share = self.done.saturating_mul(100).checked_div(self.planned).unwrap_or(100);
         let remaining = self.remaining.map_or_else(|| "not known yet".to_owned(), range);
-        let speed = self.per_second.map_or_else(|| "not known yet".to_owned(), speed);
+        let speed = self.per_second.map_or_else(|| "shown once cells have finished".to_owned(), speed);
         let budget = self.budget.map_or_else(|| "no budget".to_owned(), |budget| format!("of {}", usd(Some(budget))));
         let summary =
             format!("{share} % done, {} of {} cells; remaining: {remaining}", count(self.done), count(self.planned));
@@ -176,7 +176,7 @@ pub fn panel(run: &LiveRun, links: &LiveLinks, last: &[(u64, [String; 3])]) -> M
 mod tests {
     use super::*;
 
-    /// DB-17: the remaining time is a range in one unit, and unknown money or speed is said to be.
+    /// F74, DB-17: the remaining time is a range in one unit, and unknown money or speed is said to be.
     #[test]
     fn the_rest_is_a_range_in_one_unit() {
         assert_eq!(range([3.2, 8.1]), "3 to 9 s");
@@ -187,6 +187,7 @@ mod tests {
         let texts = LiveRun { planned: 10, ..LiveRun::default() }.texts();
         assert!(
             texts.contains(&("remaining", "not known yet".to_owned()))
+                && texts.iter().filter(|(_, text)| text == "not known yet").count() == 1
                 && texts.contains(&("failures", "none".to_owned()))
         );
     }

@@ -6,7 +6,7 @@ use crate::chart::draw::axis::Axis;
 use crate::chart::rows::dots;
 use crate::component::gates;
 use crate::number::{Estimate, Scale};
-use crate::text::visible::{Line, Name, line};
+use crate::text::visible::{Line, Name, Words, line};
 
 /// A metric of one system.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ pub fn render(rows: &[MetricRow]) -> Markup {
                             td { (Name(&row.system)) }
                             td { (dots::inline(&row.estimate, &axis)) }
                             td.number { (gates::observed_value(&row.estimate, &row.scale)) }
-                            td.soft { @if let Some(note) = &row.note { (line(note)) } }
+                            td.soft { @if let Some(note) = &row.note { (Words(note)) } }
                         }
                     }
                 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assets;
 use crate::component::table::link;
-use crate::text::visible::line;
+use crate::text::visible::{Words, line};
 
 /// A link in the bar or the list of sections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,6 +78,14 @@ mod markup_text {
     }
 }
 
+/// The pages that every page of the dashboard leads to: the key `g` that goes there, address, words and name.
+const PAGES: [(Option<&str>, &str, &str, &str); 4] = [
+    (Some("go-runs"), "/", "Runs", "page-runs"),
+    (Some("go-compare"), "/compare", "Compare", "page-compare"),
+    (None, "/annotate", "Annotation tasks", "page-tasks"),
+    (None, "/service", "Service", "page-service"),
+];
+
 /// Keys of every page.
 const KEYS: &[(&str, &str)] = &[
     ("?", "this list"),
@@ -145,7 +153,7 @@ impl Document {
                 }
                 body {
                     a.skip href="#main" { "Skip to content" }
-                    (self.bar())
+                    (self.bar(is_live && self.audience != Audience::Labellers))
                     @if has_rail {
                         nav.menu aria-label="Sections, menu" { details { summary { "Sections" } (list(&self.sections)) } }
                     }
@@ -154,23 +162,12 @@ impl Document {
                         main id="main" tabindex="-1" data-testid=(line(&self.name)) {
                             div.head {
                                 h1 { (line(&self.title)) }
-                                @if let Some(lead) = &self.lead { p.soft { (line(lead)) } }
+                                @if let Some(lead) = &self.lead { p.soft { (Words(lead)) } }
                             }
                             (self.body)
                         }
                     }
                     footer.foot {
-                        @if is_live && self.audience != Audience::Labellers {
-                            nav aria-label="Pages" {
-                                a data-go="go-runs" href="/" { "Runs" }
-                                " · "
-                                a data-go="go-compare" href="/compare" { "Compare" }
-                                " · "
-                                a href="/service" { "Service" }
-                                " · "
-                                a href="/annotate" { "Labels" }
-                            }
-                        }
                         p { (line(self.foot.as_deref().unwrap_or("Made by karat."))) }
                     }
                     (patterns())
@@ -180,16 +177,16 @@ impl Document {
         page.into_string() + "\n"
     }
 
-    fn bar(&self) -> Markup {
+    /// The bar on top: where else to go, if the page is one of the dashboard, and the way to this page.
+    fn bar(&self, has_pages: bool) -> Markup {
         html! {
             header.bar {
                 span.brand { "karat" }
-                nav aria-label="Path" {
-                    ol.crumbs {
-                        @for crumb in &self.crumbs {
-                            li {
-                                @if crumb.is_current { span aria-current="page" { (line(&crumb.text)) } }
-                                @else { (link(&crumb.text, &crumb.href)) }
+                @if has_pages {
+                    nav.pages aria-label="Pages" {
+                        ul {
+                            @for (go, href, words, name) in PAGES {
+                                li { a data-go=[go] href=(href) aria-current=[(name == self.name).then_some("page")] { (words) } }
                             }
                         }
                     }
@@ -198,6 +195,7 @@ impl Document {
                     k-keys { (self.key_list()) }
                     k-theme {}
                 }
+                @if !self.crumbs.is_empty() { nav.path aria-label="Path" { ol.crumbs { @for it in &self.crumbs { (crumb(it)) } } } }
             }
         }
     }
@@ -212,6 +210,15 @@ impl Document {
     }
 }
 
+fn crumb(crumb: &NavLink) -> Markup {
+    html! {
+        li {
+            @if crumb.is_current { span aria-current="page" { (line(&crumb.text)) } }
+            @else { (link(&crumb.text, &crumb.href)) }
+        }
+    }
+}
+
 fn list(links: &[NavLink]) -> Markup {
     html! { ul { @for it in links { li { (link(&it.text, &it.href)) } } } }
 }
@@ -220,7 +227,7 @@ fn list(links: &[NavLink]) -> Markup {
 pub fn section(id: &str, title: &str, lead: Option<&str>, content: &Markup) -> Markup {
     html! {
         section.section id=(line(id)) {
-            header { h2 { (line(title)) } @if let Some(lead) = lead { p.soft { (line(lead)) } } }
+            header { h2 { (line(title)) } @if let Some(lead) = lead { p.soft { (Words(lead)) } } }
             (content)
         }
     }

@@ -6,10 +6,13 @@ use crate::block::{Cell, Column, Row, Rows, Table};
 use crate::chart::curve::sparkline;
 use crate::component::{state, verdict};
 use crate::number::{NONE, count, count_noun, usd};
-use crate::text::visible::{Line, line, lines, safe_href};
+use crate::text::visible::{Line, Words, is_whole, line, lines, safe_href};
 
 /// Most rows of one table; the rest is counted.
 pub const MOST_ROWS: usize = 2_000;
+
+/// Rows from which on a table scrolls within its frame, so that what follows it is within reach.
+const LONG: usize = 16;
 
 /// A table without tools. It scrolls sideways where it is too wide, also by keyboard.
 pub fn plain(rows: &Rows) -> Markup {
@@ -55,8 +58,10 @@ fn chip(key: &str, label: &str, number: u64, is_on: bool) -> Markup {
 
 fn wide(rows: &Rows, can_sort: bool, testid: Option<&str>) -> Markup {
     let name = if rows.caption.is_empty() { "Table" } else { &rows.caption };
+    // The rows of a page of their own are as long as they are.
+    let is_long = testid.is_none() && rows.rows.len() > LONG;
     html! {
-        div.wide tabindex="0" role="region" aria-label=(line(name)) {
+        div.wide.long[is_long] tabindex="0" role="region" aria-label=(line(name)) {
             table data-testid=[testid] {
                 @if !rows.caption.is_empty() { caption { (line(&rows.caption)) } }
                 thead { tr { @for column in &rows.columns { (head(column, can_sort)) } } }
@@ -90,7 +95,7 @@ fn body_row(row: &Row, columns: &[Column]) -> Markup {
                 @if at == 0 {
                     th.number[is_number] scope="row" data-value=[value] { (content(cell)) }
                 } @else {
-                    td.number[is_number] .prose[matches!(cell, Cell::Prose(_))] data-value=[value] { (content(cell)) }
+                    td.number[is_number] .prose[matches!(cell, Cell::Prose(_) | Cell::Words(_))] data-value=[value] { (content(cell)) }
                 }
             }
         }
@@ -112,8 +117,9 @@ fn number_of(cell: &Cell) -> Option<String> {
 /// Renders a cell.
 pub fn content(cell: &Cell) -> Markup {
     match cell {
-        Cell::Text(text) => html! { (Line(text)) },
+        Cell::Text(text) => html! { bdi.whole[is_whole(text)] { (line(text)) } },
         Cell::Prose(text) => html! { bdi { (lines(text)) } },
+        Cell::Words(text) => html! { bdi { (Words(text)) } },
         Cell::Code(text) => html! { code { (Line(text)) } },
         Cell::Count(number) => html! { (count(*number)) },
         Cell::Money(amount) => html! { (usd(*amount)) },
@@ -138,7 +144,7 @@ pub fn content(cell: &Cell) -> Markup {
 
 /// `n/a` with its reason.
 pub fn missing(reason: Option<&str>) -> Markup {
-    html! { span.reason { (NONE) @if let Some(reason) = reason { ": " (line(reason)) } } }
+    html! { span.reason { (NONE) @if let Some(reason) = reason { ": " (Words(reason)) } } }
 }
 
 /// A link, or its words if a page may not lead there.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::text::visible::line;
+use crate::text::visible::Words;
 
 /// A verdict about a comparison, a gate or a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub fn mark(verdict: Verdict) -> Markup {
 pub fn verdict_line(verdict: Verdict, sentence: &str) -> Markup {
     html! {
         div.verdict-line data-testid="verdict" data-verdict=(verdict.word()) {
-            (mark(verdict)) p { (line(sentence)) }
+            (mark(verdict)) p { (Words(sentence)) }
         }
     }
 }

@@ -19,7 +19,13 @@ fn list() -> Markup {
     let options = ["gpt-5", "gpt-4.1"].map(|model| (model.to_owned(), model.to_owned())).to_vec();
     let fields = [
         Field::Search { name: "q", label: "Ids, errors, notes".to_owned(), value: "q0".to_owned() },
-        Field::Choice { name: "model", label: "Model".to_owned(), value: "gpt-5".to_owned(), options },
+        Field::Choice {
+            name: "model",
+            label: "Model".to_owned(),
+            value: "gpt-5".to_owned(),
+            none: Some("any"),
+            options,
+        },
         Field::Number { name: "gt", label: "above".to_owned(), value: "0.5".to_owned() },
         Field::Date { name: "since", label: "Since".to_owned(), value: "2026-01-31".to_owned() },
         Field::Hidden { name: "sort".to_owned(), value: "-f1".to_owned() },
@@ -32,11 +38,11 @@ fn list() -> Markup {
         is_on,
     };
     let column = |name: &str, is_number, direction| ListColumn {
-        is_wide_only: false,
         name: name.to_owned(),
         is_number,
         sort: Some("#list".to_owned()),
         direction,
+        ..ListColumn::default()
     };
     let row = |key: &str, value: &str, text: &str| ListRow {
         key: key.to_owned(),

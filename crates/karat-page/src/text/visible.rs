@@ -65,6 +65,11 @@ pub fn short_name(name: &str) -> String {
     characters.iter().take(head).copied().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
+/// Returns true for a short word, such as the name of a system, which a narrow table must not break in the middle.
+pub(crate) fn is_whole(text: &str) -> bool {
+    text.chars().take(NAME + 1).count() <= NAME && !text.contains(char::is_whitespace)
+}
+
 /// A name in its own direction, cut in the middle, whole in `title`.
 pub struct Name<'a>(pub &'a str);
 
@@ -73,7 +78,7 @@ impl Render for Name<'_> {
         let short = short_name(self.0);
         let whole = line(self.0);
         let title = (short != whole).then_some(whole);
-        html! { bdi title=[title] { (short) } }
+        html! { bdi.whole[is_whole(&short)] title=[title] { (short) } }
     }
 }
 
@@ -84,6 +89,38 @@ impl Render for Line<'_> {
     fn render(&self) -> Markup {
         html! { bdi { (line(self.0)) } }
     }
+}
+
+/// A text of Karat: what stands between two backticks is code. Texts of datasets, models and people keep their backticks:
+/// [`line()`] and [`lines()`] show them.
+pub struct Words<'a>(pub &'a str);
+
+impl Render for Words<'_> {
+    fn render(&self) -> Markup {
+        html! { @for (text, is_code) in code_parts(self.0) { @if is_code { code { (lines(text)) } } @else { (lines(text)) } } }
+    }
+}
+
+/// Returns the parts of a text, each with whether it is code. Backticks without a partner, and runs of them, are text.
+fn code_parts(text: &str) -> Vec<(&str, bool)> {
+    let pieces: Vec<&str> = text.split('`').collect();
+    let is_code = |at: usize| {
+        let piece = pieces.get(at).copied().unwrap_or_default();
+        let is_in_run = at > 1 && pieces.get(at - 1).is_some_and(|before| before.is_empty());
+        at + 1 < pieces.len() && !is_in_run && !piece.is_empty() && piece.trim() == piece && !piece.contains('\n')
+    };
+    let mut parts = vec![(pieces.first().copied().unwrap_or_default(), false)];
+    let mut at = 1;
+    while let Some(piece) = pieces.get(at) {
+        if is_code(at) {
+            parts.extend([(*piece, true), (pieces.get(at + 1).copied().unwrap_or_default(), false)]);
+            at += 2;
+        } else {
+            parts.extend([("`", false), (*piece, false)]);
+            at += 1;
+        }
+    }
+    parts
 }
 
 /// Returns an address that a page may lead to: a place on this page or of this server, or a web page. `None` for
@@ -121,6 +158,18 @@ mod tests {
         assert_eq!(line("a\0b\u{202e}c\u{200b}d\u{1b}[1m"), "a⟨U+0000⟩b⟨U+202E⟩c⟨U+200B⟩d⟨U+001B⟩[1m");
         assert_eq!(lines("a\r\n\tb\rc\n"), "a\n\tb⟨U+000D⟩c\n");
         assert_eq!(line("naïve 東京 مرحبا"), "naïve 東京 مرحبا");
+    }
+
+    /// F66: what a text of Karat has between backticks is code, escaped; a single backtick and a fence stay as they are.
+    #[test]
+    fn code_of_own_texts_is_code() {
+        let shown = |text: &str| Words(text).render().into_string();
+        assert_eq!(shown("run `karat ls`, then `a<b>`."), "run <code>karat ls</code>, then <code>a&lt;b&gt;</code>.");
+        assert_eq!(shown("`karat ls`"), "<code>karat ls</code>");
+        for plain in ["it's 5` long", "```json", "```\nx\n```", "a ` b ` c", "``", "no code"] {
+            assert_eq!(shown(plain), plain);
+        }
+        assert_eq!(shown("`\u{202e}x`"), "<code>⟨U+202E⟩x</code>");
     }
 
     /// DB-36: a name has at most 28 characters and is cut in the middle.

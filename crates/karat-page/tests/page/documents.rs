@@ -1,5 +1,6 @@
 //! Whole pages: as one file and live.
 
+use karat_page::component::shell::Audience;
 use karat_page::{Document, assets, html, style_page};
 use scraper::{Html, Selector};
 
@@ -69,6 +70,26 @@ fn titles_are_escaped() {
     let page = Document { lead: Some("</p><script>".to_owned()), ..Document::new("page-x", "<b>\u{202e}", html! {}) };
     let live = page.to_live("/");
     assert!(live.contains("<title>&lt;b&gt;⟨U+202E⟩ · karat</title>") && !live.contains("</p><script>"));
+}
+
+/// F66: every page of the dashboard leads to the others from its bar, once and by one name; a file and the pages of people who
+/// label do not.
+#[test]
+fn the_bar_leads_to_every_page() {
+    let page = |audience| Document { audience, ..Document::new("page-tasks", "Annotation tasks", html! {}) };
+    let links = |html: &str| -> Vec<String> {
+        let page = Html::parse_document(html);
+        let links = Selector::parse("header nav.pages a").unwrap();
+        page.select(&links).map(|it| it.text().collect::<String>()).collect()
+    };
+    let live = page(Audience::Readers).to_live("/");
+    assert_eq!(links(&live), ["Runs", "Compare", "Annotation tasks", "Service"]);
+    let shown = Html::parse_document(&live);
+    assert_eq!((all(&shown, "footer a"), all(&shown, "nav.pages a[aria-current=page]")), (0, 1));
+    assert!(
+        links(&page(Audience::Labellers).to_live("/")).is_empty()
+            && links(&page(Audience::Readers).to_file()).is_empty()
+    );
 }
 
 /// DB-03: no source of this crate names a preset: pages follow from data.

@@ -82,7 +82,7 @@ fn inline(cell: &Cell) -> Inline {
     match cell {
         Cell::Code(text) => Inline::code(text),
         Cell::Text(text) => Inline::name(text),
-        Cell::Prose(text) => Inline::sentence(&text.replace('\n', " · ")),
+        Cell::Prose(text) | Cell::Words(text) => Inline::sentence(&text.replace('\n', " · ")),
         Cell::Verdict(Verdict::Fail | Verdict::Worse | Verdict::Error) => Inline::text(cell.to_text()).bold(),
         other => Inline::text(other.to_text()),
     }

@@ -175,8 +175,8 @@ fn flagged_items(analysis: &ItemAnalysis, links: &Links) -> Markup {
                     item.no_discrimination.as_deref().unwrap_or("n/a"),
                     Scale::score(-1.0, 1.0),
                 ),
-                Cell::Prose(evidence.join("; ")),
-                Cell::Prose(advice.to_owned()),
+                Cell::Words(evidence.join("; ")),
+                Cell::Words(advice.to_owned()),
             ])
         }
     };

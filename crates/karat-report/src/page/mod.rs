@@ -12,7 +12,6 @@
 //! - `run/`: the page of a run. Its panels come from [`blocks`](crate::blocks).
 //! - `texts/`: chooses the cells worth reading and marks parts of their texts.
 //! - `comparison/`: the page of a comparison. `items`: the page of a test set.
-//! - `readable`: a value, such as an output, as text.
 //! - `markdown_document`: a document of another command, written as Markdown.
 
 mod comparison;
@@ -20,7 +19,6 @@ mod file;
 mod items;
 mod links;
 mod markdown_document;
-mod readable;
 mod run;
 mod sections;
 mod texts;

@@ -36,7 +36,7 @@ pub(super) fn disclosure(summary: &str, content: &Markup) -> Markup {
 pub(super) fn remarks(lines: &[String]) -> Markup {
     html! {
         @if !lines.is_empty() {
-            ul.remarks { @for line in lines { li { (karat_page::text::visible::line(line)) } } }
+            ul.remarks { @for line in lines { li { (karat_page::text::visible::Words(line)) } } }
         }
     }
 }

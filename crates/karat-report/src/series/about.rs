@@ -48,7 +48,7 @@ fn caps(view: &SeriesView) -> Option<Table> {
         let cards = view.figures.caps.get(at).copied().unwrap_or_default();
         Row::of(vec![
             Cell::text(&cap.id),
-            Cell::Prose(cap.rule.clone()),
+            Cell::Words(cap.rule.clone()),
             Cell::Code(cap.when.clone()),
             Cell::Count(cards),
         ])
@@ -59,7 +59,7 @@ fn caps(view: &SeriesView) -> Option<Table> {
 
 fn bounds(view: &SeriesView) -> Option<Table> {
     let scale = scales::composite(view);
-    let row = |name: &str, text: String| Row::of(vec![Cell::text(name), Cell::Prose(text)]);
+    let row = |name: &str, text: String| Row::of(vec![Cell::text(name), Cell::Words(text)]);
     let gates = view.rules.iter().map(|rule| row("Gate", rule.clone()));
     let drop = view
         .max_drop

@@ -2,7 +2,7 @@
 
 use karat_analysis::series::{JudgeChoice, SeriesView};
 use karat_page::number::count_noun;
-use karat_page::text::visible::line;
+use karat_page::text::visible::{Words, line};
 use karat_page::{Markup, html};
 
 use super::links::SeriesLinks;
@@ -86,6 +86,6 @@ fn form(view: &SeriesView, path: &str, links: &SeriesLinks) -> Markup {
 /// Warnings about the grades.
 pub(super) fn warnings(warnings: &[String]) -> Markup {
     html! {
-        ul.notes.warnings { @for warning in warnings { li { (line(warning)) } } }
+        ul.notes.warnings { @for warning in warnings { li { (Words(warning)) } } }
     }
 }

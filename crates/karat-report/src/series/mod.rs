@@ -60,7 +60,7 @@ pub fn sections(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> 
 pub fn document(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> Document {
     let sections = sections(view, links, state);
     let body = html! {
-        @for notice in &state.notices { p.state role="status" { (karat_page::text::visible::line(notice)) } }
+        @for notice in &state.notices { p.state role="status" { (karat_page::text::visible::Words(notice)) } }
         @for it in &sections { (section(it.id, &it.title, None, &it.content)) }
     };
     Document {

@@ -169,7 +169,7 @@ fn compare(one: &Row, other: &Row, sort: &Sort) -> Ordering {
         _ => None,
     };
     let text = |row: &Row| match row.cells.get(sort.column) {
-        Some(Cell::Text(text) | Cell::Prose(text)) => text.clone(),
+        Some(Cell::Text(text) | Cell::Prose(text) | Cell::Words(text)) => text.clone(),
         _ => String::new(),
     };
     let turned = |order: Ordering| if sort.is_descending { order.reverse() } else { order };

@@ -141,8 +141,9 @@ fn error_page(problem: &Problem, request: &str) -> String {
 /// The form that exchanges a token for a session. It is sent to the start page, which takes the token out of its address.
 fn sign_in_form() -> Markup {
     html! {
-        form method="get" action="/" data-testid="sign-in" {
-            p { label { "Token " input type="password" name="token" autocomplete="off" required; } " " button { "Sign in" } }
+        form.filters method="get" action="/" data-testid="sign-in" {
+            label.grow { span { "Token" } input type="password" name="token" autocomplete="off" required; }
+            button type="submit" { "Sign in" }
         }
     }
 }

@@ -11,7 +11,7 @@ use karat_page::component::shell::{Audience, NavLink, section};
 use karat_page::component::state;
 use karat_page::component::table::link;
 use karat_page::number::count;
-use karat_page::text::visible::{Line, line};
+use karat_page::text::visible::{Line, Words, line};
 use karat_page::{Document, Markup, html};
 use serde_json::Value;
 
@@ -71,13 +71,14 @@ pub(super) async fn tasks(state: State) -> PageResult {
     let body = html! {
         @if tasks.is_empty() {
             (state::empty(&Empty {
-                reason: Some("There is no task for people yet. This makes one of a run's outputs.".to_owned()),
+                reason: Some("There is no annotation task yet. This makes one of a run's outputs.".to_owned()),
                 command: Some("karat annotate create latest -k 2 --n 100".to_owned()),
             }))
         } @else { (listing::render(&listing)) }
     };
-    let mut document = Document::new("page-tasks", "Tasks for people", body);
-    document.crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Labels", "") }];
+    let mut document = Document::new("page-tasks", "Annotation tasks", body);
+    document.crumbs =
+        vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Annotation tasks", "") }];
     Ok(document.into())
 }
 
@@ -105,8 +106,8 @@ pub(super) async fn label(state: State, Path(task): Path<String>, RawQuery(raw):
     let has_tokens = state.has_tokens().await?;
     let body = html! {
         @if !has_tokens && person.is_empty() {
-            form.choices method="get" {
-                label { "Your name" input name="as" required maxlength="64" autocomplete="nickname"; }
+            form.filters method="get" {
+                label.grow { span { "Your name" } input type="text" name="as" required maxlength="64" autocomplete="nickname"; }
                 button type="submit" { "Begin" }
             }
         } @else {
@@ -154,7 +155,7 @@ fn crumbs(task: &str, page: Option<&str>) -> Vec<NavLink> {
         Some(_) => NavLink::new(task, format!("{}/owner", path_of(task))),
     };
     let page = page.map(|page| NavLink { is_current: true, ..NavLink::new(page, "") });
-    [NavLink::new("Runs", "/"), NavLink::new("Labels", "/annotate"), own].into_iter().chain(page).collect()
+    [NavLink::new("Runs", "/"), NavLink::new("Annotation tasks", "/annotate"), own].into_iter().chain(page).collect()
 }
 
 pub(super) async fn owner(state: State, Path(task): Path<String>) -> PageResult {
@@ -259,7 +260,7 @@ fn agreement_table(agreement: &Value) -> Markup {
             html! { (figure(&question["share_equal"])) },
             html! { @match mean("kappa") { Some(value) => (format!("{value:.2}")), None => span.soft { "–" } } },
             html! { (figure(&question["ac"])) },
-            html! { span.soft { (line(text(question, "note"))) } },
+            html! { span.soft { (Words(text(question, "note"))) } },
         ];
         ListRow { key: text(question, "question").to_owned(), cells, more: None, tick: None }
     });
@@ -333,7 +334,7 @@ fn waiting(task: &str, view: &Value, may_change: bool) -> Markup {
 fn export(task: &str, view: &Value, may_change: bool) -> Markup {
     let to = |form: &str| format!("/annotations/{}/export?{form}", encode(task));
     html! {
-        ul data-testid="export" {
+        ul.remarks data-testid="export" {
             li { (link("labels.jsonl: settled, as rubrics read them", &to("settled=true"))) }
             li { (link("every label, CSV", &to("form=csv"))) }
             li { (link("every event", &to("audit=true"))) }

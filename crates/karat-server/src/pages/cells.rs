@@ -145,6 +145,7 @@ impl List {
             name,
             label: label.to_owned(),
             value: text(name),
+            none: Some("any"),
             options,
         };
         let number =
@@ -219,13 +220,13 @@ impl List {
 
     fn table(&self) -> Markup {
         let mut columns = vec![
-            self.column("Sample", "sample", false),
+            self.column("Sample", "sample", false).wrapping(),
             ListColumn { is_wide_only: true, ..self.column("System", "system", false) },
             ListColumn { is_wide_only: true, ..ListColumn::text("Status") },
         ];
         let metrics = self.shown.iter().filter_map(|at| self.view.metrics.get(*at));
         columns.extend(metrics.map(|metric| self.column(&metric.name, &metric.name, true)));
-        columns.extend([ListColumn::text("Flags"), ListColumn::text("Output")]);
+        columns.extend([ListColumn::text("Flags"), ListColumn::text("Output").wide_only()]);
         listing::render(&Listing {
             caption: "Cells".to_owned(),
             row_name: "cell-row".to_owned(),
@@ -254,11 +255,7 @@ impl List {
     fn row(&self, row: &CellsRow) -> ListRow {
         let run = &self.view.header.id;
         let mut cells = vec![
-            html! {
-                (link(&row.sample, &address::sample(run, &row.sample, &self.query)))
-                // A narrow screen has no room for columns before the numbers.
-                span.narrow-only { (Name(&row.outputs.system)) " " @if row.outputs.status() != CellStatus::Ok { (outputs::status(&row.outputs)) } }
-            },
+            link(&row.sample, &address::sample(run, &row.sample, &self.query)),
             html! {
                 (Name(&row.outputs.system))
                 @if row.outputs.trials.len() > 1 { " " span.repeats title="Trials" { (row.outputs.trials.len()) "×" } }

@@ -59,7 +59,10 @@ pub(super) async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult
     let run = query.text("run").unwrap_or("latest").to_owned();
     let (compared, offered) = state
         .read(move |app| {
-            let offered = offered_runs(app)?;
+            let offered = match of {
+                Of::Run => offered_runs(app)?,
+                Of::Model | Of::Variant => offered_parts(app, of, &run)?,
+            };
             let [Some(a), Some(b)] = words else { return Ok((None, offered)) };
             let sides = [of.party(&a, &run), of.party(&b, &run)];
             let [baseline, candidate] = &sides;
@@ -90,13 +93,23 @@ fn offered_runs(app: &karat_app::App) -> Result<Vec<(String, String)>, AppError>
     Ok(page.rows.into_iter().take(OFFERED).map(option).collect())
 }
 
+/// The models or variants of a run, as value and words of an option.
+fn offered_parts(app: &karat_app::App, of: Of, run: &str) -> Result<Vec<(String, String)>, AppError> {
+    let parts = app.compared_parts(run)?;
+    let names = if of == Of::Model { parts.models } else { parts.variants };
+    Ok(names.into_iter().map(|name| (name.clone(), name)).collect())
+}
+
 fn document(query: &Query, found: Option<&Document>, offered: Vec<(String, String)>) -> Document {
     let body = html! {
         (filters::notices(&query.notices))
         (form(query, offered))
         @match found {
             Some(found) => (found.body),
-            None => p.state data-testid="empty-state" { "Choose a baseline and a candidate." },
+            None => p.state data-testid="empty-state" {
+                "Choose a baseline and a candidate. "
+                @if query.text("of").is_none_or(|of| of == "run") { "To compare the variants or models of one run, open the run." }
+            },
         }
     };
     let crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Compare", "") }];
@@ -107,16 +120,17 @@ fn document(query: &Query, found: Option<&Document>, offered: Vec<(String, Strin
 }
 
 fn form(query: &Query, offered: Vec<(String, String)>) -> karat_page::Markup {
-    let is_of_runs = query.text("of").is_none_or(|of| of == "run");
     let side = |name: &'static str, label: &str| {
         let (label, value) = (label.to_owned(), query.text(name).unwrap_or_default().to_owned());
-        let mut options = if is_of_runs { offered.clone() } else { Vec::new() };
+        let mut options = offered.clone();
         if !value.is_empty() && !options.iter().any(|(id, _)| *id == value) {
             options.push((value.clone(), value.clone()));
         }
-        Field::Choice { name, label, value, options }
+        // A side that is chosen stays chosen: "none" is no side.
+        let none = value.is_empty().then_some("choose");
+        Field::Choice { name, label, value, none, options }
     };
-    let corrections = [("", "the default"), ("holm", "Holm"), ("bh", "Benjamini-Hochberg"), ("none", "none")];
+    let corrections = [("holm", "Holm"), ("bh", "Benjamini-Hochberg"), ("none", "none")];
     let mut fields = vec![
         side("a", "Baseline"),
         side("b", "Candidate"),
@@ -124,6 +138,7 @@ fn form(query: &Query, offered: Vec<(String, String)>) -> karat_page::Markup {
             name: "correction",
             label: "Correction".to_owned(),
             value: query.text("correction").unwrap_or_default().to_owned(),
+            none: Some("the default"),
             options: corrections.map(|(value, words)| (value.to_owned(), words.to_owned())).to_vec(),
         },
     ];

@@ -1,14 +1,15 @@
 //! The page of a run: while it runs the live page, then its verdict and all that explains it.
 
 use axum::extract::Path;
-use karat_app::RunPage;
+use karat_app::{AppError, ComparedParts, RunPage};
 use karat_page::component::shell::NavLink;
 use karat_page::component::table::link;
 use karat_page::number::{count, count_noun};
-use karat_page::text::visible::line;
+use karat_page::text::visible::{Words, line};
 use karat_page::{Document, Markup, html};
 
 use crate::api::RunObject;
+use crate::pages::parts::query::Query;
 use crate::pages::{PageResult, live};
 use crate::state::State;
 use crate::target::{Target, encode};
@@ -22,8 +23,9 @@ pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
     if run.state.started_at.is_none() {
         return Ok(waiting_page(&run).into());
     }
-    let page = state.read(move |app| app.run_page(&id)).await?;
-    Ok(document(&run, &page).into())
+    let (page, parts) =
+        state.read(move |app| Ok::<_, AppError>((app.run_page(&id)?, app.compared_parts(&id)?))).await?;
+    Ok(document(&run, &page, &parts).into())
 }
 
 /// The page of a run that has no rows yet, or that ended without.
@@ -35,10 +37,10 @@ fn waiting_page(run: &RunObject) -> Document {
 }
 
 /// The page of the report, with what only the dashboard knows: the state of an unfinished run, and links to other pages.
-fn document(run: &RunObject, page: &RunPage) -> Document {
+fn document(run: &RunObject, page: &RunPage, parts: &ComparedParts) -> Document {
     let id = &run.state.run_id;
     let body = html! {
-        (links(id, page))
+        (links(id, &run.state.suite, page, parts))
         (unfinished_notice(run))
         (page.document.body)
     };
@@ -50,13 +52,23 @@ fn document(run: &RunObject, page: &RunPage) -> Document {
     }
 }
 
-fn links(id: &str, page: &RunPage) -> Markup {
+fn links(id: &str, suite: &str, page: &RunPage, parts: &ComparedParts) -> Markup {
     let path = Target::Run(id.to_owned()).path();
+    // Two are compared at once; the page offers the others.
+    let within = |of: &str, names: &[String]| match names {
+        [first, second, ..] => {
+            let query = Query::default().with("a", first).with("b", second).with("of", of).with("run", id);
+            html! { li { a data-testid={ "compare-" (of) } href=(query.href("/compare")) { "Compare " (of) "s" } } }
+        }
+        _ => html! {},
+    };
     let report = |format: &str| format!("/eval{path}/report?format={format}");
     html! {
         nav.page-links aria-label="This run" {
             ul {
                 li { (link("All cells", &format!("{path}/cells"))) }
+                (within("variant", &parts.variants))
+                (within("model", &parts.models))
                 @if let Some(previous) = &page.previous {
                     li {
                         a data-testid="compare-link" href=(Target::Comparison(previous.clone(), id.to_owned()).path()) {
@@ -67,6 +79,8 @@ fn links(id: &str, page: &RunPage) -> Markup {
                 @if let Some(suite) = &page.dated_suite {
                     li { a data-go="go-series" href={ "/series/" (encode(suite)) } { "All days of the suite" } }
                 }
+                li { a href=(Query::default().with("suite", suite).href("/")) { "All runs of the suite" } }
+                li { a href={ "/suites/" (encode(suite)) "/items" } { "Test set" } }
                 li { (link("report.md", &report("md"))) }
                 li { (link("report.json", &report("json"))) }
             }
@@ -86,7 +100,7 @@ fn unfinished_notice(run: &RunObject) -> Markup {
                     (count_noun(cells.planned, "cell")) " are there."
                     @if cells.done < cells.planned && state.status != "queued" { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
                 }
-                @if let Some(problem) = run.problem() { p { (line(problem)) } }
+                @if let Some(problem) = run.problem() { p { (Words(problem)) } }
             }
         }
     }

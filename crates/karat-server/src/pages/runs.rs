@@ -19,9 +19,10 @@ use crate::pages::PageResult;
 use crate::pages::parts::query::Query;
 use crate::pages::parts::{address, figure};
 use crate::state::State;
+use crate::target::encode;
 
 /// Names in the address.
-const NAMES: [&str; 8] = ["q", "suite", "status", "since", "sort", "after", "before", "tick"];
+const NAMES: [&str; 9] = ["q", "suite", "system", "status", "since", "sort", "after", "before", "tick"];
 
 /// States of runs, then verdicts of their gates.
 const STATES: [&str; 8] =
@@ -29,6 +30,9 @@ const STATES: [&str; 8] =
 
 /// Systems that a row names.
 const FEW_SYSTEMS: usize = 2;
+
+/// Characters of a note.
+const NOTE: usize = 120;
 
 pub(super) async fn runs(state: State, RawQuery(raw): RawQuery) -> PageResult {
     let mut query = Query::parse(raw.as_deref(), &NAMES);
@@ -68,6 +72,7 @@ fn runs_query(query: &mut Query) -> RunsQuery {
     RunsQuery {
         words: query.text("q").unwrap_or_default().to_owned(),
         suites: query.all("suite").map(str::to_owned).collect(),
+        system: query.text("system").unwrap_or_default().to_owned(),
         states,
         since,
         order,
@@ -79,6 +84,7 @@ fn document(query: &Query, page: &RunsPage, now: Moment) -> Document {
         (filters::notices(&query.notices))
         @if page.stored == 0 { (nothing()) } @else {
             div.stack {
+                (suite_links(page))
                 (filter_form(query, page))
                 (filter_chips(query))
                 @if page.rows.is_empty() { (state::empty(&Empty { reason: Some("No run matches these filters.".to_owned()), command: None })) }
@@ -99,12 +105,24 @@ fn document(query: &Query, page: &RunsPage, now: Moment) -> Document {
 
 /// The state without any run: the two commands that make one.
 fn nothing() -> Markup {
-    let reason =
-        "No run is stored here. The first line writes a small suite, the second runs it offline; nothing is billed.";
+    let reason = "No run is stored here. The first line writes a folder with a small suite, the second runs it offline; nothing is billed.";
     html! {
         div.state data-testid="empty-state" {
             p { (reason) }
-            pre { code { "karat init faq" } "\n" code { "karat run faq" } }
+            pre { code { "karat init faq" } "\n" code { "karat run ./faq" } }
+        }
+    }
+}
+
+/// The pages over all runs of the suite that the list is about.
+fn suite_links(page: &RunsPage) -> Markup {
+    let Some((suite, is_dated)) = &page.suite else { return html! {} };
+    html! {
+        nav.page-links aria-label="This suite" {
+            ul {
+                @if *is_dated { li { a data-go="go-series" href={ "/series/" (encode(suite)) } { "All days of " (Line(suite)) } } }
+                li { a href={ "/suites/" (encode(suite)) "/items" } { "Test set of " (Line(suite)) } }
+            }
         }
     }
 }
@@ -114,11 +132,19 @@ fn filter_form(query: &Query, page: &RunsPage) -> Markup {
     let suites = page.suites.iter().map(|(suite, runs)| (suite.clone(), format!("{suite} ({})", count(*runs))));
     let mut fields = vec![
         Field::Search { name: "q", label: "Id or suite".to_owned(), value: text("q") },
-        Field::Choice { name: "suite", label: "Suite".to_owned(), value: text("suite"), options: suites.collect() },
+        Field::Choice {
+            name: "suite",
+            label: "Suite".to_owned(),
+            value: text("suite"),
+            none: Some("any"),
+            options: suites.collect(),
+        },
+        Field::Text { name: "system", label: "System".to_owned(), value: text("system") },
         Field::Choice {
             name: "status",
             label: "Status".to_owned(),
             value: text("status"),
+            none: Some("any"),
             options: STATES.iter().map(|state| ((*state).to_owned(), state.replace('-', " "))).collect(),
         },
         Field::Date { name: "since", label: "Since".to_owned(), value: text("since") },
@@ -171,8 +197,9 @@ fn list(query: &Query, page: &RunsPage, now: Moment) -> Markup {
     html! {
         @if page.waiting > 0 {
             p.soft role="status" data-testid="waiting" {
-                "Verdicts of " (karat_page::number::count_noun(page.waiting, "run")) " are being computed; load the page again to see them."
+                "Verdicts of " (karat_page::number::count_noun(page.waiting, "run")) " are being computed. The page loads again by itself."
             }
+            k-reload {}
         }
         form method="get" action="/compare/runs" {
             (listing::render(&listing))
@@ -199,18 +226,19 @@ fn columns(query: &Query) -> Vec<ListColumn> {
         ListColumn { name: label.to_owned(), is_number, sort: Some(href), direction, ..ListColumn::default() }
     };
     vec![
-        sorted("Run", "name", false),
+        sorted("Run", "name", false).wrapping(),
         ListColumn::text("Verdict"),
-        sorted("Suite", "suite", false),
-        sorted("Started (UTC)", "started", false),
-        ListColumn::text("Systems"),
+        sorted("Suite", "suite", false).wide_only().wrapping(),
         sorted("Headline", "headline", true),
-        ListColumn::text("Last runs"),
-        sorted("Cost", "cost", true),
-        sorted("Time", "duration", true),
-        sorted("Cells", "cells", true),
-        sorted("Errors", "errors", true),
-        ListColumn::number("Unscored"),
+        sorted("Cells", "cells", true).wide_only(),
+        sorted("Errors", "errors", true).wide_only(),
+        ListColumn::number("Unscored").wide_only(),
+        sorted("Started (UTC)", "started", false).wide_only(),
+        sorted("Time", "duration", true).wide_only(),
+        sorted("Cost", "cost", true).wide_only(),
+        ListColumn::text("Systems").wide_only().wrapping(),
+        ListColumn::text("Last runs").wide_only(),
+        ListColumn::text("Notes").wide_only().wrapping(),
     ]
 }
 
@@ -219,17 +247,8 @@ fn row(run: &RunEntry, now: Moment) -> ListRow {
     let cells = vec![
         link(&run.id, &address::run(&run.id)),
         verdict(run),
-        html! { (Name(&run.suite)) },
-        figure::moment(run.started_at, now),
-        systems(&run.systems),
+        link(&run.suite, &Query::default().with("suite", run.suite.as_str()).href("/")),
         html! { @match figures { Some(it) => (headline(it.headline.as_ref())), None => span.soft { "…" } } },
-        content(&Cell::Spark(if run.trend.len() > 1 { run.trend.clone() } else { Vec::new() })),
-        html! {
-            (usd(Some(run.cost_usd)))
-            @if run.is_simulated { " " span.soft title="Every model was simulated: nothing was billed." { "simulated" } }
-            @else if run.unpriced > 0 { " " span.soft title={ (count(run.unpriced)) " calls have an unknown price." } { "or more" } }
-        },
-        html! { @if let Some(end) = run.completed_at { (millis((end.0 - run.started_at.0).max(0) as f64)) } @else { span.soft { "–" } } },
         html! { (count(run.cells)) @if run.cells < run.planned { span.soft { " of " (count(run.planned)) } } },
         html! { @if run.errors > 0 { (link(&count(run.errors), &address::cells(&run.id, &Query::default().with("flag", "error")))) } @else { "0" } },
         html! {
@@ -239,6 +258,19 @@ fn row(run: &RunEntry, now: Moment) -> ListRow {
                 None => span.soft { "…" },
             }
         },
+        figure::moment(run.started_at, now),
+        html! { @if let Some(end) = run.completed_at { (millis((end.0 - run.started_at.0).max(0) as f64)) } @else { span.soft { "–" } } },
+        html! {
+            (usd(Some(run.cost_usd)))
+            @if run.unpriced > 0 { " " span.soft title={ (count(run.unpriced)) " calls have an unknown price." } { "or more" } }
+        },
+        systems(&run.systems),
+        if run.trend.len() > 1 {
+            content(&Cell::Spark(run.trend.clone()))
+        } else {
+            html! {}
+        },
+        notes(run),
     ];
     ListRow { key: run.id.clone(), cells, more: None, tick: Some(run.id.clone()) }
 }
@@ -261,6 +293,7 @@ fn verdict(run: &RunEntry) -> Markup {
             @match (known, verdict) {
                 (Some(known), _) => (mark(known)),
                 (None, Some(other)) => (line(other)),
+                (None, None) if run.figures.is_none() => span.soft { "…" },
                 (None, None) => span.soft { "no gates" },
             }
         }
@@ -277,6 +310,21 @@ fn systems(systems: &[String]) -> Markup {
     }
 }
 
+/// What sets the run apart from others of its suite.
+fn notes(run: &RunEntry) -> Markup {
+    let simulated = run.is_simulated.then_some("simulated: nothing was billed");
+    let notes: Vec<&str> = simulated.into_iter().chain(run.notes.iter().map(String::as_str)).collect();
+    html! { @if !notes.is_empty() { span.soft { bdi { (line(&short(&notes.join("; ")))) } } } }
+}
+
+/// The beginning of a note.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(NOTE) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 fn headline(headline: Option<&Headline>) -> Markup {
     let Some(headline) = headline else { return html! { span.reason { "n/a" } } };
     let scale = figure::scale_of(headline.unit.as_deref(), headline.range, headline.binary, headline.better);
@@ -285,7 +333,7 @@ fn headline(headline: Option<&Headline>) -> Markup {
         None => Estimate::missing("nothing has a score"),
     };
     html! {
-        span.soft.small { (Line(&headline.metric)) } " "
+        div.soft.small { (Line(&headline.metric)) }
         span data-metric=(line(&headline.metric)) data-value=[headline.value.map(|value| value.to_string())] { (content(&Cell::Value(estimate, scale))) }
     }
 }

@@ -5,7 +5,7 @@ use karat_app::{MarkedSources, RunView, SampleView, SystemOutputs, ViewState};
 use karat_page::component::browse::{filters, json_tree, pager, steps};
 use karat_page::component::shell::{NavLink, section};
 use karat_page::text::diff;
-use karat_page::text::visible::{Line, line};
+use karat_page::text::visible::{Line, Words, line};
 use karat_page::{Document, Markup, html};
 use karat_types::SampleText;
 
@@ -59,7 +59,7 @@ fn document(view: &RunView, query: &mut Query, sample: &SampleView) -> Document 
             (pager::neighbours(sample.previous.as_ref().map(to).as_deref(), sample.next.as_ref().map(to).as_deref(), "Previous", "Next"))
         }
         @if let Some(texts) = texts { (section("input", "Input", None, &inputs(texts, &sample.sources))) }
-        @else { (section("input", "Input", None, &html! { p.soft { (no_texts(view)) } })) }
+        @else { (section("input", "Input", None, &html! { p.soft { (Words(no_texts(view))) } })) }
         (section("outputs", "Outputs", None, &html! {
             (diff_form(view, sample, &list, pair))
             div.columns { @for system in &sample.systems { (outputs::whole(view, system, &list)) } }

@@ -9,7 +9,7 @@ use karat_page::component::shell::{NavLink, section};
 use karat_page::component::state;
 use karat_page::component::table::link;
 use karat_page::number::count;
-use karat_page::text::visible::{Line, line};
+use karat_page::text::visible::{Line, Words, line};
 use karat_page::{Document, Markup, html};
 
 use crate::layers::admission::SIGN_OUT;
@@ -189,7 +189,7 @@ fn incidents(incidents: &[IncidentLine], may_change: bool) -> Markup {
             html! { (Line(&it.suite)) },
             html! { @match &it.system { Some(system) => (Line(system)), None => span.soft { "–" } } },
             html! { (Line(&it.subject)) },
-            html! { bdi { (line(&it.summary)) } },
+            html! { bdi { (Words(&it.summary)) } },
             time(it.opened_at.as_deref()),
             html! { (count(u64::from(it.occurrences))) },
             html! { @if it.run.is_empty() { span.soft { "–" } } @else { (link(&it.run, &address::run(&it.run))) } },
@@ -238,7 +238,7 @@ fn outbox(messages: &[MessageLine], may_change: bool) -> Markup {
             html! { (Line(&it.alert)) },
             html! { (count(u64::from(it.attempts))) },
             time(it.next_at.as_deref().filter(|_| it.state == "pending")),
-            html! { bdi { (line(&it.error)) } },
+            html! { bdi { (Words(&it.error)) } },
             time(Some(&it.created_at)),
         ];
         if may_change {

@@ -13,7 +13,7 @@ use karat_page::component::browse::steps::{self, Step, TextView};
 use karat_page::component::shell::{NavLink, section};
 use karat_page::component::state;
 use karat_page::number::{Scale, count, count_noun, millis, usd};
-use karat_page::text::visible::{Line, line, lines};
+use karat_page::text::visible::{Line, Words, line, lines};
 use karat_page::{Document, Markup, html};
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ fn summary(cell: &CellView) -> Markup {
                     }
                 }
             }
-            @for note in &cell.notes { p.soft { (lines(note)) } }
+            @for note in &cell.notes { p.soft { (Words(note)) } }
             @if let Some(error) = &cell.error { (state::error(error, None, None)) }
         }
     }
@@ -161,7 +161,7 @@ fn calls(cell: &CellView, sent: &BTreeMap<String, String>, query: &Query, view: 
                 li { a.button.chip href=(raw) aria-current=[is_raw.then_some("true")] data-testid="view-raw" { "Raw" } }
             }
         }
-        @if !cell.keeps_content { p.notices { "Prompts and replies were not kept: the suite says `privacy.keep_content: false`." } }
+        @if !cell.keeps_content { p.notices { "Prompts and replies were not kept: the suite says " code { "privacy.keep_content: false" } "." } }
         (steps::render(&call_steps(cell, sent), view))
     }
 }
@@ -272,7 +272,7 @@ fn output(cell: &CellView, view: TextView) -> Markup {
             (None, false) => "The output was not kept: the suite says `privacy.keep_content: false`.",
             (None, true) => "The cell has no output.",
         };
-        return html! { p.soft { (reason) } };
+        return html! { p.soft { (Words(reason)) } };
     };
     let text = match value {
         Value::String(text) => text.clone(),

@@ -66,6 +66,17 @@ fn state_is_in_the_address() {
     assert!(composites.len() == 44 && composites.windows(2).all(|pair| pair[0] >= pair[1]));
 }
 
+/// F72: the pinned grades are named without the folders of the server above the project.
+#[test]
+fn paths_begin_at_the_project() {
+    let place = Place::view();
+    let app = karat_app::App { home: place.folder.path().join(".karat"), ..place.fresh_app() };
+    crate::place::run(&app, "briefing", "a", karat_app::Stop::new());
+    let page = place.page("/series/briefing").text;
+    let folder = place.folder.path().display().to_string();
+    assert!(page.contains("data-stat=\"regressions\"") && !page.contains(&folder), "{folder} is on the page");
+}
+
 /// DB-16: a bad value shows a notice and the default, never an error; an unknown suite is not found.
 #[test]
 fn bad_values_show_a_notice() {
@@ -74,7 +85,7 @@ fn bad_values_show_a_notice() {
     let bad = "judge=x&system=y&as_of=soon&since=2026-02-30&filter=none&sort=nothing&focus=1999-01-01&fliter=high&until=%3Cscript%3E";
     let page = place.page(&format!("/series/briefing?{bad}"));
     assert_eq!((page.status, count(&page.text, "role=\"status\"")), (StatusCode::OK, 9));
-    assert!(page.text.contains("did you mean `filter`?") && !page.text.contains("<script>`"));
+    assert!(page.text.contains("did you mean <code>filter</code>?") && !page.text.contains("<script>`"));
     assert_eq!(rows(&page.text), 44);
     for unknown in ["nowhere", "..%2F..%2Fetc%2Fpasswd", "karat.yaml"] {
         assert_eq!(place.page(&format!("/series/{unknown}")).status, StatusCode::NOT_FOUND, "{unknown}");

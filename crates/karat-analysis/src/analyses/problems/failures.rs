@@ -129,6 +129,13 @@ fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
     })
 }
 
+/// Returns the threshold of each metric of a plan below which a score is a failure. None has one without the analysis.
+pub fn failure_thresholds(plan: &PlanHeader) -> Vec<Option<f64>> {
+    let spec = plan.analyses.iter().find(|spec| spec.analysis == "failures");
+    let asked: Option<FailuresOptions> = spec.and_then(|spec| options(spec).ok());
+    plan.metrics.iter().map(|metric| threshold(metric, asked.as_ref()?)).collect()
+}
+
 /// Distance of a value beyond its threshold, relative to the largest possible one; `None` if it is not beyond.
 pub fn shortfall_severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
     let (beyond, worst) = match metric.better {

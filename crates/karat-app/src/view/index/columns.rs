@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 /// A reason to look at a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CellFlag {
+    /// The cell has no output, a score below its threshold, or an unscored metric.
+    Failed,
     /// The cell has no output because something failed.
     Error,
     /// The cell has an output, and a scorer failed on it.
@@ -26,12 +28,13 @@ pub enum CellFlag {
 
 impl CellFlag {
     /// All flags.
-    pub const ALL: [Self; 6] =
-        [Self::Error, Self::Unscored, Self::JudgesDisagree, Self::Capped, Self::Cached, Self::Moved];
+    pub const ALL: [Self; 7] =
+        [Self::Failed, Self::Error, Self::Unscored, Self::JudgesDisagree, Self::Capped, Self::Cached, Self::Moved];
 
     /// The name in addresses.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Failed => "failed",
             Self::Error => "error",
             Self::Unscored => "unscored",
             Self::JudgesDisagree => "judges-disagree",
@@ -47,7 +50,7 @@ impl CellFlag {
     }
 }
 
-/// The flags that the rows of one run tell; [`CellFlag::Moved`] needs two.
+/// The flags that the rows of one run tell; [`CellFlag::Moved`] needs two, and [`CellFlag::Failed`] the plan's thresholds.
 pub(super) const OWN_FLAGS: [CellFlag; 5] =
     [CellFlag::Error, CellFlag::Unscored, CellFlag::JudgesDisagree, CellFlag::Capped, CellFlag::Cached];
 
@@ -216,7 +219,7 @@ impl RunIndex {
         self.sample_names.iter().map(|sample| sample.id.as_str())
     }
 
-    /// Returns true if a cell has a flag. [`CellFlag::Moved`] is not in the index of one run.
+    /// Returns true if a cell has a flag. [`CellFlag::Moved`] and [`CellFlag::Failed`] are not in the index.
     pub fn has_flag(&self, cell: usize, flag: CellFlag) -> bool {
         let bit = OWN_FLAGS.iter().position(|own| *own == flag);
         bit.is_some_and(|bit| self.flags.get(cell).is_some_and(|flags| flags & (1 << bit) != 0))

@@ -7,7 +7,7 @@ use crate::chart::draw::axis::{Axis, tick_text};
 use crate::chart::draw::mark::coordinate;
 use crate::component::table;
 use crate::number::Scale;
-use crate::text::visible::line;
+use crate::text::visible::{Words, line};
 
 /// A drawn chart and what it says.
 pub(crate) struct Figure {
@@ -36,7 +36,7 @@ impl Figure {
                     @if self.is_beside { (table::plain(rows)) }
                 }
                 @if !self.notes.is_empty() {
-                    @for note in &self.notes { p.soft.small { (line(note)) } }
+                    @for note in &self.notes { p.soft.small { (Words(note)) } }
                 }
                 @if !self.is_beside {
                     details {

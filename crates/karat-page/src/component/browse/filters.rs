@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::number::count;
-use crate::text::visible::line;
+use crate::text::visible::{Words, line};
 
 /// A field of a form.
 #[derive(Debug, Clone)]
@@ -17,7 +17,16 @@ pub enum Field {
         /// Present value.
         value: String,
     },
-    /// One of several values; the empty one means any.
+    /// Words of one kind.
+    Text {
+        /// Name in addresses.
+        name: &'static str,
+        /// Label.
+        label: String,
+        /// Present value.
+        value: String,
+    },
+    /// One of several values.
     Choice {
         /// Name in addresses.
         name: &'static str,
@@ -25,6 +34,8 @@ pub enum Field {
         label: String,
         /// Present value.
         value: String,
+        /// Words of the empty value, such as `any`; `None` if one must be chosen and one is.
+        none: Option<&'static str>,
         /// Value and words of each option.
         options: Vec<(String, String)>,
     },
@@ -73,18 +84,19 @@ fn field(field: &Field) -> Markup {
                 span { (line(label)) }
                 input type="search" name=(name) value=(value) data-testid="search" autocomplete="off";
             },
+            Field::Text { name, label, value } => label {
+                span { (line(label)) } input type="text" name=(name) value=(value) autocomplete="off";
+            },
             Field::Number { name, label, value } => label {
                 span { (line(label)) } input.short type="number" step="any" name=(name) value=(value);
             },
             Field::Date { name, label, value } => label {
                 span { (line(label)) } input type="date" name=(name) value=(value);
             },
-            Field::Choice { name, label, value, options } => label {
+            Field::Choice { name, label, value, none, options } => label {
                 span { (line(label)) }
                 select name=(name) {
-                    @if options.iter().all(|(key, _)| !key.is_empty()) {
-                        option value="" selected[value.is_empty()] { "any" }
-                    }
+                    @if let Some(none) = none { option value="" selected[value.is_empty()] { (none) } }
                     @for (key, words) in options { option value=(key) selected[key == value] { (line(words)) } }
                 }
             },
@@ -130,7 +142,7 @@ pub fn chips(label: &str, chips: &[FilterChip]) -> Markup {
 pub fn notices(notices: &[String]) -> Markup {
     html! {
         @if !notices.is_empty() {
-            div.notices role="status" data-testid="notice" { ul.plain-list { @for notice in notices { li { (line(notice)) } } } }
+            div.notices role="status" data-testid="notice" { ul.plain-list { @for notice in notices { li { (Words(notice)) } } } }
         }
     }
 }

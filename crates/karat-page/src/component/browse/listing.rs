@@ -24,14 +24,28 @@ pub struct ListColumn {
     pub sort: Option<String>,
     /// The direction in which the list is sorted by it now.
     pub direction: Option<Direction>,
-    /// True if a narrow screen leaves it out: the row names its content elsewhere.
+    /// True if a narrow screen has no room for the column: its content stands below the name of the row there.
     pub is_wide_only: bool,
+    /// True if its texts may take several lines, so that the other columns have room.
+    pub wraps: bool,
 }
 
 impl ListColumn {
     /// A column of texts that sorts nothing.
     pub fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same column, whose content stands below the name of the row on a narrow screen.
+    #[must_use]
+    pub fn wide_only(self) -> Self {
+        Self { is_wide_only: true, ..self }
+    }
+
+    /// The same column, whose texts may take several lines.
+    #[must_use]
+    pub fn wrapping(self) -> Self {
+        Self { wraps: true, ..self }
     }
 
     /// A column of numbers that sorts nothing.
@@ -106,6 +120,18 @@ fn head(column: &ListColumn) -> Markup {
     }
 }
 
+/// The content of columns for which a narrow screen has no room.
+fn narrow_columns(list: &Listing, row: &ListRow) -> Markup {
+    let columns =
+        list.columns.iter().zip(&row.cells).filter(|(column, cell)| column.is_wide_only && !cell.0.is_empty());
+    let columns: Vec<_> = columns.collect();
+    html! {
+        @if !columns.is_empty() {
+            dl.narrow-only { @for (column, cell) in columns { div { dt { (line(&column.name)) } dd { (cell) } } } }
+        }
+    }
+}
+
 fn body_row(list: &Listing, row: &ListRow, has_more: bool, width: usize) -> Markup {
     let key = line(&row.key);
     html! {
@@ -125,9 +151,9 @@ fn body_row(list: &Listing, row: &ListRow, has_more: bool, width: usize) -> Mark
                 }
             }
             @for (at, cell) in row.cells.iter().enumerate() {
-                @let is_number = list.columns.get(at).is_some_and(|column| column.is_number);
-                @let is_wide_only = list.columns.get(at).is_some_and(|column| column.is_wide_only);
-                @if at == 0 { th.number[is_number] scope="row" { (cell) } } @else { td.number[is_number].wide-only[is_wide_only] { (cell) } }
+                @let column = list.columns.get(at).cloned().unwrap_or_default();
+                @if at == 0 { th.number[column.is_number].wraps[column.wraps] scope="row" { (cell) (narrow_columns(list, row)) } }
+                @else { td.number[column.is_number].wide-only[column.is_wide_only].wraps[column.wraps] { (cell) } }
             }
         }
         @if let Some(more) = &row.more { tr.more { td colspan=(width) { (more) } } }

@@ -88,8 +88,7 @@ fn contents(step: &Step, view: TextView) -> Markup {
                     ol.messages data-testid="transcript" {
                         @for message in &step.messages {
                             li.message data-role=(line(&message.role)) {
-                                span.soft.small { strong { (line(&message.role)) } }
-                                (readable(&message.content))
+                                (readable(&message.role, &message.content))
                             }
                         }
                     }
@@ -100,20 +99,20 @@ fn contents(step: &Step, view: TextView) -> Markup {
                     @if !step.settings.is_empty() { p.soft.small { (lines(&step.settings)) } }
                 }
                 div.column {
-                    span.role { "Response" }
-                    @if step.reply.is_empty() { p.soft { "No reply." } } @else { (readable(&step.reply)) }
+                    @if step.reply.is_empty() { span.role { "Response" } p.soft { "No reply." } } @else { (readable("Response", &step.reply)) }
                 }
             }
         },
     }
 }
 
-/// A text of a model: a tree if it is JSON, otherwise Markdown.
-pub fn readable(text: &str) -> Markup {
+/// A text of a model, with its label on the line of the button that copies it: a tree if it is JSON, otherwise Markdown.
+pub fn readable(label: &str, text: &str) -> Markup {
     let (shown, rest) = cut(text);
     let tree = (rest == 0).then(|| json_tree::parse(shown)).flatten();
     html! {
         k-copy {
+            span.role { (line(label)) }
             @match tree {
                 Some(value) => div.surface { (json_tree::render(&value)) },
                 None => div.prose-block.surface dir="auto" { (markdown::render(shown)) },
@@ -133,11 +132,11 @@ pub fn output(value: &Value) -> Markup {
                 members.iter().filter(|(name, _)| *name != "messages").map(|it| (it.0.clone(), it.1.clone())).collect();
             html! {
                 (transcript::render(&messages))
-                (readable(&text(&Value::Object(beside))))
+                (readable("", &text(&Value::Object(beside))))
             }
         }
-        (_, Value::String(text)) => readable(text),
-        _ => readable(&text(value)),
+        (_, Value::String(text)) => readable("", text),
+        _ => readable("", &text(value)),
     }
 }
 
@@ -146,9 +145,8 @@ pub fn raw(label: &str, text: &str) -> Markup {
     let (shown, rest) = cut(text);
     html! {
         div.column {
-            span.role { (label) }
-            @if text.is_empty() { p.soft { "Nothing." } } @else {
-                k-copy { div.text-block.surface dir="auto" data-copy { (lines(shown)) } }
+            @if text.is_empty() { span.role { (label) } p.soft { "Nothing." } } @else {
+                k-copy { span.role { (label) } div.text-block.surface dir="auto" data-copy { (lines(shown)) } }
             }
             (remainder(rest))
         }
@@ -203,7 +201,7 @@ fn cut(text: &str) -> (&str, usize) {
 fn remainder(bytes: usize) -> Markup {
     html! {
         @if bytes > 0 {
-            p.left-out data-testid="left-out" { (crate::number::count(bytes as u64)) " more bytes are not shown; `karat trace` prints all." }
+            p.left-out data-testid="left-out" { (crate::number::count(bytes as u64)) " more bytes are not shown; " code { "karat trace" } " prints all." }
         }
     }
 }

@@ -10,7 +10,7 @@ use self::detail::Details;
 use crate::block::Table;
 use crate::component::table;
 use crate::number::count;
-use crate::text::visible::{line, safe_href};
+use crate::text::visible::{Words, line, safe_href};
 
 /// A filter with its address on a live page.
 #[derive(Debug, Clone, Default)]
@@ -73,7 +73,7 @@ pub fn render(linked: &Linked) -> Markup {
                 div {
                     (table::rows_of(&linked.table))
                     (table::remainder(rows))
-                    @for note in &linked.table.head.notes { p.soft.small { (line(note)) } }
+                    @for note in &linked.table.head.notes { p.soft.small { (Words(note)) } }
                 }
             }
             (detail::panel(&linked.details))

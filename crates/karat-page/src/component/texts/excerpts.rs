@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight};
 use crate::component::{highlight, state, table, transcript, verdict};
 use crate::text::diff;
-use crate::text::visible::{Line, Name, line, lines};
+use crate::text::visible::{Line, Name, Words, line, lines};
 
 /// Samples that are open when a page is opened; a reader opens the others.
-const OPEN: usize = 6;
+const OPEN: usize = 2;
 
 /// Bytes and lines from which on a text scrolls within its frame.
 const LONG: usize = 1_200;
@@ -43,7 +43,7 @@ fn heading(item: &Excerpt, href: Option<&str>) -> Markup {
     html! {
         div {
             h4 { @match href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) } }
-            @if let Some(why) = &item.why { p.soft { (line(why)) } }
+            @if let Some(why) = &item.why { p.soft { (Words(why)) } }
         }
     }
 }
@@ -67,7 +67,7 @@ fn excerpt(item: &Excerpt) -> Markup {
                         div.column.long[is_long(&text.text)] {
                             span.role { (Line(&text.name)) }
                             (block(&text.text, &text.highlights, &text.name))
-                            @if let Some(note) = &text.note { p.soft.small { (line(note)) } }
+                            @if let Some(note) = &text.note { p.soft.small { (Words(note)) } }
                         }
                     }
                     @if let Some(reference) = &item.reference {
@@ -119,7 +119,7 @@ fn output(output: &ExcerptOutput) -> Markup {
             @if let Some(text) = &output.text {
                 (block(text, &output.highlights, &output.system))
             }
-            @if let Some(note) = &output.note { p.soft.small { (line(note)) } }
+            @if let Some(note) = &output.note { p.soft.small { (Words(note)) } }
             @if !output.scores.is_empty() { ul.scores { @for it in &output.scores { (score(it)) } } }
         }
     }

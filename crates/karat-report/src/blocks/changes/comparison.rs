@@ -8,7 +8,7 @@ use karat_page::block::{
 use karat_page::component::verdict::Verdict;
 use karat_page::number::{Estimate, count_noun};
 
-use crate::shared::scales;
+use crate::shared::{readable, scales};
 use crate::wording::comparison::{aggregate_name, conclusion, deciding_difference, page_verdict};
 use crate::wording::movers::{counts, cut_note, other_metrics, shown_movers, system_correction};
 
@@ -21,12 +21,12 @@ pub(crate) fn verdicts(compared: &RunComparison) -> Block {
             Cell::Verdict(page_verdict(metric.verdict)),
             Cell::Value(scales::estimate(&scale, &metric.baseline), scale.clone()),
             Cell::Value(scales::estimate(&scale, &metric.candidate), scale.clone()),
-            Cell::Prose(conclusion(compared, metric)),
+            Cell::Words(conclusion(compared, metric)),
         ])
     });
     let not_compared = compared.not_compared.iter().map(|it| {
         let missing = || Cell::Missing("not compared".to_owned());
-        Row::of(vec![Cell::text(&it.metric), missing(), missing(), missing(), Cell::text(&it.reason)])
+        Row::of(vec![Cell::text(&it.metric), missing(), missing(), missing(), Cell::Words(it.reason.clone())])
     });
     let mut columns = ["Metric", "Verdict"].map(Column::text).to_vec();
     columns.extend(["Baseline", "Candidate"].map(Column::number));
@@ -158,7 +158,7 @@ fn excerpt(mover: &Mover, metric: &ComparedMetric, link: &dyn Fn(&str) -> Option
     let scale = scales::scale_of_compared(metric);
     let output = |side: &str, output: Option<&CutOutput>, score: f64| ExcerptOutput {
         system: side.to_owned(),
-        text: output.map(|it| it.text.clone()),
+        text: output.map(|it| readable::of_text(&it.text)),
         note: match output {
             None => Some("No output.".to_owned()),
             Some(it) if it.cut > 0 => Some(format!("{} more characters are not shown.", it.cut)),

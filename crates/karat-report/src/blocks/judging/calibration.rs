@@ -76,7 +76,7 @@ fn dimensions(found: &Calibration) -> Block {
             value(dimension.mean_abs_difference.as_ref().map(Finding::value), &bare_scale()),
             value(Some(dimension.threshold), &Scale::of(Unit::Score)),
             verdict,
-            Cell::Prose(notes.join("; ")),
+            Cell::Words(notes.join("; ")),
         ]
     });
     let mut columns = texts(["Judge", "Dimension"]);

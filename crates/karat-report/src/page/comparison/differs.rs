@@ -9,7 +9,10 @@ use karat_page::{Markup, html};
 use karat_types::PlanHeader;
 use serde::Serialize;
 
-use crate::page::readable;
+use crate::shared::readable;
+
+/// Bytes of a part from which on its difference scrolls within its frame.
+const LONG: usize = 1_500;
 
 /// A part of a plan: its name, and its content in both plans.
 struct Part {
@@ -37,7 +40,9 @@ pub(super) fn section(compared: &RunComparison, [before, after]: [&PlanHeader; 2
         @for part in &differ {
             div.panel {
                 header { h3 { (visible::line(&part.name)) } }
-                (diff::render(&part.before, &part.after))
+                @let is_long = part.before.len().max(part.after.len()) > LONG;
+                div.scrolled[is_long] tabindex=[is_long.then_some("0")] role=[is_long.then_some("region")]
+                    aria-label=[is_long.then(|| visible::line(&part.name))] { (diff::render(&part.before, &part.after)) }
             }
         }
         @if !same.is_empty() { p.soft { "The same on both sides: " (visible::line(&same.join(", "))) "." } }

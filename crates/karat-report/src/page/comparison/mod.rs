@@ -1,5 +1,5 @@
-//! The page of a comparison: the verdict for each metric, differences around zero, the samples that moved with their outputs,
-//! and what differs between the sides.
+//! The page of a comparison: the verdict for each metric, what differs between the sides, differences around zero, and the
+//! samples that moved with their outputs.
 //!
 //! The blocks are those of `blocks/changes/comparison`; `differs` has the plans.
 
@@ -9,7 +9,7 @@ use karat_analysis::compare::{ComparisonVerdict, RunComparison};
 use karat_page::component::verdict::verdict_line;
 use karat_page::number::count_noun;
 use karat_page::text::markdown;
-use karat_page::text::visible::line;
+use karat_page::text::visible::Words;
 use karat_page::{Block, Document, Markup, html, render};
 use karat_types::PlanHeader;
 
@@ -25,11 +25,11 @@ use crate::wording::movers::unchanged_systems;
 pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Links) -> Document {
     let mut sections = Sections::default();
     sections.add("verdict", "Verdict", None, &verdict(compared));
-    sections.add("differences", "Differences", None, &rendered(&blocks::differences(compared)));
+    sections.add("differs", "What differs", None, &differs::section(compared, plans));
+    sections.add("differences", "Differences in scores", None, &rendered(&blocks::differences(compared)));
     sections.add("movers", "Samples that moved", None, &moved_samples(compared, links));
     sections.add("systems", "Each system", None, &rendered(&blocks::systems(compared)));
     sections.add("diagnostics", "Diagnostics", None, &diagnostics(compared));
-    sections.add("differs", "What differs", None, &differs::section(compared, plans));
     let notes: Vec<String> = [&compared.baseline, &compared.candidate]
         .into_iter()
         .filter_map(unmatched_samples)
@@ -39,8 +39,8 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
         .collect();
     let made = html! {
         dl.facts-list data-testid="provenance" {
-            dt { "sides" } dd { (line(&pairing_line(compared))) }
-            dt { "numbers" } dd { (line(&how_made(compared))) }
+            dt { "sides" } dd { (Words(&pairing_line(compared))) }
+            dt { "numbers" } dd { (Words(&how_made(compared))) }
         }
         (remarks(&notes))
     };
@@ -82,8 +82,8 @@ fn verdict(compared: &RunComparison) -> Markup {
     let of = count_noun(compared.metrics.len() as u64, "metric");
     html! {
         (verdict_line(page_verdict(overall), &format!("{of}: {}.", counted.join(", "))))
-        @if let Some(answer) = answer(compared) { p data-testid="answer" { (line(&answer)) } }
-        @if let Some(costs) = costs(compared) { p.soft { (line(&costs)) } }
+        @if let Some(answer) = answer(compared) { p data-testid="answer" { (Words(&answer)) } }
+        @if let Some(costs) = costs(compared) { p.soft { (Words(&costs)) } }
         (render(&blocks::verdicts(compared)))
     }
 }

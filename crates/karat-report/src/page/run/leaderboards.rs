@@ -1,7 +1,7 @@
 //! Rankings: the headline metrics first.
 
 use karat_page::number::count_noun;
-use karat_page::text::visible::line;
+use karat_page::text::visible::Words;
 use karat_page::{Block, Markup, html, render};
 
 use crate::blocks::changes::leaderboards;
@@ -20,7 +20,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     let (first, rest) = boards.split_at(boards.len().min(BOARDS));
     let rest_content = html! { div.pair { @for board in rest { (shown(board)) } } };
     html! {
-        @for note in leaderboards::notes(report) { p.soft { (line(&note)) } }
+        @for note in leaderboards::notes(report) { p.soft { (Words(&note)) } }
         div.pair { @for board in first { (shown(board)) } }
         @if !rest.is_empty() { (disclosure(&count_noun(rest.len() as u64, "more leaderboard"), &rest_content)) }
     }

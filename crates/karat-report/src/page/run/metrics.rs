@@ -137,6 +137,6 @@ fn row(report: Report<'_>, kpi: &Kpi) -> Option<Row> {
         Cell::Difference(change, scale.clone()),
         Cell::Text(bounds_text(kpi, |value| scale.text(value))),
         state.map_or_else(|| Cell::text(""), |verdict| Cell::Verdict(page_verdict(verdict))),
-        Cell::Prose(kpi.remark.clone().unwrap_or_default()),
+        Cell::Words(kpi.remark.clone().unwrap_or_default()),
     ]))
 }

@@ -12,7 +12,7 @@ use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
 
 /// Number of panels of one analysis that are shown at once; a reader opens the others.
-const SHOWN: usize = 6;
+const SHOWN: usize = 2;
 
 /// The panels of all analyses that have no section of their own.
 pub(super) fn analyses(report: Report<'_>) -> Markup {

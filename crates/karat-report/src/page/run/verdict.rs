@@ -5,15 +5,17 @@ use karat_page::block::Stat;
 use karat_page::component::gates::{self, GateRow};
 use karat_page::component::verdict::{Verdict, verdict_line};
 use karat_page::component::{cards, state};
-use karat_page::number::{Estimate, Scale, Unit, count};
-use karat_page::text::visible::line;
+use karat_page::number::{Estimate, Scale, Unit, count, count_noun};
+use karat_page::text::visible::Words;
 use karat_page::{Markup, html};
 use karat_types::RunStatus;
 
+use crate::blocks::samples::errors;
 use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
 use crate::shared::report::Report;
 use crate::shared::scales;
+use crate::shared::visible::{MESSAGE, excerpt};
 use crate::wording::answer;
 use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
 
@@ -25,12 +27,19 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     html! {
         (sentence(report))
         (answers(report))
-        @if let Some(stop) = &context.stop { p data-testid="early-stop" { (line(&format!("{}.", capitalize(&stop.sentence())))) } }
-        @for failure in &context.failures { (state::error(failure, None, None)) }
+        @if let Some(stop) = &context.stop { p data-testid="early-stop" { (Words(&format!("{}.", capitalize(&stop.sentence())))) } }
+        (state::failures(&context.failures, cause(report).as_deref()))
         (cards::render(&answer(report)))
         (warnings(report))
         (gate_table(report))
     }
+}
+
+/// The most frequent error, with how often it happened.
+fn cause(report: Report<'_>) -> Option<String> {
+    let kind = report.findings.errors()?.kinds.iter().max_by_key(|kind| kind.count)?;
+    let message = kind.examples.first().map_or_else(String::new, |it| excerpt(&it.message, MESSAGE));
+    Some(format!("{}: `{}`: {message}", count_noun(kind.count, errors::stage_name(kind.stage)), kind.code))
 }
 
 /// The verdict in the words of report.md; without gates, the reason why there is none.
@@ -52,7 +61,7 @@ fn sentence(report: Report<'_>) -> Markup {
                 (None, RunStatus::Finished) => "No verdict: the suite sets no gate.".to_owned(),
                 (None, _) => "No verdict: the run is not finished.".to_owned(),
             };
-            html! { div.verdict-line data-testid="verdict" data-verdict="none" { p { (line(&words)) } } }
+            html! { div.verdict-line data-testid="verdict" data-verdict="none" { p { (Words(&words)) } } }
         }
     }
 }
@@ -62,8 +71,8 @@ fn answers(report: Report<'_>) -> Markup {
     html! {
         @for it in answer::answers(report) {
             p data-testid="answer" data-axis=(if it.axis == DeltaAxis::Model { "model" } else { "variant" }) {
-                strong { (it.question) } " " (line(&it.answer))
-                @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (line(caveat)) } }
+                strong { (it.question) } " " (Words(&it.answer))
+                @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (Words(caveat)) } }
             }
         }
     }
@@ -199,8 +208,8 @@ pub(super) fn recommendations(report: Report<'_>) -> Markup {
             ul.remarks {
                 @for it in &all {
                     li {
-                        (line(&it.advice))
-                        @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (line(caveat)) } }
+                        (Words(&it.advice))
+                        @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (Words(caveat)) } }
                     }
                 }
             }

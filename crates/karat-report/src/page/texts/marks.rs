@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use karat_page::block::{Answer, Highlight};
 use serde_json::{Map, Value};
 
-use crate::page::readable;
+use crate::shared::readable;
 use crate::shared::visible::excerpt;
 
 /// Fields that name the kind of an item.
@@ -85,8 +85,8 @@ impl MarkedOutput {
     /// Marks the parts of the text that the reason of a score quotes, such as the number that matched; `words` say what the
     /// score is.
     pub fn add_reason(&mut self, words: &str, reason: &str) {
-        let mut pieces = reason.split('"');
-        let (Some(before), Some(quoted), Some(after)) = (pieces.next(), pieces.next(), pieces.next()) else { return };
+        let pieces: Vec<&str> = reason.split('"').collect();
+        let [before, quoted, after] = pieces.as_slice() else { return self.add_last_quote(words, &pieces) };
         let Some((start, end)) = locate(&self.text, quoted).filter(|_| !quoted.trim().is_empty()) else { return };
         let after = after.trim_start();
         // Offsets are for programs.
@@ -95,6 +95,20 @@ impl MarkedOutput {
         let said =
             [before.trim(), after.trim()].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" … ");
         let label = if said.is_empty() { words.to_owned() } else { format!("{words}: {said}") };
+        self.label(start, end, label);
+    }
+
+    /// Marks the last quoted text that the output has: a reason with several names what was expected first. What stands
+    /// between the quotes says nothing without them, so `words` are the label.
+    fn add_last_quote(&mut self, words: &str, pieces: &[&str]) {
+        let closed = pieces.len().saturating_sub(1);
+        let mut quoted = pieces.iter().take(closed).skip(1).step_by(2).rev().filter(|it| !it.trim().is_empty());
+        if let Some((start, end)) = quoted.find_map(|it| locate(&self.text, it)) {
+            self.label(start, end, words.to_owned());
+        }
+    }
+
+    fn label(&mut self, start: usize, end: usize, label: String) {
         match self.highlights.iter_mut().find(|it| (it.start, it.end) == (start, end)) {
             Some(known) => known.label = format!("{}; {label}", known.label),
             None => self.highlights.push(Highlight { start, end, label, category: 0 }),
@@ -331,8 +345,7 @@ impl MarkedSources {
     /// Returns a text of the sample as its reader sees it, JSON as lines, with the parts that outputs have and those that
     /// judges miss.
     pub fn mark(&self, text: &str) -> (String, Vec<Highlight>) {
-        let value = serde_json::from_str(text).ok().filter(|it: &Value| it.is_object() || it.is_array());
-        let shown = value.as_ref().map_or_else(|| text.to_owned(), readable::text);
+        let shown = readable::of_text(text);
         let highlights = self.highlights(&shown);
         (shown, highlights)
     }
@@ -358,5 +371,29 @@ impl MarkedSources {
         }
         highlights.sort_by_key(|it| (it.start, it.end));
         highlights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// F70: a reason that quotes several texts marks the one that the output has, labelled by its metric alone; words without
+    /// their quotes say nothing.
+    #[test]
+    fn a_reason_with_two_quotes_is_no_label() {
+        let marked = |reason: &str| {
+            let mut marked = MarkedOutput::of(&json!({ "category": "billing", "reply": "Sorry." }), &[]);
+            marked.add_reason("category", reason);
+            let shown = |it: &Highlight| (marked.text[it.start..it.end].to_owned(), it.label.clone());
+            marked.highlights.iter().map(shown).collect::<Vec<_>>()
+        };
+        let of = |part: &str, label: &str| vec![(part.to_owned(), label.to_owned())];
+        assert_eq!(marked(r#"expected "bug", found "billing""#), of("billing", "category"));
+        assert_eq!(marked(r#""billing" is the category"#), of("billing", "category: is the category"));
+        assert_eq!(marked(r#"expected "bug", found """#), vec![]);
+        assert_eq!(marked(r#"expected "bug", found "neither""#), vec![]);
     }
 }

@@ -17,9 +17,9 @@ use karat_types::{CellRow, SampleRecord, SampleText};
 use serde_json::Value;
 
 use super::links::{Links, view_command};
-use super::readable;
 use crate::outputs::cell_text::{CellText, ScoreText, texts_of};
 use crate::outputs::{by_sample, each_row_of_sample};
+use crate::shared::readable;
 use crate::shared::report::{RenderError, Report, ShownOutputs};
 use crate::wording::outputs::{introduction, worth_reading};
 use choose::Chosen;
@@ -67,7 +67,7 @@ pub(super) fn section(
         (excerpts(items))
         (karat_page::component::state::left_out(left_out, "cell", Some(&view_command(report))))
     };
-    Ok((Some(lead.replace('`', "")), content))
+    Ok((Some(lead), content))
 }
 
 fn excerpts(items: Vec<Excerpt>) -> Markup {
@@ -116,10 +116,9 @@ fn excerpt(
 /// output repeats is left out.
 fn texts(sample: &SampleRecord, sources: &MarkedSources, outputs: &[ExcerptOutput]) -> Vec<ExcerptText> {
     let all = texts_of(sample, usize::MAX).into_iter().filter_map(|(name, excerpt)| {
-        let is_repeated = outputs.iter().any(|output| output.text.as_deref() == Some(excerpt.text.as_str()));
-        let value = serde_json::from_str(&excerpt.text).ok().filter(|it: &Value| it.is_object() || it.is_array());
-        let whole = value.as_ref().map_or_else(|| excerpt.text.clone(), readable::text);
+        let whole = readable::of_text(&excerpt.text);
         let (text, is_cut) = cut(&whole);
+        let is_repeated = outputs.iter().any(|output| output.text.as_deref() == Some(text.as_str()));
         let highlights = if SampleText::is_name_expected(&name) { Vec::new() } else { sources.highlights(&text) };
         let chars = excerpt.cut_from.unwrap_or(whole.chars().count() as u64);
         let note = (is_cut || excerpt.cut_from.is_some()).then(|| cut_note(&text, chars));

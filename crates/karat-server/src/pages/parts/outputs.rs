@@ -7,7 +7,7 @@ use karat_page::component::browse::steps::{self, raw};
 use karat_page::component::state;
 use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{Scale, millis, usd};
-use karat_page::text::visible::{Line, Name, line, lines};
+use karat_page::text::visible::{Line, Name, Words, line, lines};
 use karat_page::{Markup, html};
 use karat_types::CellStatus;
 
@@ -33,16 +33,22 @@ pub(in crate::pages) fn status(outputs: &SystemOutputs) -> Markup {
     }
 }
 
-/// Flags as words; an error has its own column.
+/// Flags as words; an error has its own column, and says that the cell failed.
 pub(in crate::pages) fn flags(flags: &[CellFlag]) -> Markup {
+    let is_told = |flag: &CellFlag| match flag {
+        CellFlag::Error => true,
+        CellFlag::Failed => flags.contains(&CellFlag::Error) || flags.contains(&CellFlag::Unscored),
+        _ => false,
+    };
     html! {
-        @for flag in flags.iter().filter(|flag| **flag != CellFlag::Error) { span.flag data-flag=(flag.name()) { (words(*flag)) } }
+        @for flag in flags.iter().filter(|flag| !is_told(flag)) { span.flag data-flag=(flag.name()) { (words(*flag)) } }
     }
 }
 
 /// The words of a flag.
 pub(in crate::pages) fn words(flag: CellFlag) -> &'static str {
     match flag {
+        CellFlag::Failed => "failed",
         CellFlag::Error => "error",
         CellFlag::Unscored => "unscored",
         CellFlag::JudgesDisagree => "judges disagree",
@@ -52,16 +58,22 @@ pub(in crate::pages) fn words(flag: CellFlag) -> &'static str {
     }
 }
 
+/// Characters of an output, and of an error, in a row: a screen that is wide shows them.
+const SNIPPET: (usize, usize) = (240, 400);
+
 /// The beginning of the first output, or of the first error.
 pub(in crate::pages) fn snippet(outputs: &SystemOutputs) -> Markup {
     let output = outputs.outputs.first().map(|output| {
         let text = output.text();
-        text.chars().take(160).map(|c| if c.is_whitespace() { ' ' } else { c }).collect::<String>()
+        text.chars().take(SNIPPET.0).map(|c| if c.is_whitespace() { ' ' } else { c }).collect::<String>()
     });
-    let error = || outputs.trials.iter().find_map(|trial| trial.error.clone()).unwrap_or_default();
-    let text = output.unwrap_or_else(error);
-    let text: String = text.chars().take(160).collect();
-    html! { span.snippet { bdi { (line(&text)) } } }
+    let error = || outputs.trials.iter().find_map(|trial| trial.error.as_ref().map(|it| beginning(it, SNIPPET.1)));
+    let text = output.clone().or_else(error).unwrap_or_default();
+    html! {
+        @if !text.is_empty() {
+            span.snippet.is-error[output.is_none()] { bdi { @if output.is_some() { (line(&text)) } @else { (Words(&text)) } } }
+        }
+    }
 }
 
 /// The content of a row that is opened in place.
@@ -141,9 +153,9 @@ pub(in crate::pages) fn whole(view: &RunView, outputs: &SystemOutputs, list: &Qu
                 }
                 (text_of(output))
             }
-            @if outputs.outputs.is_empty() && outputs.status() == CellStatus::Ok { p.soft { (absent(view)) } }
+            @if outputs.outputs.is_empty() && outputs.status() == CellStatus::Ok { p.soft { (Words(absent(view))) } }
             (errors(outputs))
-            @for note in outputs.trials.iter().flat_map(|trial| &trial.notes) { p.soft.small { (lines(note)) } }
+            @for note in outputs.trials.iter().flat_map(|trial| &trial.notes) { p.soft.small { (Words(note)) } }
             (scores(view, &outputs.scores))
             (judgments(&outputs.judgments, outputs.trials.len() > 1))
         }
@@ -252,14 +264,14 @@ fn judgment(judgment: &JudgmentView, has_trials: bool) -> Markup {
                 }
             }
             @if !words.reasoning.is_empty() { div.prose-block dir="auto" { p.reason { (lines(&words.reasoning)) } } }
-            @for cap in &judgment.caps { p.small { span.flag { "cap" } (lines(cap)) } }
+            @for cap in &judgment.caps { p.small { span.flag { "cap" } (Words(cap)) } }
             @if !judgment.diagnostics.is_empty() {
                 details {
                     summary { "Findings" }
                     (json_tree::render(&serde_json::Value::Object(judgment.diagnostics.clone())))
                 }
             }
-            @for note in &judgment.notes { p.soft.small { (lines(note)) } }
+            @for note in &judgment.notes { p.soft.small { (Words(note)) } }
             @if let Some(error) = &words.error { (state::error(&format!("{}: {}", error.code, error.message), None, None)) }
         }
     }

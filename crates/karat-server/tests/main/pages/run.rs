@@ -1,6 +1,6 @@
 //! The page of a run.
 
-use super::{href, open, settled};
+use super::{href, open, settled, texts};
 use crate::place::Place;
 use crate::suite::{borrowed, run, samples};
 
@@ -33,4 +33,16 @@ fn run_before_stays_the_same() {
     assert!(before.as_deref().is_some_and(|it| it.contains("a=a") && it.contains("b=b")), "{before:?}");
     run(&place.app, "c", &borrowed(&samples(3)));
     assert_eq!(link("/runs/b"), before);
+}
+
+/// F68: a failed run names its most frequent cause first, each failure once, and the advice that all of them give once.
+#[test]
+fn failures_stand_in_one_box_with_their_cause() {
+    let place = Place::view();
+    run(&place.app, "r", &[("a", "no JSON", "x"), ("b", "none either", "x")]);
+    let page = open(&place, "/runs/r");
+    let boxes = texts(&page, "error-state");
+    assert_eq!(boxes.len(), 1, "{boxes:?}");
+    assert!(boxes[0].starts_with("Most frequent cause: ") && boxes[0].contains("2 cells: parse: "), "{}", boxes[0]);
+    assert_eq!(boxes[0].matches("karat retry r").count(), 1, "{}", boxes[0]);
 }

@@ -10,13 +10,13 @@ fn ids(place: &Place, path: &str) -> Vec<String> {
     named(&open(place, path), "run-row").iter().map(|row| row.attr("data-cell").unwrap().to_owned()).collect()
 }
 
-/// DB-10: without a run, the page names the two commands that make one.
+/// DB-10, F74: without a run, the page names the two commands that make one; the second runs the folder, not the preset.
 #[test]
 fn empty_list_names_the_commands_that_make_a_run() {
     let page = open(&Place::view(), "/");
     assert_eq!(named(&page, "page-runs").len(), 1);
     let state = texts(&page, "empty-state").concat();
-    assert!(state.contains("karat init faq") && state.contains("karat run faq"), "{state}");
+    assert!(state.contains("karat init faq") && state.contains("karat run ./faq"), "{state}");
 }
 
 /// DB-10: a row has verdict, suite, systems, headline with interval, cost, cells, errors and unscored; words, suite,
@@ -90,4 +90,29 @@ fn pages_of_runs_show_each_once() {
     every.dedup();
     assert_eq!(every.len(), 61);
     assert_eq!(ids(&place, &href(&open(&place, &next), "prev").unwrap()), first);
+}
+
+/// F66, F67: systems filter, notes say what a run was asked for, the list of one suite leads to its pages, and each column that
+/// a narrow screen leaves out stands below the name of the run.
+#[test]
+fn runs_are_found_by_system_and_say_what_they_are() {
+    let place = Place::view();
+    run(&place.app, "whole", &borrowed(&samples(6)));
+    let part = Overrides { variants: vec!["json".to_owned()], limit: Some(2), ..Overrides::default() };
+    run_suite(&place.app, "part", "listed", &borrowed(&samples(6)), part);
+    assert_eq!(ids(&place, "/?system=PLAIN"), ["whole"]);
+    assert_eq!(ids(&place, "/?system=echo").len(), 2);
+    assert_eq!(ids(&place, "/?system=nowhere"), [""; 0]);
+    let page = open(&place, "/");
+    let row = |at: usize| text(named(&page, "run-row")[at]);
+    assert!(row(0).contains("first 2 rows") && !row(1).contains("first"), "{}", row(0));
+    let below: Vec<String> = all(&page, "[data-testid=run-row] th dl.narrow-only dt").into_iter().map(text).collect();
+    for label in ["Suite", "Started (UTC)", "Systems", "Cells", "Errors", "Unscored", "Cost", "Time"] {
+        assert!(below.iter().any(|it| it == label), "{label} is not in {below:?}");
+    }
+    assert!(all(&page, "a[href='/suites/listed/items']").is_empty());
+    let of_suite = open(&place, "/?suite=listed");
+    assert_eq!(all(&of_suite, "a[href='/suites/listed/items']").len(), 1);
+    assert!(all(&of_suite, "a[href^='/series/']").is_empty(), "its samples have no dates");
+    assert!(!all(&open(&place, "/runs/whole"), "a[href='/suites/listed/items']").is_empty());
 }

@@ -19,9 +19,9 @@ fn missing_things_are_pages() {
     run(&place.app, "r", &borrowed(&samples(2)));
     for (path, part) in [
         ("/runs/gone/cells", "gone"),
-        ("/runs/r/sample?id=none", "no cell of the sample `none`"),
+        ("/runs/r/sample?id=none", "no cell of the sample none"),
         ("/runs/r/sample", "names no sample"),
-        ("/runs/r/cell?n=99", "no cell `99`"),
+        ("/runs/r/cell?n=99", "no cell 99"),
         ("/runs/r/cell?n=abc", "names no cell"),
         ("/runs/r/cell", "names no cell"),
         ("/runs/r/cell?n=18446744073709551615", "no cell"),
@@ -103,6 +103,6 @@ fn content_that_was_not_kept_names_its_setting() {
     run_suite(&place.app, "r", "listed", &borrowed(&samples(2)), Overrides { set, ..Overrides::default() });
     for (path, page) in [("/runs/r/sample?id=s000", "page-sample"), ("/runs/r/cell?n=0", "page-trace")] {
         let shown = texts(&open(&place, path), page).concat();
-        assert!(shown.contains("the suite says `privacy.keep_content: false`"), "{path}: {shown}");
+        assert!(shown.contains("the suite says privacy.keep_content: false"), "{path}: {shown}");
     }
 }

@@ -7,16 +7,23 @@ use serde_json::{Map, Value};
 const DEEPEST: usize = 6;
 
 /// Returns the value as text.
-pub(super) fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value, 0);
     out.trim_end().to_owned()
 }
 
+/// Returns a text that is JSON as [`text()`] writes it; any other text, such as JSON that was cut, as it is.
+pub(crate) fn of_text(whole: &str) -> String {
+    let value = serde_json::from_str(whole).ok().filter(|it: &Value| it.is_object() || it.is_array());
+    value.as_ref().map_or_else(|| whole.to_owned(), text)
+}
+
 fn write(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::String(text) => out.push_str(text),
-        Value::Object(fields) if !fields.is_empty() && depth < DEEPEST && !is_short(value) => {
+        // A whole output has a line for each member, however short: two systems' outputs then look alike.
+        Value::Object(fields) if !fields.is_empty() && depth < DEEPEST && (depth == 0 || !is_short(value)) => {
             for (at, (name, field)) in in_reading_order(fields).into_iter().enumerate() {
                 separate(out, depth, at);
                 out.push_str(name);
@@ -98,5 +105,16 @@ mod tests {
                         2. doc_type: press, page: none";
         assert_eq!(text(&output), expected);
         assert_eq!(text(&serde_json::json!("as it is")), "as it is");
+    }
+
+    /// F70: the members of an object stand on lines of their own whatever their length.
+    #[test]
+    fn a_short_object_reads_like_a_long_one() {
+        let reason = "a".repeat(100);
+        for reason in ["x", reason.as_str()] {
+            let output = serde_json::json!({ "category": "billing", "reason": reason });
+            assert_eq!(text(&output), format!("category: billing\nreason: {reason}"));
+        }
+        assert_eq!(text(&serde_json::json!({ "at": { "page": 4 } })), "at: page: 4");
     }
 }
