@@ -9,11 +9,59 @@ use serde_json::{Map, Value};
 
 use crate::dataset::columns::resolver::ResolverEntry;
 use crate::diagnostics::Problems;
-use crate::diagnostics::nearest::suggestion;
+use crate::diagnostics::nearest::nearest;
 use crate::grammar::Kind;
 use crate::grammar::unimplemented;
 use crate::syntax::node::Node;
 use crate::syntax::yaml;
+
+/// Names that other tools have for metrics, and what stands for them here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("accuracy", "`exact`, or `label` for categories"),
+    ("equals", "`exact`"),
+    ("exact_match", "`exact`"),
+    ("match", "`exact`"),
+    ("includes", "`contains`"),
+    ("icontains", "`contains` with `with: { ignore_case: true }`"),
+    ("contains_any", "`contains` with `with: { need: any }`"),
+    ("contains_all", "`contains` with a list"),
+    ("starts_with", "`exact` with `with: { prefix: true }`"),
+    ("llm_rubric", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("model_graded_qa", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("model_graded_closedqa", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("g_eval", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("llm_judge", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("judge", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("factuality", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("faithfulness", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("answer_relevancy", "`rubric: { ask: … }`, in the place of `metric`"),
+    ("f1", "`token_f1` for texts, `set_f1` for lists, `label` with `aggregate: f1` for categories"),
+    ("f1_score", "`token_f1` for texts, `set_f1` for lists, `label` with `aggregate: f1` for categories"),
+    ("similar", "`similarity`"),
+    ("semantic_similarity", "`similarity`"),
+    ("cosine", "`similarity`"),
+    ("bertscore", "`similarity`"),
+    ("rouge_l", "`rouge`"),
+    ("rouge_n", "`rouge`"),
+    ("edit_distance", "`levenshtein`"),
+    ("is_json", "`json_schema`"),
+    ("contains_json", "`json_schema`"),
+    ("javascript", "`command`, a program of your own"),
+    ("python", "`command`, a program of your own"),
+    ("webhook", "`http`"),
+    ("is_valid_function_call", "`valid_calls`"),
+    ("mean_reciprocal_rank", "`mrr`"),
+    ("context_precision", "`precision`, with the right documents as the reference"),
+    ("context_recall", "`recall`, with the right documents as the reference"),
+];
+
+/// Returns whether two names differ in nothing but case and punctuation.
+fn is_same_name(one: &str, other: &str) -> bool {
+    let fold = |name: &str| -> String {
+        name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    fold(one) == fold(other)
+}
 
 /// A registered metric, provider, analysis or reader.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -163,8 +211,16 @@ impl Catalog {
             if unimplemented::is_member(kind, name) {
                 problems.error(&node.place, unimplemented::message(&format!("the {word} `{name}`")));
             } else {
-                let known = self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str());
-                problems.error(&node.place, format!("there is no {word} `{name}`")).maybe_hint(suggestion(name, known));
+                let known: Vec<&str> =
+                    self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                let here =
+                    ELSEWHERE.iter().filter(|_| kind == Kind::Metric).find(|(theirs, _)| is_same_name(theirs, name));
+                let hint = match (here, nearest(name, known.iter().copied())) {
+                    (Some((_, ours)), _) => format!("here that is {ours}"),
+                    (None, Some(near)) => format!("did you mean `{near}`?"),
+                    (None, None) => format!("{}: {}", kind.plural(), known.join(", ")),
+                };
+                problems.error(&node.place, format!("there is no {word} `{name}`")).hint(hint);
             }
         }
         member
@@ -179,6 +235,16 @@ impl Kind {
             Self::Analysis => Some("analysis"),
             Self::Provider => Some("provider"),
             Self::Free => None,
+        }
+    }
+
+    /// The kind in words, in the plural.
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Metric => "metrics",
+            Self::Analysis => "analyses",
+            Self::Provider => "providers",
+            Self::Free => "members",
         }
     }
 

@@ -57,7 +57,7 @@ pub use suite::plan::Plan;
 pub use suite::row_source::{RowSource, RowSourceSpec};
 pub use suite::shard::share_run_limits;
 pub use suite::traces::{TraceRule, trace_rules};
-pub use suite::{ChosenJudge, Suite, has_service_keys, load_policy, name_of};
+pub use suite::{ChosenJudge, Suite, SuitePart, has_service_keys, load_policy, name_of, part_named};
 pub use syntax::duration::parse as parse_duration;
 pub use syntax::environment::Environment;
 pub use syntax::yaml::value as parse_yaml;

@@ -11,10 +11,12 @@ pub(crate) mod references;
 pub(crate) mod secrets;
 pub(crate) mod stop_early;
 
+use karat_text::similar;
+
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
-use crate::grammar::{Key, Kind, Object, RUBRIC, Shape, removed::removal};
+use crate::grammar::{Key, Kind, Object, POLICY_FILE, REGISTRY, RUBRIC, SUITE, Shape, removed::removal};
 use crate::syntax::duration;
 use crate::syntax::environment;
 use crate::syntax::node::{Entry, Node, Tree};
@@ -22,7 +24,7 @@ use crate::syntax::notation;
 
 /// Checks a node. `root` is the address under which the table of missing features knows it.
 pub(crate) fn check(node: &Node, object: &'static Object, catalog: &Catalog, problems: &mut Problems) {
-    Checker { catalog, address: Vec::new(), is_overlay: false, problems }.object(node, object, None, false);
+    Checker { catalog, address: Vec::new(), is_overlay: false, key: None, problems }.object(node, object, None, false);
 }
 
 /// Checks a node of another file: a rubric, a registry entry.
@@ -33,7 +35,8 @@ pub(crate) fn check_at(
     catalog: &Catalog,
     problems: &mut Problems,
 ) {
-    Checker { catalog, address: address.to_vec(), is_overlay: false, problems }.object(node, object, None, false);
+    let address = address.to_vec();
+    Checker { catalog, address, is_overlay: false, key: None, problems }.object(node, object, None, false);
 }
 
 struct Checker<'a> {
@@ -41,6 +44,8 @@ struct Checker<'a> {
     address: Vec<&'static str>,
     /// True within keys that are laid over a ready rubric: the rubric has the keys that are missing here.
     is_overlay: bool,
+    /// The innermost key of the grammar that is being checked.
+    key: Option<&'static Key>,
     problems: &'a mut Problems,
 }
 
@@ -124,8 +129,9 @@ impl Checker<'_> {
     fn object(&mut self, node: &Node, object: &'static Object, key: Option<&str>, open: bool) {
         let Tree::Map(entries) = &node.value else {
             let what = key.map_or_else(|| object.name.to_owned(), |key| format!("`{key}`"));
-            let hint = match node.text() {
-                Some(text) if object.name == "scorer" => format!("write `{{ metric: {text} }}`"),
+            let hint = match (node.text(), self.key.and_then(example_of)) {
+                (Some(text), _) if object.name == "scorer" => format!("write `{{ metric: {text} }}`"),
+                (_, Some(example)) => format!("for example {example}; keys: {}", names(object).join(", ")),
                 _ => format!("keys: {}", names(object).join(", ")),
             };
             self.problems.error(&node.place, format!("{what} must be a map, this is {}", node.kind())).hint(hint);
@@ -139,7 +145,8 @@ impl Checker<'_> {
             }
             match object.key(&entry.key) {
                 Some(key) => self.entry(entry, key, node),
-                None if open => {}
+                None if open => self.warn_of_likely_slip(entry, object),
+                None if entry.key.starts_with("x-") && is_root(object) => {}
                 None => self.report_unknown_key(entry, object),
             }
         }
@@ -149,6 +156,7 @@ impl Checker<'_> {
 
     fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
         self.address.push(key.name);
+        let outer = self.key.replace(key);
         if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
             if key.required && !self.is_overlay {
                 self.problems.error(&entry.place, format!("`{}` is empty", key.name)).hint(key.about);
@@ -156,7 +164,22 @@ impl Checker<'_> {
         } else {
             self.node(&entry.node, key.shape, key.name, owner);
         }
+        self.key = outer;
         self.address.pop();
+    }
+
+    /// Warns of a key of its own that is most likely a misspelt one of the language's: it is passed on as it is.
+    fn warn_of_likely_slip(&mut self, entry: &Entry, object: &'static Object) {
+        const SHORTEST: usize = 6;
+        let near = similar::nearest(&entry.key, names(object)).filter(|near| near.len() >= SHORTEST);
+        if let Some(near) = near {
+            self.problems
+                .warn(
+                    &entry.place,
+                    format!("`{}` is not a key of {}: it is passed on as it is", entry.key, object.name),
+                )
+                .hint(format!("did you mean `{near}`?"));
+        }
     }
 
     /// Reports a key or value that this version no longer has; false for any other.
@@ -291,8 +314,7 @@ impl Checker<'_> {
                 self.problems.error(&node.place, message).hint(hint);
             }
             Some([lo, hi]) if !fits => {
-                self.problems
-                    .error(&node.place, format!("the range the range `{key}` is empty: it goes from {lo} to {hi}"));
+                self.problems.error(&node.place, format!("the range `{key}` is empty: it goes from {lo} to {hi}"));
             }
             _ => self.wants(node, fits, key, "two numbers [lowest, highest]"),
         }
@@ -333,9 +355,26 @@ impl Checker<'_> {
                 Some(text) if text.len() <= 40 => format!("`{text}`"),
                 _ => node.kind().to_owned(),
             };
-            self.problems.error(&node.place, format!("`{key}` must be {what}, not {shown}"));
+            // A wrong kind needs the right form, a wrong number only its bounds.
+            let is_kind =
+                !matches!(node.value, Tree::Scalar { .. }) || what.starts_with("a list") || what.starts_with("a map");
+            let example = self.key.filter(|own| is_kind && own.name == key).and_then(example_of);
+            self.problems
+                .error(&node.place, format!("`{key}` must be {what}, not {shown}"))
+                .maybe_hint(example.map(|example| format!("for example {example}")));
         }
     }
+}
+
+/// Returns whether an object is a whole file, in which keys that begin with `x-` are the author's: for anchors, or for other
+/// programs.
+fn is_root(object: &'static Object) -> bool {
+    [&SUITE, &POLICY_FILE, &REGISTRY].into_iter().any(|root| std::ptr::eq(root, object))
+}
+
+/// A key as a suite has it, if that is short.
+fn example_of(key: &Key) -> Option<String> {
+    (key.example.len() <= 100 && !key.example.contains('\n')).then(|| format!("`{}: {}`", key.name, key.example))
 }
 
 /// A number, or a percentage as a share; `true` if it was a percentage.
@@ -373,7 +412,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::grammar::{POLICY_FILE, REGISTRY, SUITE};
     use crate::syntax::yaml;
 
     fn objects(object: &'static Object, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
@@ -408,7 +446,7 @@ mod tests {
             let file = problems.source("example.yaml", &text);
             let node = yaml::read_tree(&text, file, &mut problems).expect(&text);
             let entry = &node.entries()[0];
-            Checker { catalog: &catalog, address: Vec::new(), is_overlay: false, problems: &mut problems }
+            Checker { catalog: &catalog, address: Vec::new(), is_overlay: false, key: None, problems: &mut problems }
                 .entry(entry, key, &node);
             assert_eq!(problems.errors(), 0, "{}: {text}{}", object.name, problems.into_diagnostics().plain());
         }

@@ -62,6 +62,14 @@ impl Role {
         }
     }
 
+    /// Returns whether a row has a column that the role is read from.
+    pub fn names_a_column_of(&self, row: &Value) -> bool {
+        match self {
+            Self::Declared(_) => true,
+            Self::Common(names) => names.iter().any(|name| row.get(*name).is_some_and(|value| !value.is_null())),
+        }
+    }
+
     /// Returns the place of the role's value in a row that has it once.
     pub fn place<'a>(&self, row: &'a mut Value) -> Option<&'a mut Value> {
         match self {

@@ -20,6 +20,7 @@ use super::source::RowStream;
 use super::source::raw::{RowPlace, SourceRow};
 use super::source::read_ahead::ReadAhead;
 use super::{Dataset, DatasetError, DatasetSource, Role, date};
+use crate::diagnostics::nearest::suggestion;
 
 /// One pass over a dataset.
 pub(super) struct Rows {
@@ -304,8 +305,19 @@ impl Dataset {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
             Some(other) => return Err(at.problem("id", format!("an id must be text or a number, not {other}"))),
             None => own.map(Cow::Borrowed).ok_or_else(|| {
-                let hint = "the column named by `id` must have a value in every row".to_owned();
-                at.problem_with_hint("", "this row has no id", Some(hint))
+                let column = self.roles.id.columns().join("` or `");
+                let columns: Vec<&str> = row.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                let near = match columns.contains(&"id") {
+                    true => Some("did you mean `id`?".to_owned()),
+                    false => suggestion(&column, columns.iter().copied()),
+                };
+                let known = columns.contains(&column.as_str());
+                let hint = near.filter(|_| !known).unwrap_or_else(|| "every row needs a value there".to_owned());
+                at.problem_with_hint(
+                    "",
+                    format!("this row has no `{column}`, which `id` of the dataset names"),
+                    Some(hint),
+                )
             })?,
         };
         if id.trim().is_empty() {

@@ -17,7 +17,7 @@ use super::representative_rows::RowSampler;
 use super::rows::{KeptRow, Rows};
 use super::source::common_hosts::CommonHosts;
 use super::{Dataset, DatasetError, DatasetSource, RepresentativeRows, Role, RowRedaction};
-use crate::decode::RequiredPath;
+use crate::decode::{ComparedValue, RequiredPath};
 use crate::diagnostics::nearest::{nearest, suggestion};
 use crate::diagnostics::{Diagnostic, Problems, Severity};
 use crate::syntax::names::{AvailableNames, PendingName};
@@ -25,6 +25,8 @@ use crate::syntax::node::Place;
 
 /// Most problems of rows that are shown.
 const SHOWN: usize = 20;
+/// Most further lines that the problem of several rows lists.
+const SHOWN_LINES: usize = 5;
 /// Most ids that a hint lists.
 const SHOWN_IDS: usize = 8;
 /// Most contradictions between rows and files that are shown, and that are kept.
@@ -71,11 +73,39 @@ impl Scan {
     }
 }
 
+/// The expectations of a suite about its rows.
+pub(crate) struct Expected<'a> {
+    /// Paths that match at least one row.
+    pub watched: &'a [RequiredPath],
+    /// Values that at least one row has.
+    pub compared: Vec<ComparedValue>,
+    /// Names that texts read.
+    pub pending: &'a [PendingName],
+}
+
+/// A value that a condition compares with, and the values that the rows have instead.
+struct SoughtValue {
+    wanted: ComparedValue,
+    is_found: bool,
+    values: BTreeSet<String>,
+}
+
+/// A problem of a row, and the further rows that have the same.
+struct RowProblem {
+    first: Diagnostic,
+    more: u64,
+    /// Lines of some of them.
+    lines: Vec<usize>,
+}
+
 struct Scanner<'a> {
     problems: &'a mut Problems,
     scan: Scan,
     ids: FxHashSet<u64>,
-    shown: usize,
+    found: Vec<RowProblem>,
+    sought: Vec<SoughtValue>,
+    /// Problems that are not among those that are shown.
+    hidden: u64,
     bad: u64,
     kept: u64,
     /// Rows without a cluster.
@@ -98,12 +128,12 @@ impl Dataset {
         self: &Arc<Self>,
         place: &Place,
         mut checks: Vec<Check>,
-        watched: &[RequiredPath],
-        pending: &[PendingName],
+        expected: Expected<'_>,
         problems: &mut Problems,
     ) -> Scan {
+        let Expected { watched, pending, .. } = expected;
         let mut rows = Rows::with_read_ahead(self.clone());
-        let mut scanner = Scanner::new(self, watched, pending, problems);
+        let mut scanner = Scanner::new(self, expected, problems);
         while let Some(row) = rows.next_kept() {
             match row {
                 Ok(mut kept) => {
@@ -141,12 +171,9 @@ impl Dataset {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(
-        dataset: &'a Dataset,
-        watched: &[RequiredPath],
-        pending: &[PendingName],
-        problems: &'a mut Problems,
-    ) -> Self {
+    fn new(dataset: &'a Dataset, expected: Expected<'_>, problems: &'a mut Problems) -> Self {
+        let Expected { watched, compared, pending } = expected;
+        let sought = |wanted| SoughtValue { wanted, is_found: false, values: BTreeSet::new() };
         let mut columns: BTreeSet<String> = dataset.columns.iter().map(|column| column.name.clone()).collect();
         columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
         Self {
@@ -167,7 +194,9 @@ impl<'a> Scanner<'a> {
                 representative_rows: None,
             },
             ids: FxHashSet::default(),
-            shown: 0,
+            found: Vec::new(),
+            hidden: 0,
+            sought: compared.into_iter().map(sought).collect(),
             bad: 0,
             kept: 0,
             unclustered: 0,
@@ -200,9 +229,16 @@ impl<'a> Scanner<'a> {
             } else {
                 format!("it is in {}:{}", first.at.file, first.at.line)
             };
-            let hint = format!("{there}; ids must be unique");
-            let twice = format!("duplicate id `{}`", sample.id);
-            self.report(at.problem_with_hint(&sample.id, twice, Some(hint)));
+            let problem = if dataset.roles.id.names_a_column_of(row) {
+                let hint = format!("{there}; ids must be unique");
+                at.problem_with_hint(&sample.id, format!("duplicate id `{}`", sample.id), Some(hint))
+            } else {
+                let rows = format!("rows {} and {} are equal", first.number + 1, kept.number + 1);
+                let hint =
+                    "rows without an id are told apart by their content: remove one, or give the rows a column `id`";
+                at.problem_with_hint("", rows, Some(hint.to_owned()))
+            };
+            self.report(problem);
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
         let new: Vec<String> = columns.filter(|column| !self.scan.columns.contains(*column)).cloned().collect();
@@ -212,6 +248,7 @@ impl<'a> Scanner<'a> {
         for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
             *matched = path.path.first(row).is_some_and(|value| !value.is_null());
         }
+        self.seek_values(sample, row);
         if matches!(dataset.source, DatasetSource::Dir(_)) {
             self.hosts.add_row(row);
         }
@@ -234,6 +271,31 @@ impl<'a> Scanner<'a> {
                 self.sampler.add_row(number, columns, sample);
             }
             self.scan.rows += 1;
+        }
+    }
+
+    /// Notes the values of columns that conditions compare with others.
+    fn seek_values(&mut self, sample: &Sample, row: &Value) {
+        for SoughtValue { wanted, is_found, values } in self.sought.iter_mut().filter(|it| !it.is_found) {
+            let found = wanted.path.first(row).and_then(Value::as_str);
+            let found = found.or_else(|| (wanted.path.to_string() == "$.id").then_some(&*sample.id));
+            *is_found = found == Some(&wanted.value);
+            if values.len() < SHOWN {
+                values.extend(found.map(str::to_owned));
+            }
+        }
+    }
+
+    /// Warns of values that no row has. Where columns hold other things than texts, nothing is known.
+    fn warn_of_absent_values(&mut self) {
+        for SoughtValue { wanted, values, .. } in self.sought.iter().filter(|it| !it.is_found && !it.values.is_empty())
+        {
+            let ComparedValue { path, value, place } = wanted;
+            let path = path.to_string();
+            let column = path.trim_start_matches("$.");
+            self.problems
+                .warn(place, format!("no row has `{value}` in the column `{column}`, so this compares with nothing"))
+                .maybe_hint(suggestion(value, values.iter().map(String::as_str)));
         }
     }
 
@@ -295,9 +357,36 @@ impl<'a> Scanner<'a> {
     }
 
     fn push(&mut self, problem: Diagnostic) {
-        self.shown += 1;
-        if self.shown <= SHOWN {
-            self.problems.push(self.row_redaction.problem(&problem, super::CONCEALED));
+        let is_same = |known: &&mut RowProblem| {
+            known.first.message == problem.message
+                && known.first.severity == problem.severity
+                && known.first.file == problem.file
+        };
+        if let Some(known) = self.found.iter_mut().find(is_same) {
+            known.more += 1;
+            if known.lines.len() < SHOWN_LINES {
+                known.lines.push(problem.line);
+            }
+        } else if self.found.len() < SHOWN {
+            self.found.push(RowProblem { first: problem, more: 0, lines: Vec::new() });
+        } else {
+            self.hidden += 1;
+        }
+    }
+
+    /// Reports the problems of rows: the same problem once, at its first row.
+    fn report_rows(&mut self) {
+        for RowProblem { mut first, more, lines } in std::mem::take(&mut self.found) {
+            if more > 0 {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                let others = match more {
+                    1 => format!("line {} too", lines.join("")),
+                    _ if more == lines.len() as u64 => format!("lines {} too", lines.join(", ")),
+                    _ => format!("{more} more rows too: lines {}, …", lines.join(", ")),
+                };
+                first.message = format!("{} (in {others})", first.message);
+            }
+            self.problems.push(self.row_redaction.problem(&first, super::CONCEALED));
         }
     }
 
@@ -309,8 +398,9 @@ impl<'a> Scanner<'a> {
         checks: Vec<Check>,
         leniencies: BTreeMap<Leniency, u64>,
     ) {
-        if self.shown > SHOWN {
-            let more = format!("{} more problems of the dataset's rows", self.shown - SHOWN);
+        self.report_rows();
+        if self.hidden > 0 {
+            let more = format!("{} more problems of the dataset's rows", self.hidden);
             // Where each of them is a warning, so are those that are not shown.
             if self.bad > 0 {
                 self.problems.error(place, more)
@@ -332,6 +422,10 @@ impl<'a> Scanner<'a> {
             };
             self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
+        }
+        // Of a part of the rows, nothing is known of the others.
+        if dataset.limit.is_none() && dataset.only.is_empty() && self.bad == 0 {
+            self.warn_of_absent_values();
         }
         self.hosts.warn(place, self.problems);
         let ragged = std::mem::replace(&mut self.ragged, RaggedColumns::new(&[]));
@@ -377,11 +471,6 @@ impl<'a> Scanner<'a> {
         if self.scan.unfilled.contains(column) {
             let hint = "fill it in, or name another column".to_owned();
             return (format!("`{column}` is null in every row of the dataset"), Some(hint));
-        }
-        if let Some(name) = written.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
-            let name = name.trim().trim_start_matches("sample.");
-            let hint = format!("this key takes a path, not a template: write `{name}`");
-            return (format!("`{written}` matches no row of the dataset"), Some(hint));
         }
         let hint = match columns.contains(column) {
             true => Some(format!("there is a column `{column}`, but this path matches nothing in it")),

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_text::template::Expression;
+use karat_text::path::Path;
+use karat_text::template::{Comparison, Expression};
 use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, Policy, Subject, Threshold};
 
-use super::Decoder;
+use super::{ComparedValue, Decoder};
 use crate::check::share;
+use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::checks::row_checks;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
@@ -17,6 +19,9 @@ use crate::syntax::notation;
 
 /// Units of a gate's `per` other than columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
+
+/// Most systems that a hint lists.
+const SHOWN_SYSTEMS: usize = 24;
 
 /// The columns that gates read: they are kept with a run's results.
 pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
@@ -51,11 +56,12 @@ pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], regist
 }
 
 impl Decoder<'_> {
-    /// The gates of a suite. One without an id has that of what it looks at, numbered from the second on.
-    pub fn gates(&mut self, node: Option<&Node>) -> Vec<Gate> {
+    /// The gates of a suite with these systems, or of a policy file for any. One without an id has that of what it looks at,
+    /// numbered from the second on.
+    pub fn gates(&mut self, node: Option<&Node>, systems: Option<&KnownSystems>) -> Vec<Gate> {
         let mut gates: Vec<Gate> = Vec::new();
         for item in node.map(Node::items).unwrap_or_default() {
-            let Some(mut gate) = self.gate(item) else { continue };
+            let Some(mut gate) = self.gate(item, systems) else { continue };
             let is_taken = |id: &str| gates.iter().any(|earlier| earlier.id == id);
             match (is_taken(&gate.id), item.field("id")) {
                 (true, Some(id)) => {
@@ -103,7 +109,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn gate(&mut self, node: &Node) -> Option<Gate> {
+    fn gate(&mut self, node: &Node, systems: Option<&KnownSystems>) -> Option<Gate> {
         let subject = match (node.text_of("metric"), node.text_of("finding")) {
             (Some(metric), _) => Subject::Metric(metric.to_owned()),
             (None, Some(finding)) => Subject::Finding(finding.to_owned()),
@@ -119,7 +125,7 @@ impl Decoder<'_> {
         let gate = Gate {
             id: node.text_of("id").unwrap_or(name).to_owned(),
             place: Some(format!("{}:{}", self.problems.path(node.place.file), self.problems.line(&node.place))),
-            condition: self.gate_condition(node),
+            condition: self.gate_condition(node, systems),
             per: node.text_of("per").unwrap_or("system").to_owned(),
             against: self.comparison_target(node),
             min: threshold("min"),
@@ -141,6 +147,19 @@ impl Decoder<'_> {
     /// `min` and `max` of a gate or scorer: some number must keep both.
     pub(super) fn bounds(&mut self, node: &Node) {
         let limit = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
+        if let Some(at) = node.field("min")
+            && let Some((share, true)) = share(at)
+            && share > 0.0
+            && share < 0.01
+        {
+            let whole = (share * 1e6).round() / 1e2;
+            self.problems
+                .warn(
+                    &at.place,
+                    format!("`min: {}` is {share}, which nearly every figure reaches", at.text().unwrap_or_default()),
+                )
+                .hint(format!("for {whole} of 100 write `{whole}%`"));
+        }
         if let (Some(min), Some(max), Some(place)) = (limit("min"), limit("max"), node.field("max").map(|it| &it.place))
             && min > max
         {
@@ -158,7 +177,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn gate_condition(&mut self, node: &Node) -> Option<String> {
+    fn gate_condition(&mut self, node: &Node, systems: Option<&KnownSystems>) -> Option<String> {
         let condition = node.field("where")?;
         let text = condition.text()?;
         let inlined = self.params.inline_expression(text, &condition.place, &mut self.problems);
@@ -169,6 +188,28 @@ impl Decoder<'_> {
             self.problems
                 .error(&at, "`model` is an object and never equals a text, so no cell would match")
                 .hint("compare `model.id`, `model.name` or `model.family`");
+        }
+        for Comparison { name, text: value, span } in expression.comparisons() {
+            let place = match inlined == text {
+                true => notation::span_within(&condition.place, text, &span, &self.problems),
+                false => condition.place.clone(),
+            };
+            if let Some(path) = name.strip_prefix("sample.").and_then(|path| Path::parse(path).ok()) {
+                self.compared.push(ComparedValue { path, value, place });
+            } else if let Some(known) = systems.and_then(|systems| systems.values_of(&name))
+                && !known.iter().any(|known| *known == value)
+            {
+                let ids = known.iter().take(SHOWN_SYSTEMS).map(String::as_str);
+                self.problems
+                    .error(
+                        &place,
+                        format!(
+                            "no {} of the suite is `{value}`, so this compares with nothing",
+                            name.replace('.', " ")
+                        ),
+                    )
+                    .maybe_hint(suggestion(&value, ids));
+            }
         }
         Some(inlined)
     }

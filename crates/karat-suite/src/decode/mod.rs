@@ -26,6 +26,7 @@ use karat_types::{Parameters, ServiceSpec, ToolSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
+use crate::check::options::schema_fault;
 use crate::dataset::turns::TurnsCheck;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
@@ -62,6 +63,8 @@ pub(crate) struct Decoder<'a> {
     pub problems: Problems,
     /// Names that can be judged only when the dataset's columns are known.
     pub pending: Vec<PendingName>,
+    /// Values that conditions of gates compare columns with.
+    pub compared: Vec<ComparedValue>,
     /// Digests of files whose content the header does not hold.
     pub digests: BTreeSet<String>,
     /// Identity of each recording, by the path in its step.
@@ -74,6 +77,14 @@ pub(crate) struct Decoder<'a> {
     pub stored_outputs: Option<OutputSamples>,
     /// True if files of labels may be empty or not be there yet.
     pub labelling: bool,
+}
+
+/// A text that a condition compares a column with.
+pub(crate) struct ComparedValue {
+    /// The path into the row.
+    pub path: Path,
+    pub value: String,
+    pub place: Place,
 }
 
 /// A path into the row that must match at least one row.
@@ -106,6 +117,7 @@ impl<'a> Decoder<'a> {
             host_functions: BTreeMap::new(),
             problems: Problems::default(),
             pending: Vec::new(),
+            compared: Vec::new(),
             digests: BTreeSet::new(),
             recordings: BTreeMap::new(),
             watched: Vec::new(),
@@ -117,7 +129,8 @@ impl<'a> Decoder<'a> {
 
     /// Demands that the path of a node matches at least one row.
     pub fn require_match(&mut self, node: &Node) -> Option<Path> {
-        let path = Path::parse(node.text()?).ok()?;
+        // A template has been reported as none.
+        let path = Path::parse(node.text().filter(|text| !text.contains("{{"))?).ok()?;
         self.watched.push(RequiredPath { path: path.clone(), place: node.place.clone() });
         Some(path)
     }
@@ -260,7 +273,7 @@ impl<'a> Decoder<'a> {
         let schema = self.document(node)?;
         if let Err(error) = jsonschema::validator_for(&schema) {
             let path = self.path(node).unwrap_or_default();
-            self.problems.error(&node.place, format!("{path} is not a valid JSON Schema: {error}"));
+            self.problems.error(&node.place, format!("{path} is not a valid JSON Schema: {}", schema_fault(&error)));
             return None;
         }
         Some(Arc::new(schema))

@@ -8,6 +8,7 @@ use karat_types::{CommandSpec, Protocol, ToolChoice, ToolDefinition, ToolExecuto
 use serde_json::{Value, json};
 
 use super::{Decoder, word_at};
+use crate::check::options::schema_fault;
 use crate::diagnostics::nearest::suggestion;
 use crate::syntax::environment;
 use crate::syntax::names;
@@ -66,8 +67,10 @@ impl Decoder<'_> {
             None => {
                 let schema = input.json();
                 if let Err(error) = jsonschema::validator_for(&schema) {
-                    self.problems
-                        .error(&input.place, format!("tool `{id}`: `input` is not a valid JSON Schema: {error}"));
+                    self.problems.error(
+                        &input.place,
+                        format!("tool `{id}`: `input` is not a valid JSON Schema: {}", schema_fault(&error)),
+                    );
                     return None;
                 }
                 Arc::new(schema)

@@ -135,6 +135,21 @@ fn is_document(text: &str) -> bool {
     first.starts_with('[') || is_open && lines.next().is_some_and(|next| !is_row(next)) && !lines.any(is_row)
 }
 
+/// Returns whether the first line of a file begins a list of rows, or an object that is written over several lines. A row that is
+/// cut off is neither.
+pub(crate) fn begins_document(line: &[u8]) -> bool {
+    let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    text == b"{" || text.starts_with(b"[") && (text == b"[" || text[1..].trim_ascii_start().starts_with(b"{"))
+}
+
+/// The problem of a file of JSON lines that holds one JSON value.
+pub(crate) fn document_problem(path: &str, line: usize) -> Diagnostic {
+    let message = "this file holds one JSON value over several rows or lines, but is read as one object a line";
+    let mut problem = Diagnostic::of_line(path, line, "", 0..0, message);
+    problem.hint("name it .json, or write `format: json` in `dataset`");
+    problem
+}
+
 /// Returns the byte range of each row of a text that [`rows`] could read.
 pub(crate) fn places(text: &str) -> Vec<Range<usize>> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {

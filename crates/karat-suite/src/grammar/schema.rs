@@ -31,7 +31,11 @@ pub fn registry_schema(catalog: &Catalog) -> Value {
 
 fn document(root: &'static Object, title: &str, catalog: &Catalog) -> Value {
     let mut writer = Writer { catalog, definitions: BTreeMap::new(), written: BTreeSet::new() };
-    let body = writer.object(root, false);
+    let mut body = writer.object(root, false);
+    if !std::ptr::eq(root, &RUBRIC) {
+        // Keys of the author, for anchors.
+        body["patternProperties"] = json!({ "^x-": {} });
+    }
     let mut document = Map::new();
     document.insert("$schema".to_owned(), DIALECT.into());
     document.insert("title".to_owned(), title.into());

@@ -17,7 +17,7 @@ pub(crate) static SUITE: Object = Object::new(
         must("name", Shape::Text, "Id of the suite. Reports, stored runs and baselines refer to it.", "tickets"),
         may("about", Shape::Text, "One line about the suite, shown in reports.", "Support tickets, sorted by three models"),
         may("params", Shape::Map(&Shape::Any), "Parameters: name to default value, or `{ path: FILE }` for a file. A parameter whose default is null must be given. Set one with `-p NAME=VALUE`, read it with `{{ params.NAME }}`.", "{ style: short, tickets: { path: data/tickets.jsonl } }"),
-        must("dataset", Shape::Object(&DATASET), "The test cases: where their rows come from, and which columns are id, input and reference.", "{ source: data/tickets.jsonl, id: id, reference: category }"),
+        must("dataset", Shape::Short(&DATASET, "source"), "The test cases: a file, or where their rows come from, and which columns are id, input and reference.", "{ source: data/tickets.jsonl, id: id, reference: category }"),
         may("registry", Shape::List(&Shape::File), "Model registry files that add entries to the built-in registry.", "[models/local.yaml]"),
         may("models", Shape::List(&Shape::Short(&MODEL, "id")), "The models to test: ids and sets from the registry, or entries of your own. Each runs with each variant that calls a model.", "[gpt-5-mini, claude-haiku-4-5]"),
         may("judges", Shape::List(&Shape::Short(&MODEL, "id")), "The models that grade with rubrics. An empty list turns rubric scorers off.", "[gpt-5]"),

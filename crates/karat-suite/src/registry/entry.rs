@@ -160,6 +160,7 @@ pub(crate) fn model(
         report_tiny_prices(price, &mut decoder.problems);
     }
     overlay(&mut model, node, decoder);
+    check_address(node, &mut decoder.problems);
     set_key_source(&mut model, node, registry, decoder);
     model.price = price(node, context, &model, registry);
     if registry.named_models(&model.provider) == NamedModels::NeedAddress && model.base_url.is_none() {
@@ -169,6 +170,29 @@ pub(crate) fn model(
             .hint("write the root of the server's API, such as `base_url: http://localhost:8080/v1`");
     }
     Some(model)
+}
+
+/// Reports an address without a scheme, and the name of a variable that is written as a reference to it.
+fn check_address(node: &Node, problems: &mut Problems) {
+    if let Some((at, url)) = node.field("base_url").and_then(|at| Some((at, at.text()?)))
+        && !["http://", "https://", "${"].iter().any(|start| url.starts_with(start))
+    {
+        let host = url.split_once("://").map_or(url, |(_, host)| host).trim_start_matches('/');
+        let scheme = if is_this_machine(host_of(&format!("http://{host}"))) { "http" } else { "https" };
+        problems
+            .error(
+                &at.place,
+                format!("`{url}` is not the address of a server: it must begin with `http://` or `https://`"),
+            )
+            .hint(format!("write `base_url: {scheme}://{host}`"));
+    }
+    if let Some((at, written)) = node.field("api_key_env").and_then(|at| Some((at, at.text()?)))
+        && let Some(name) = written.strip_prefix('$').map(|name| name.trim_matches(['{', '}']))
+    {
+        problems
+            .error(&at.place, format!("`api_key_env` is the name of a variable, without `$`: `{written}` is none"))
+            .hint(format!("write `api_key_env: {name}`"));
+    }
 }
 
 /// The base of an entry with the id `PROVIDER:NAME` that leaves the provider out or names the same one: then a

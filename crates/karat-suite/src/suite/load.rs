@@ -25,6 +25,7 @@ use crate::check::{references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::draw::GroupKey;
+use crate::dataset::scan::Expected;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::digests::UnreadFile;
 use crate::decode::dataset::{DecodedDataset, DecodedDesign, DesignFile};
@@ -40,7 +41,7 @@ use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::{self, Registry};
 use crate::suite::{hash, orphaned_files, prompt_limits, safe, versions};
 use crate::syntax::names;
-use crate::syntax::node::{Node, Place};
+use crate::syntax::node::{Entry, Node, Place, Tree};
 use crate::syntax::params::Params;
 
 impl Suite {
@@ -105,6 +106,7 @@ struct LoadedSource {
 fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<LoadedSource, Diagnostics> {
     decoder.labelling = overrides.context.purpose == LoadPurpose::Label;
     let (text, mut node) = read(path, "suite", decoder)?;
+    write_out_dataset(&mut node);
     changes::apply_sets(&mut node, overrides, &mut decoder.problems);
     let swept = changes::apply_sweeps(&mut node, overrides, &mut decoder.problems);
     secrets::refuse(&node, &mut decoder.problems);
@@ -115,6 +117,32 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
         safe::refuse_keys(&node, &mut decoder.problems);
     }
     Ok(LoadedSource { text, node, swept })
+}
+
+/// Writes out the short form `dataset: FILE`.
+fn write_out_dataset(suite: &mut Node) {
+    let Tree::Map(entries) = &mut suite.value else { return };
+    for entry in entries.iter_mut().filter(|entry| entry.key == "dataset" && entry.node.text().is_some()) {
+        let (source, place) = (entry.node.clone(), entry.node.place.clone());
+        let key = Entry { key: "source".to_owned(), place: place.clone(), node: source };
+        entry.node = Node { value: Tree::Map(vec![key]), place };
+    }
+}
+
+/// Warns of judges that are tested because their entry is listed under `models`.
+fn warn_of_tested_judges(suite: &Node, models: &[ModelSpec], judges: &[ModelSpec], problems: &mut Problems) {
+    let entries = suite.field("models").map(Node::items).unwrap_or_default().iter();
+    for (entry, id) in entries.filter_map(|entry| Some((entry, entry.field("id")?.text()?))) {
+        let is_both = |models: &[ModelSpec]| models.iter().any(|model| model.id == id);
+        if entry.field("base_url").is_some() && is_both(models) && is_both(judges) {
+            problems
+                .warn(
+                    &entry.place,
+                    format!("`{id}` is under `models`, so it is tested and paid as well, and grades its own outputs"),
+                )
+                .hint("move its entry to `judges` if it only grades");
+        }
+    }
 }
 
 /// Phase 2: gives the decoder parameters, environment, services and tools, and returns the models that the suite knows.
@@ -177,6 +205,7 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, known, decoder);
     let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
+    warn_of_tested_judges(node, &models, &judges, &mut decoder.problems);
     let chosen_judge = choose_judge(&judges, &models, overrides, known).unwrap_or_else(|problem| {
         let place = node.field("judges").map_or(&node.place, |judges| &judges.place);
         decoder.problems.error(place, problem).hint("name a judge with --judges");
@@ -239,7 +268,7 @@ fn decode_assessment(
         overrides.context.purpose == LoadPurpose::Calibrate || only_calibrates(&analyses),
     );
     let notes = drop_baseless_analyses(&mut analyses, &matrix.declared_variants, &variants, (overrides, &models));
-    let gates = decoder.gates(node.field("gates"));
+    let gates = decoder.gates(node.field("gates"), Some(&known_systems(node, matrix, known)));
     let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
     left_out.extend(gates::models_left_out(node.field("models"), &matrix.models, known));
     decoder.trace_shares(node.field("traces"));
@@ -284,9 +313,11 @@ struct RowCheckKinds {
 fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) -> Scanned {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
+    let compared = std::mem::take(&mut decoder.compared);
     let (place, problems) = (&decoded.place, &mut decoder.problems);
     let dataset = Arc::new(decoded.dataset);
-    let scan = dataset.scan(place, decoded.checks, &watched, &pending, problems);
+    let expected = Expected { watched: &watched, compared, pending: &pending };
+    let scan = dataset.scan(place, decoded.checks, expected, problems);
     if scan.is_read {
         names::settle(&pending, &scan.available_names(), problems);
         references::settle(&pending, &scan.available_names(), scorers, problems);
@@ -403,7 +434,10 @@ impl Assembly<'_> {
         let mut scorers = matrix.scorers;
         let judged_checks = dataset.asserts.as_ref().filter(|_| row_checks.judged);
         scorers.extend(judged_checks.map(|checks| checks.judge_scorer(&matrix.judges, row_checks.has_input)));
+        let declared: Vec<String> = scorers.iter().map(|scorer| scorer.id.clone()).collect();
         let (mut scorers, mut notes) = drop_unjudged(scorers);
+        let is_on = |id: &String| scorers.iter().any(|scorer| scorer.id == *id);
+        let unjudged = declared.into_iter().filter(|id| !is_on(id)).collect();
         notes.extend(assessment.notes);
         notes.extend(matrix.chosen_judge.as_ref().map(ChosenJudge::note));
         if let Some(wanted) = &overrides.context.scorers {
@@ -413,8 +447,12 @@ impl Assembly<'_> {
             scorers.retain(|scorer| is_wanted(scorer) || firsts.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
-        let rules =
-            GateRules { gates: assessment.gates, policy, baseline: assessment.baseline, left_out: assessment.left_out };
+        let is_partial = !assessment.left_out.is_empty()
+            || overrides.limit.is_some()
+            || !asked.is_empty()
+            || !overrides.samples.is_empty();
+        let Assessment { gates, baseline, left_out, .. } = assessment;
+        let rules = GateRules { gates, policy, baseline, left_out, unjudged, is_partial };
         Ok(Suite {
             path: path.to_owned(),
             name: node.text_of("name").unwrap_or_default().to_owned(),

@@ -39,7 +39,7 @@ use crate::dataset::checks::CheckCounts;
 use crate::dataset::columns::fetch::Fetch;
 use crate::dataset::{Dataset, RepresentativeRows};
 use crate::decode::{Decoder, gates};
-use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostics::{Diagnostic, Diagnostics, Problems, Severity};
 use crate::files::Files;
 use crate::grammar::POLICY_FILE;
 use crate::registry::Registry;
@@ -142,13 +142,41 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<GateRules, Diagn
     let mut decoder = Decoder::new(files, &catalog);
     let (_, node) = read(path, "policy file", &mut decoder)?;
     check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
-    let gates = decoder.gates(node.field("gates"));
+    let gates = decoder.gates(node.field("gates"), None);
     let policy = gates::policy(node.field("policy"), &mut decoder.problems);
     let problems = decoder.problems.into_diagnostics();
     if problems.has_errors() {
         return Err(problems);
     }
     Ok(GateRules { gates, policy, ..GateRules::default() })
+}
+
+/// A part of a suite that a word names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuitePart {
+    /// A variant.
+    Variant,
+    /// A model or judge.
+    Model,
+}
+
+/// The part of a suite that a word names, without checking anything of the suite.
+pub fn part_named(files: &dyn Files, path: &str, word: &str) -> Option<SuitePart> {
+    let text = String::from_utf8(files.read(path).ok()?).ok()?;
+    let mut problems = Problems::default();
+    let file = problems.source(path, &text);
+    let node = yaml::read_tree(&text, file, &mut problems)?;
+    let has_model = |list: &str| {
+        node.field(list)
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .any(|item| item.main("id").and_then(Node::text) == Some(word))
+    };
+    match node.field("variants").is_some_and(|variants| variants.get(word).is_some()) {
+        true => Some(SuitePart::Variant),
+        false => ["models", "judges"].into_iter().any(has_model).then_some(SuitePart::Model),
+    }
 }
 
 /// The name of a suite, without checking anything else of it.

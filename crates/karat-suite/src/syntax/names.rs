@@ -42,7 +42,12 @@ pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
 
 /// Fields of the names that every suite has.
 const FIELDS: &[(&str, &[&str])] =
-    &[("chunk", &["text", "index"]), ("model", &["id", "name", "family"]), ("run", &["date"])];
+    &[("chunk", &["text", "index"]), ("model", &["id", "name", "family"]), ("run", &["date"]), ("variant", &[])];
+
+/// Names that other tools have for the row.
+const ROW_ELSEWHERE: &[&str] = &[
+    "vars", "row", "item", "input", "inputs", "record", "example", "data", "test", "case", "doc", "samples", "dataset",
+];
 
 /// A name whose column must exist.
 #[derive(Debug, Clone)]
@@ -142,13 +147,14 @@ pub(crate) fn check(
             // An unknown parameter is reported where parameters are inlined.
             "params" => {}
             _ if !roots.contains(&root) && !asks_for(text, root) => {
-                problems.error(&at, format!("there is no name `{root}` here")).maybe_hint(hint_for(root, roots));
+                problems.error(&at, format!("there is no name `{root}` here")).maybe_hint(hint_for(name, root, roots));
             }
             _ if roots.contains(&root) && !is_defaulted(text, name) => {
                 if let Some((field, known)) = unknown_field(name) {
-                    problems
-                        .error(&at, format!("`{root}` has no `{field}`"))
-                        .maybe_hint(suggestion(field, known.iter().copied()));
+                    problems.error(&at, format!("`{root}` has no `{field}`")).maybe_hint(match known {
+                        [] => Some(format!("write `{root}` alone: it is the id")),
+                        known => suggestion(field, known.iter().copied()),
+                    });
                     continue;
                 }
                 pending.push(match is_of_cell(roots) {
@@ -182,7 +188,11 @@ fn unknown_field(name: &str) -> Option<(&str, &'static [&'static str])> {
     (!known.contains(&field)).then_some((field, *known))
 }
 
-fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
+fn hint_for(name: &str, root: &str, roots: &[&str]) -> Option<String> {
+    let column = name.strip_prefix(root).and_then(|rest| rest.strip_prefix('.'));
+    if let Some(column) = column.filter(|_| ROW_ELSEWHERE.contains(&root) && roots.contains(&"sample")) {
+        return Some(format!("for a column of the dataset write `sample.{column}`"));
+    }
     match root {
         "chunk" if roots.contains(&"model") => Some("only steps with `chunk` can read it".to_owned()),
         "model" | "variant" if roots.contains(&"sample") => {

@@ -29,6 +29,23 @@ pub(crate) fn expression(node: &Node, problems: &mut Problems) -> Option<Express
 /// Parses the path of a node; a syntax error becomes a problem.
 pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
     let text = node.text()?;
+    if let Some((_, rest)) = text.split_once("{{") {
+        let inner = rest.split("}}").next().unwrap_or_default().trim();
+        let (root, path) = inner.split_once('.').unwrap_or((inner, ""));
+        let written = match root {
+            "output" => ["$", path].join(if path.is_empty() { "" } else { "." }),
+            "sample" => path.to_owned(),
+            _ => inner.to_owned(),
+        };
+        let is_path = Path::parse(&written).is_ok() && !written.is_empty();
+        let hint = if is_path {
+            format!("write `{written}`")
+        } else {
+            "write paths like `a.b[0]` or `$.items[*].name`".to_owned()
+        };
+        problems.error(&node.place, format!("`{text}` is a template, and this key takes a path")).hint(hint);
+        return None;
+    }
     match Path::parse(text) {
         Ok(path) => Some(path),
         Err(error) => {

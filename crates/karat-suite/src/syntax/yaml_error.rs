@@ -195,6 +195,9 @@ fn indentation(source: &str, at: usize) -> YamlError {
     let text = source[line..].lines().next().unwrap_or_default();
     let column = indent_of(text);
     let span = character(source, line + column);
+    if let Some(mixed) = mixed_members(source, line, text, span.clone()) {
+        return mixed;
+    }
     let mut above: Vec<String> = columns_above(source, line).iter().map(|column| (column + 1).to_string()).collect();
     let innermost = if above.is_empty() { None } else { Some(above.remove(0)) };
     above.reverse();
@@ -209,6 +212,28 @@ fn indentation(source: &str, at: usize) -> YamlError {
         hint,
         span,
     )
+}
+
+/// A list item among the keys of a map, or a key among the items of a list.
+fn mixed_members(source: &str, line: usize, text: &str, span: Range<usize>) -> Option<YamlError> {
+    let is_item = |text: &str| text.trim_start().starts_with("- ") || text.trim() == "-";
+    let column = indent_of(text);
+    let mut above =
+        source[..line].lines().rev().filter(|it| !it.trim().is_empty() && !it.trim_start().starts_with('#'));
+    let sibling = above.find(|it| indent_of(it) <= column).filter(|it| indent_of(it) == column)?;
+    match (is_item(text), is_item(sibling)) {
+        (true, false) => Some(error(
+            "invalid YAML: a list item (`- `) stands among the keys of a map",
+            format!("indent it below its key, or remove the `- `; the key above it is `{}`", shorten(sibling.trim())),
+            span,
+        )),
+        (false, true) => Some(error(
+            "invalid YAML: a key stands among the items of a list",
+            "begin it with `- `, or indent it by two more spaces if it belongs to the item above",
+            span,
+        )),
+        _ => None,
+    }
 }
 
 /// The columns in which the maps and lists around a line begin, innermost first: those of the lines above that are not

@@ -248,3 +248,273 @@ fn a_host_that_all_documents_link_to_is_named() {
         assert!(!silent.contains("documents link to"), "{silent}");
     }
 }
+
+/// A mistake: what it is, the suite, and parts of what is said of it.
+type Mistake<'a> = (&'a str, String, &'a [&'a str]);
+
+fn assert_told(mistakes: &[Mistake<'_>]) {
+    for (what, suite, parts) in mistakes {
+        let said = told(&world(suite).with("ask.md", "Classify {ticket}\n"), &Overrides::default());
+        for part in *parts {
+            assert!(said.contains(part), "{what}: `{part}`\n{said}");
+        }
+    }
+}
+
+/// F55: a gate's condition that compares with a variant or model that does not exist is refused, one with a value that no row
+/// has is a warning; whatever is compared otherwise is left alone.
+#[test]
+fn gates_name_what_exists() {
+    let gate = |condition: &str| {
+        let quoted = condition.replace('"', "\\\"");
+        format!("{SUITE}gates: [ {{ metric: label, min: 50%, where: \"{quoted}\" }} ]\n")
+    };
+    let mistakes: &[Mistake<'_>] = &[
+        (
+            "a variant",
+            gate("variant == 'plian'"),
+            &["no variant of the suite is `plian`", "did you mean `plain`?", ":1"],
+        ),
+        ("a variant on the right", gate("'kint' != variant"), &["no variant of the suite is `kint`", "plain"]),
+        ("a list", gate("variant in ['plain', \"kint\"]"), &["no variant of the suite is `kint`"]),
+        ("a negated list", gate("variant not in ('kint',)"), &["no variant of the suite is `kint`"]),
+        (
+            "within a longer one",
+            gate("sample.id == 't01' and (model.id == 'smal')"),
+            &["no model id of the suite is `smal`", "`small`"],
+        ),
+        ("a name", gate("model.name == 'large'"), &["no model name of the suite is `large`"]),
+        ("a field of the variant", gate("variant.id == 'plain'"), &["`variant` has no `id`", "write `variant` alone"]),
+        (
+            "a value",
+            gate("sample.category == 'biling'"),
+            &["(valid)", "no row has `biling` in the column `category`", "did you mean `billing`?"],
+        ),
+        ("an id", gate("sample.id in ['t01', 't99']"), &["(valid)", "no row has `t99` in the column `id`"]),
+    ];
+    assert_told(mistakes);
+    for fine in [
+        "variant == 'plain'",
+        "model.id == 'openai:small' or model.id == 'small'",
+        "sample.category == 'billing'",
+        "sample.id == 't01'",
+        "variant | upper == 'PLAIN'",
+        "variant == sample.category",
+        "'refund' in sample.tools",
+        "'pla' in variant",
+    ] {
+        let said = told(&world(&gate(fine)), &Overrides::default());
+        assert_eq!(said, "(valid)\n", "{fine}");
+    }
+}
+
+/// F56: a prompt that reads no column is the same for every row: a warning with the file's name and the right notation.
+#[test]
+fn prompts_that_read_no_column_are_found() {
+    let prompt = "{ text: \"Classify {{ sample.ticket }}\" }";
+    let mistakes: &[Mistake<'_>] = &[
+        (
+            "a file",
+            with(prompt, "ask.md"),
+            &["(valid)", "the prompt ask.md reads no column", "write `{{ sample.ticket }}` for `{ticket}`"],
+        ),
+        ("a text", with("{{ sample.ticket }}", "$ticket"), &["this prompt reads no column", "for `$ticket`"]),
+        ("tags", with("{{ sample.ticket }}", "<ticket>"), &["for `<ticket>`"]),
+        ("nothing at all", with("{{ sample.ticket }}", "the ticket"), &["a column is read as `{{ sample.COLUMN }}`"]),
+        ("the date alone", with("{{ sample.ticket }}", "of {{ run.date }}"), &["reads no column"]),
+    ];
+    assert_told(mistakes);
+    for fine in
+        ["{{ sample.ticket }}", "{{ input }}", "{{ reference }}", "{% for key in sample %}{{ key }}{% endfor %}"]
+    {
+        let suite = with("{{ sample.ticket }}", fine).replace("id: id,", "id: id, input: ticket,");
+        assert!(!told(&world(&suite), &Overrides::default()).contains("reads no column"), "{fine}");
+    }
+}
+
+/// F59: what `validate` says of mistakes that ended badly: the cause, and the right form.
+#[test]
+fn mistakes_name_the_right_form() {
+    let gate = |gate: &str| format!("{SUITE}gates: [ {gate} ]\n");
+    let judged = |rubric: &str, judges: &str| {
+        let scorers = format!("scorers:\n  tone: {{ rubric: {{ {rubric} }} }}\n  label: {{ metric: exact }}\n{judges}");
+        SUITE.split("scorers:").next().unwrap().to_owned() + &scorers
+    };
+    let text = |by: &str| with("{{ sample.ticket }}", by);
+    let mistakes: &[Mistake<'_>] = &[
+        ("a row's name elsewhere", text("{{ vars.ticket }}"), &["write `sample.ticket`"]),
+        ("another one", text("{{ row.ticket }}"), &["write `sample.ticket`"]),
+        ("no such name", text("{{ ticket }}"), &["write `sample.ticket`"]),
+        (
+            "a statement without its end",
+            text("{% if sample.ticket %}x"),
+            &["`{% if %}` is never closed", "{% endif %}"],
+        ),
+        (
+            "a loop without its end",
+            text("{% for t in sample.tools %}{{ t }}"),
+            &["`{% for %}` is never closed", "{% endfor %}"],
+        ),
+        (
+            "a method",
+            text("{{ sample.ticket.upper() }}"),
+            &["values have no methods", "write `| upper`", "karat.yaml:9:"],
+        ),
+        ("a method of another name", text("{{ sample.ticket.strip() }}"), &["write `| trim`"]),
+        (
+            "a filter without its arguments",
+            text("{{ sample.ticket | replace('a') }}"),
+            &["`replace` needs more arguments", "replace(…, …)"],
+        ),
+        (
+            "a filter with too many",
+            text("{{ sample.ticket | upper('a') }}"),
+            &["`upper` has too many arguments", "`| upper`"],
+        ),
+        ("one equals sign", gate("{ metric: label, min: 50%, where: \"variant = 'plain'\" }"), &["compare with `==`"]),
+        ("one equals sign in a template", text("{% if sample.category = 'x' %}y{% endif %}"), &["compare with `==`"]),
+        (
+            "a key among items",
+            with("  - id: small", "  - id: small\n  name: x"),
+            &["a key stands among the items of a list"],
+        ),
+        (
+            "an item among keys",
+            with("  plain:", "  other: []\n  - plain:"),
+            &["a list item (`- `) stands among the keys of a map"],
+        ),
+        (
+            "variants as a list",
+            with("  plain:\n    -", "  -"),
+            &["`variants` must be a map, not a list", "for example `variants: { short:"],
+        ),
+        (
+            "a gate as a text",
+            gate("label > 0.8"),
+            &["must be a map", "for example `gates: [{ metric: correct, min: 90% }]`"],
+        ),
+        (
+            "choices as a list",
+            judged("ask: Kind?, dimensions: { tone: { definition: Kind, choices: [good, bad] } }", ""),
+            &["for example `choices: { yes: 1"],
+        ),
+        (
+            "show as a list",
+            judged("ask: Kind?, show: [output]", ""),
+            &["`show` must be a map, not a list", "for example `show: {"],
+        ),
+        (
+            "a path as a template",
+            with("metric: exact", "metric: exact, output: \"{{ output.category }}\""),
+            &["this key takes a path", "write `$.category`"],
+        ),
+        (
+            "a column as a template",
+            with("reference: category", "reference: \"{{ sample.category }}\""),
+            &["this key takes a path", "write `category`"],
+        ),
+        (
+            "a path from outside",
+            with("metric: exact", "metric: exact, output: output.category"),
+            &["(valid)", "write `$.category`"],
+        ),
+        (
+            "an address without scheme",
+            with("http://127.0.0.1:1/v1", "localhost:8000/v1"),
+            &["must begin with `http://` or `https://`", "`base_url: http://localhost:8000/v1`"],
+        ),
+        (
+            "an address elsewhere",
+            with("http://127.0.0.1:1/v1", "api.example/v1"),
+            &["`base_url: https://api.example/v1`"],
+        ),
+        (
+            "a share as a percentage",
+            gate("{ metric: label, min: 0.8% }"),
+            &["(valid)", "`min: 0.8%` is 0.008", "`80%`"],
+        ),
+        (
+            "a misspelt setting",
+            with("    - prompt", "    - parameters: { temprature: 0 }\n      prompt"),
+            &["(valid)", "did you mean `temperature`?"],
+        ),
+        (
+            "a variable with its sign",
+            with("provider: openai", "provider: openai\n    api_key_env: $FAKE_KEY"),
+            &["without `$`", "`api_key_env: FAKE_KEY`"],
+        ),
+        (
+            "a judge among the models",
+            judged("ask: Kind?", "judges: [small]\n"),
+            &["(valid)", "`small` is under `models`", "move its entry to `judges`"],
+        ),
+        ("an unknown metric", with("metric: exact", "metric: zzz"), &["metrics: ", "exact", "contains"]),
+        ("accuracy", with("metric: exact", "metric: accuracy"), &["here that is `exact`"]),
+        ("llm-rubric", with("metric: exact", "metric: llm-rubric"), &["`rubric: { ask: … }`"]),
+        ("equals", with("metric: exact", "metric: equals"), &["here that is `exact`"]),
+        (
+            "a schema of nothing",
+            with("    - prompt", "    - parse: bad.json\n      prompt"),
+            &["bad.json is not a valid JSON Schema", "`type` is `\"objekt\"`; types are array, boolean"],
+        ),
+    ];
+    for (what, suite, parts) in mistakes {
+        let said = told(&world(suite).with("bad.json", "{\"type\": \"objekt\"}"), &Overrides::default());
+        for part in *parts {
+            assert!(said.contains(part), "{what}: `{part}`\n{said}");
+        }
+    }
+    let both = told(&world(&with("  plain:\n    -", "  -")), &Overrides::default());
+    assert!(!both.contains("has no variant"), "{both}");
+}
+
+/// F59: the same problem of many rows is said once, with a count and some lines.
+#[test]
+fn a_problem_of_many_rows_is_said_once() {
+    let rows = |line: &str| (0..60).map(|at| line.replace('#', &at.to_string()) + "\n").collect::<String>();
+    let said = |suite: &str, data: &str| told(&world(suite).with("tickets.jsonl", data), &Overrides::default());
+    let plain = rows(r##"{"id": "t#", "ticket": "T #", "category": "billing"}"##);
+    let no_id = said(&with("id: id,", "id: ticket_id,"), &plain);
+    assert_eq!(no_id.matches("this row has no `ticket_id`").count(), 1, "{no_id}");
+    assert!(no_id.contains("59 more rows too: lines 2, 3, 4") && no_id.contains("did you mean `id`?"), "{no_id}");
+    let filter = said(&with("reference: category", "reference: category, where: lang"), &plain);
+    assert!(filter.contains("write `sample.lang`") && !filter.contains("for this row"), "{filter}");
+    let absent = said(&with("reference: category", "reference: category, where: sample.lang == 'en'"), &plain);
+    assert_eq!(absent.matches("`where` failed for this row").count(), 1, "{absent}");
+    let list: Vec<String> = plain.lines().map(str::to_owned).collect();
+    for document in
+        [format!("[\n{}\n]", list.join(",\n")), format!("[{}]", list.join(",")), "{\n \"id\": \"t1\"\n}\n".to_owned()]
+    {
+        let told = said(SUITE, &document);
+        assert!(told.contains("name it .json") && told.matches("error:").count() == 1, "{told}");
+    }
+    let equal = said(
+        &with("id: id, ", ""),
+        "{\"ticket\": \"a\", \"category\": \"b\"}\n{\"ticket\": \"c\", \"category\": \"b\"}\n{\"ticket\": \"a\", \"category\": \"b\"}\n",
+    );
+    assert!(equal.contains("rows 1 and 3 are equal") && !equal.contains("duplicate id"), "{equal}");
+    let twice = said(
+        SUITE,
+        "{\"id\": \"x\", \"ticket\": \"a\", \"category\": \"b\"}\n{\"id\": \"x\", \"ticket\": \"c\", \"category\": \"b\"}\n",
+    );
+    assert!(twice.contains("duplicate id `x`"), "{twice}");
+}
+
+/// F59: keys that begin with `x-` are the author's own, and a dataset may be written as its file alone.
+#[test]
+fn short_and_own_forms_are_read() {
+    let anchored = format!(
+        "x-price: &price {{ input: 1, output: 2 }}\n{}",
+        with("    provider: openai", "    provider: openai\n    price: *price")
+    );
+    assert_eq!(told(&world(&anchored), &Overrides::default()), "(valid)\n");
+    let short = with("{ source: tickets.jsonl, id: id, reference: category }", "tickets.jsonl")
+        .replace("metric: exact", "metric: exact, reference: category");
+    let long =
+        with(", id: id, reference: category }", " }").replace("metric: exact", "metric: exact, reference: category");
+    let [short, long] = [short, long].map(|suite| world(&suite).plan(&Overrides::default()).header);
+    assert_eq!((short.dataset.rows, &short.dataset.hash), (2, &long.dataset.hash));
+    let nested =
+        told(&world(&with("    provider: openai", "    provider: openai\n    x-note: y")), &Overrides::default());
+    assert!(nested.contains("unknown key `x-note`"), "{nested}");
+}

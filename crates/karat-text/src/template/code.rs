@@ -58,6 +58,83 @@ pub(super) fn expression(source: &str) -> Block<'_> {
     Block { span: 0..source.len(), is_statement: false, tokens: tokens(source, 0, None).0 }
 }
 
+/// A text that an expression compares a name with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The name, such as `sample.language`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Byte range of the text in the source, with its quotes.
+    pub span: Range<usize>,
+}
+
+/// The texts that names are compared with, by `==` and `!=` in either order, and by `in` a list of texts.
+pub(super) fn comparisons(source: &str) -> Vec<Comparison> {
+    let tokens = expression(source).tokens;
+    let is_equality = |token: &Token<'_>| token.is("==") || token.is("!=");
+    let compared = |at: usize| {
+        let text = tokens[at].text.strip_prefix(['"', '\'']).filter(|_| tokens[at].kind == Kind::Literal)?;
+        let text = text.strip_suffix(['"', '\'']).filter(|text| !text.contains('\\'))?;
+        let left =
+            tokens[..at].split_last().filter(|(last, _)| is_equality(last)).and_then(|(_, rest)| name_before(rest));
+        let right = || {
+            tokens[at + 1..]
+                .split_first()
+                .filter(|(first, _)| is_equality(first))
+                .and_then(|(_, rest)| name_after(rest))
+        };
+        let name = left.or_else(right).or_else(|| listing_name(&tokens[..at]))?;
+        Some(Comparison { name, text: text.to_owned(), span: tokens[at].span() })
+    };
+    (0..tokens.len()).filter_map(compared).collect()
+}
+
+/// The dotted name that tokens end with, unless a filter or an index stands between.
+fn name_before(tokens: &[Token<'_>]) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = tokens;
+    loop {
+        let (last, before) = rest.split_last().filter(|(last, _)| last.kind == Kind::Word)?;
+        parts.push(last.text);
+        rest = match before.split_last() {
+            Some((dot, before)) if dot.is(".") => before,
+            Some((filter, _)) if filter.is("|") || filter.is("is") => return None,
+            _ => break,
+        };
+    }
+    parts.reverse();
+    Some(parts.join("."))
+}
+
+/// The dotted name that tokens begin with.
+fn name_after(tokens: &[Token<'_>]) -> Option<String> {
+    let mut name = tokens.first().filter(|first| first.kind == Kind::Word)?.text.to_owned();
+    let mut rest = &tokens[1..];
+    while let [dot, part, after @ ..] = rest
+        && dot.is(".")
+        && part.kind == Kind::Word
+    {
+        name = format!("{name}.{}", part.text);
+        rest = after;
+    }
+    let is_more = |next: &Token<'_>| ["|", "(", "[", "."].iter().any(|more| next.is(more));
+    (!rest.first().is_some_and(is_more)).then_some(name)
+}
+
+/// The name before the list of texts that tokens end in: `name in ["a", `.
+fn listing_name(tokens: &[Token<'_>]) -> Option<String> {
+    let is_member = |token: &Token<'_>| token.kind == Kind::Literal || token.is(",");
+    let open =
+        tokens.iter().rposition(|token| !is_member(token)).filter(|at| tokens[*at].is("[") || tokens[*at].is("("))?;
+    let (_, before) = tokens[..open].split_last().filter(|(last, _)| last.is("in"))?;
+    let before = match before.split_last() {
+        Some((last, before)) if last.is("not") => before,
+        _ => before,
+    };
+    name_before(before)
+}
+
 /// The blocks of a template. Comments and raw parts have none.
 pub(super) fn blocks(source: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();

@@ -60,9 +60,10 @@ pub(super) fn template(name: &'static str, source: &str) -> Result<TextTemplate,
     limits::check_chains(source, &blocks)?;
     let mut environment = BASE.clone();
     let reads = {
-        environment
-            .add_template_owned(name, source.to_owned())
-            .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+        environment.add_template_owned(name, source.to_owned()).map_err(|error| {
+            limits::unclosed_statement(source, &blocks)
+                .unwrap_or_else(|| TemplateError::at_compile_time(&error, source))
+        })?;
         let template =
             environment.get_template(name).map_err(|error| TemplateError::at_compile_time(&error, source))?;
         reads(template.undeclared_variables(true))

@@ -30,7 +30,7 @@ impl TemplateError {
         let mut this = Self::with_location(error, source, &Insertions::default());
         this.hint = match error.kind() {
             ErrorKind::UnknownFilter => Some("see the list of filters in the suite reference".to_owned()),
-            ErrorKind::SyntaxError => error.detail().and_then(syntax_hint),
+            ErrorKind::SyntaxError => error.detail().and_then(|detail| syntax_hint(detail, source, this.span.as_ref())),
             _ => None,
         };
         this
@@ -100,7 +100,14 @@ const STATEMENTS: [&str; 12] =
     ["for", "if", "elif", "else", "set", "with", "macro", "call", "filter", "raw", "endfor", "endif"];
 
 /// The advice on a syntax error, by minijinja's words.
-fn syntax_hint(detail: &str) -> Option<String> {
+fn syntax_hint(detail: &str, source: &str, span: Option<&Range<usize>>) -> Option<String> {
+    let rest = span.and_then(|span| source.get(span.start..)).unwrap_or_default();
+    if rest.starts_with('=') && !rest.starts_with("==") {
+        return Some("compare with `==`".to_owned());
+    }
+    if rest.starts_with("&&") || rest.starts_with("||") || rest.starts_with('!') && !rest.starts_with("!=") {
+        return Some("write `and`, `or` and `not`".to_owned());
+    }
     let end = "unexpected end of input, expected end of ";
     match detail.strip_prefix(end) {
         Some("variable block") => return Some("close `{{` with `}}`".to_owned()),

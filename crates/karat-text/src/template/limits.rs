@@ -1,4 +1,5 @@
-//! Limits that a source must keep before minijinja parses it, and names of filters and tests that do not exist.
+//! Limits that a source must keep before minijinja parses it; names of filters and tests that do not exist, filters without
+//! their arguments, and methods of other languages.
 //!
 //! minijinja bounds nesting, but not chains: it walks `a + a + …` and `elif … elif …` by recursion, so that a long one
 //! overflows the stack, which no program survives.
@@ -192,6 +193,12 @@ fn check_block(source: &str, block: &Block<'_>, environment: &Environment<'_>) -
             if !has_filter(environment, token.text) {
                 return Err(unknown(source, token, "filter", FILTERS));
             }
+            check_arguments(source, &block.tokens[at..], environment)?;
+        } else if is_after(".") && block.tokens.get(at + 1).is_some_and(|next| next.is("(")) {
+            // `loop.cycle("a", "b")` is a function of the loop.
+            if !before(2).is_some_and(|owner| owner.is("loop") || owner.is("self")) {
+                return Err(method_error(source, token, environment));
+            }
         } else if (is_after("is") || is_after("not") && before(2).is_some_and(|token| token.is("is")))
             && !token.is("not")
             && !has_test(environment, token.text)
@@ -200,6 +207,112 @@ fn check_block(source: &str, block: &Block<'_>, environment: &Environment<'_>) -
         }
     }
     Ok(())
+}
+
+/// Checks that a filter has as many arguments as it needs, and no more. `tokens` begin with its name.
+fn check_arguments(source: &str, tokens: &[Token<'_>], environment: &Environment<'_>) -> Result<(), TemplateError> {
+    // `format` takes as many as its text has places.
+    let Some(name) = tokens.first().filter(|name| name.text != "format") else { return Ok(()) };
+    let Some(count) = argument_count(&tokens[1..]) else { return Ok(()) };
+    let call = |count: usize| {
+        let values: Vec<Value> = std::iter::repeat_n(Value::from("a"), count + 1).collect();
+        environment.empty_state().apply_filter(name.text, &values).err().map(|error| error.kind())
+    };
+    let (message, more) = match call(count) {
+        Some(ErrorKind::MissingArgument) => ("needs more arguments", true),
+        Some(ErrorKind::TooManyArguments) => ("has too many arguments", false),
+        _ => return Ok(()),
+    };
+    let fits = |count: &usize| !matches!(call(*count), Some(ErrorKind::MissingArgument | ErrorKind::TooManyArguments));
+    let mut counts: Box<dyn Iterator<Item = usize>> =
+        if more { Box::new(count + 1..count + 5) } else { Box::new((0..count).rev()) };
+    let hint = match counts.find(fits) {
+        Some(0) => format!("write `| {}` without any", name.text),
+        Some(count) => format!("write `| {}({})`", name.text, vec!["…"; count].join(", ")),
+        None => "see the list of filters in the suite reference".to_owned(),
+    };
+    Err(problem(source, name.span(), format!("the filter `{}` {message}", name.text), hint))
+}
+
+/// The number of arguments in the brackets that follow a filter; `None` if some of them have names or are spread.
+fn argument_count(tokens: &[Token<'_>]) -> Option<usize> {
+    if !tokens.first().is_some_and(|token| token.is("(")) {
+        return Some(0);
+    }
+    let (mut depth, mut commas, mut is_empty, mut ends_with_comma) = (0_usize, 0, true, false);
+    for token in tokens {
+        if token.is_closing() {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return Some(if is_empty { 0 } else { commas + usize::from(!ends_with_comma) });
+            }
+        }
+        if depth == 1 && (token.is("=") || token.is("*") && (ends_with_comma || is_empty)) {
+            return None;
+        }
+        ends_with_comma = depth == 1 && token.is(",");
+        commas += usize::from(ends_with_comma);
+        is_empty &= depth == 0;
+        depth += usize::from(token.is_opening());
+    }
+    None
+}
+
+/// Methods of Python and JavaScript, and what stands for them here.
+const METHODS: &[(&str, &str)] = &[
+    ("strip", "| trim"),
+    ("lstrip", "| trim"),
+    ("rstrip", "| trim"),
+    ("toLowerCase", "| lower"),
+    ("toUpperCase", "| upper"),
+    ("startswith", "is startingwith(…)"),
+    ("startsWith", "is startingwith(…)"),
+    ("endswith", "is endingwith(…)"),
+    ("endsWith", "is endingwith(…)"),
+    ("splitlines", "| lines"),
+    ("keys", "| list"),
+    ("values", "| items | map(attribute=1) | list"),
+    ("get", "[\"name\"] | default(…)"),
+];
+
+/// The error of a method, which no value has.
+fn method_error(source: &str, token: &Token<'_>, environment: &Environment<'_>) -> TemplateError {
+    let name = token.text;
+    let stands = METHODS.iter().find(|(method, _)| *method == name).map(|(_, ours)| (*ours).to_owned());
+    let own = || has_filter(environment, name).then(|| format!("| {name}"));
+    let hint = match stands.or_else(own) {
+        Some(ours) => format!("write `{ours}`"),
+        None => format!("use a filter; filters: {}", FILTERS.join(", ")),
+    };
+    problem(source, token.span(), format!("values have no methods, so `.{name}()` cannot be called"), hint)
+}
+
+/// The statements that need an end of their own.
+const ENDED: &[&str] = &["for", "if", "with", "macro", "call", "filter", "block", "autoescape"];
+
+/// The error of a statement without its end, if there is one. Says nothing of a source whose last block is not closed.
+pub(super) fn unclosed_statement(source: &str, blocks: &[Block<'_>]) -> Option<TemplateError> {
+    let is_closed =
+        |block: &Block<'_>| source[..block.span.end].ends_with(if block.is_statement { "%}" } else { "}}" });
+    if !blocks.iter().all(is_closed) {
+        return None;
+    }
+    let mut open: Vec<(&str, &Block<'_>)> = Vec::new();
+    for block in blocks {
+        let Some(keyword) = block.keyword() else { continue };
+        let is_text_of_set = keyword == "set" && !block.tokens.iter().any(|token| token.is("="));
+        if ENDED.contains(&keyword) || is_text_of_set {
+            open.push((keyword, block));
+        } else if let Some(ended) = keyword.strip_prefix("end").filter(|ended| !ended.is_empty())
+            && open.last().is_some_and(|(keyword, _)| *keyword == ended)
+        {
+            open.pop();
+        }
+    }
+    let (keyword, block) = open.pop()?;
+    let message = format!("`{{% {keyword} %}}` is never closed");
+    let hint = format!("add `{{% end{keyword} %}}` where its part ends");
+    Some(problem(source, block.span.clone(), message, hint))
 }
 
 pub(super) fn has_filter(environment: &Environment<'_>, name: &str) -> bool {

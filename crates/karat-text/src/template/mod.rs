@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use code::Comparison;
 pub use context::{Context, Source};
 use engine::{CodeExpression, TextTemplate};
 pub use error::TemplateError;
@@ -238,6 +239,11 @@ impl Expression {
     /// The names it may read, sorted.
     pub fn reads(&self) -> &[String] {
         &self.0.code.reads
+    }
+
+    /// The texts that it compares names with.
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        code::comparisons(&self.0.source)
     }
 
     /// Its value for one context.

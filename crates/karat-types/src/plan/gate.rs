@@ -17,6 +17,12 @@ pub struct GateRules {
     /// Variants and models that gates may compare with and that the run leaves out, because others were selected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<GateReference>,
+    /// Scorers that are off because the suite has no judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<String>,
+    /// True if the run is about a part of the suite's rows or systems, so that a gate may have nothing to look at.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
 }
 
 /// A bound of a gate, or a difference that matters.

@@ -62,6 +62,18 @@ pub(in crate::dataset) fn take(row: &mut Value, at: &RowPlace) -> Result<Option<
 }
 
 impl KnownSystems {
+    /// The texts that a name of a gate's condition can be: the variant, or a part of the model. `None` for other names.
+    pub fn values_of(&self, name: &str) -> Option<Vec<String>> {
+        let models = self.models.iter();
+        Some(match name {
+            "variant" => self.variants.clone(),
+            "model.id" => models.flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings())).collect(),
+            "model.name" => models.map(|model| model.model.clone()).collect(),
+            "model.family" => models.filter_map(|model| model.family.clone()).collect(),
+            _ => return None,
+        })
+    }
+
     /// The problem of a filter that names a variant or a model which the suite does not have, with a hint.
     pub fn unknown_name(&self, filter: &SystemFilter) -> Option<(String, Option<String>)> {
         let is_variant = |name: &String| self.variants.iter().any(|variant| names_variant(name, variant));

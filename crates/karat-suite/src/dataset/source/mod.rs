@@ -189,7 +189,7 @@ fn unreadable(path: &str, error: &io::Error) -> DatasetError {
 fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
     let file: Arc<str> = path.into();
     let mut line = 0;
-    let mut is_over = false;
+    let (mut is_begun, mut is_over) = (false, false);
     // Lines are as long as the longest so far, as a rule.
     let mut room = 0;
     Box::new(std::iter::from_fn(move || {
@@ -201,6 +201,13 @@ fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
                 Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
                 Ok(length) => {
                     room = room.max(length).min(USUAL_LINE);
+                    if !is_begun && jsonl::begins_document(&bytes) {
+                        // The other lines are parts of it.
+                        is_over = true;
+                        let problem = jsonl::document_problem(&file, line);
+                        return Some(Err(DatasetError { hides_rows: true, ..DatasetError::new(problem) }));
+                    }
+                    is_begun = true;
                     return Some(json_line(&file, line, bytes));
                 }
                 Err(error) => {

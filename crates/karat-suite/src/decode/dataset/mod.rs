@@ -436,8 +436,10 @@ impl Decoder<'_> {
         let text = node.text()?;
         let inlined = self.params.inline_expression(text, &node.place, &mut self.problems);
         let expression = Expression::compile(&inlined).ok()?;
+        let errors = self.problems.errors();
         names::check(expression.reads(), text, &node.place, names::DATASET, &mut self.pending, &mut self.problems);
-        Some(expression)
+        // Every row would only say the same again.
+        (self.problems.errors() == errors).then_some(expression)
     }
 }
 

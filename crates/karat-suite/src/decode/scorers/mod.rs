@@ -82,6 +82,7 @@ impl Decoder<'_> {
         if let Some(output) = node.field("output")
             && let Some(written) = output.text()
             && let Some(field) = output_fields::first_field(written)
+            && !self.begins_with_output(written, field, &output.place)
             && !self.check_output_field(written, field, &output.place)
         {
             self.check_stored_path(written, written, ToString::to_string, &output.place);

@@ -68,6 +68,22 @@ impl OutputFields {
 }
 
 impl Decoder<'_> {
+    /// Warns of a path into the output that names the output first, as templates do.
+    pub(super) fn begins_with_output(&mut self, path: &str, field: &str, place: &Place) -> bool {
+        let is_field = self.output_fields.as_ref().is_some_and(|fields| fields.names.contains(field));
+        if field != "output" || is_field {
+            return false;
+        }
+        let rest = path.trim_start_matches('$').trim_start_matches('.').trim_start_matches(field);
+        self.problems
+            .warn(
+                place,
+                format!("`{path}` looks for a part `output` within the output, and the path begins there already"),
+            )
+            .hint(format!("write `${rest}`"));
+        true
+    }
+
     /// Reports a field of the output that no output can have; `name` is what reads it, as it is written. Where outputs
     /// may have other fields than those that are declared, only a likely slip of the pen is reported. Returns whether
     /// something was reported.

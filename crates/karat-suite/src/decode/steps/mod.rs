@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, ChunkSize, ChunkSpec, MergeHow, MergeSpec, ParseAs, ParseSpec, PromptSpec, PromptTurn, Requires, Role,
-    StepSpec, TakeSpec, host_function,
+    Action, ChunkSize, ChunkSpec, MergeHow, MergeSpec, ParseAs, ParseSpec, PromptContent, PromptSpec, PromptTurn,
+    Requires, Role, StepSpec, TakeSpec, host_function,
 };
 
 use super::{Decoder, integer_at, word_at};
@@ -27,6 +27,24 @@ use crate::syntax::notation;
 
 /// Forms of a reply, which a bare `parse` does not take.
 const PARSED_FORMS: &[&str] = &["json", "text", "lines", "bullets", "yaml", "csv"];
+
+/// The names through which a prompt depends on its row.
+const ROW: &[&str] = &["sample", "input", "reference", "output", "chunk"];
+
+/// A gap as other programs write it, such as `{ticket}`, and the name in it.
+fn gap_of_another_notation(text: &str) -> Option<(String, String)> {
+    for (open, close) in [("{", "}"), ("<", ">"), ("[", "]"), ("$", "")] {
+        for (at, _) in text.match_indices(open) {
+            let rest = &text[at + open.len()..];
+            let name: String = rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect();
+            let is_name = name.starts_with(|it: char| it.is_alphabetic() || it == '_');
+            if is_name && rest[name.len()..].starts_with(close) {
+                return Some((format!("{open}{name}{close}"), name));
+            }
+        }
+    }
+    None
+}
 
 /// Position of a step in its variant.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +65,11 @@ impl Decoder<'_> {
         let mut reads = Vec::new();
         let mut media_reads = Vec::new();
         let action = self.action(node, position, (&mut reads, &mut media_reads), registry)?;
+        if let (Action::Prompt(prompt), None) = (&action, &chunk)
+            && !reads.iter().chain(&media_reads).any(|name| ROW.iter().any(|root| names::is_under(name, root)))
+        {
+            self.warn_of_equal_prompts(node, prompt);
+        }
         if let Some(chunk) = &chunk {
             reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
         }
@@ -92,6 +115,25 @@ impl Decoder<'_> {
                 .hint("remove `parse`, or `tools`");
         }
         Some(spec)
+    }
+
+    /// Warns of a prompt that is the same for every row.
+    fn warn_of_equal_prompts(&mut self, node: &Node, prompt: &PromptSpec) {
+        let Some(at) = node.field("prompt") else { return };
+        let file = at.main("file").filter(|_| at.field("messages").or(at.field("user")).or(at.field("text")).is_none());
+        let which = match file.and_then(Node::text) {
+            Some(file) => format!("the prompt {file}"),
+            None => "this prompt".to_owned(),
+        };
+        let mut texts = prompt.messages.iter().filter_map(|turn| match turn {
+            PromptTurn::Written { content: PromptContent::Text(text), .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let hint = match texts.find_map(gap_of_another_notation) {
+            Some((written, name)) => format!("write `{{{{ sample.{name} }}}}` for `{written}`"),
+            None => "a column is read as `{{ sample.COLUMN }}`".to_owned(),
+        };
+        self.problems.warn(&at.place, format!("{which} reads no column, so every row gets the same text")).hint(hint);
     }
 
     fn action(

@@ -21,7 +21,7 @@ impl Decoder<'_> {
         overrides: &Overrides,
     ) -> Vec<VariantSpec> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        if let Some(node) = node.filter(|_| entries.is_empty()) {
+        if let Some(node) = node.filter(|node| entries.is_empty() && node.items().is_empty()) {
             self.problems
                 .error(&node.place, "the suite has no variant")
                 .hint("write at least one: NAME: [ { prompt: FILE } ]");

@@ -243,11 +243,59 @@ fn broken_blocks_have_a_hint() {
     assert_eq!(hint("{% fro x in sample.list %}{% endfor %}"), "did you mean `for`?");
 }
 
+/// F59: a method, a filter without its arguments and a statement without its end are found when the template is read.
+#[test]
+fn mistakes_of_other_languages_are_found() {
+    let told = |source: &str| Template::compile(source).map(drop).unwrap_err().to_string();
+    assert_eq!(told("{{ b.upper() }}"), "values have no methods, so `.upper()` cannot be called; write `| upper`");
+    assert!(told("{{ b['c'].strip() }}").ends_with("write `| trim`"));
+    assert!(told("{{ b.zzz(1) }}").contains("filters: abs, attr"));
+    assert_eq!(told("{{ b | replace('a') }}"), "the filter `replace` needs more arguments; write `| replace(…, …)`");
+    assert_eq!(
+        told("{{ b | replace('a', (1, 2), 3) }}"),
+        "the filter `replace` has too many arguments; write `| replace(…, …)`"
+    );
+    assert!(told("x {{ b | upper('a') }}").ends_with("write `| upper` without any"));
+    assert!(told("{% if b %}x").starts_with("`{% if %}` is never closed; add `{% endif %}`"));
+    assert!(told("{% for a in b %}{% if a %}x{% endif %}").starts_with("`{% for %}` is never closed"));
+    assert!(told("{% if b = 1 %}x{% endif %}").contains("compare with `==`"));
+    assert!(Expression::compile("b = 1").unwrap_err().to_string().contains("compare with `==`"));
+    for fine in [
+        "{{ b | round(2) }}",
+        "{{ [3, 1] | sort(reverse=true) }}",
+        "{% for a in [1] %}{{ loop.cycle('x', 'y') }}{% endfor %}",
+    ] {
+        assert!(Template::compile(fine).is_ok(), "{fine}");
+    }
+}
+
+/// F55: the texts that an expression compares names with; what filters or calculates is left out.
+#[test]
+fn comparisons_are_found() {
+    let found = |source: &str| {
+        let found = Expression::compile(source).unwrap().comparisons();
+        found.into_iter().map(|it| format!("{}={}", it.name, it.text)).collect::<Vec<_>>().join(" ")
+    };
+    for (source, expected) in [
+        ("b == 'x'", "b=x"),
+        ("'x' != b.c and b.d == \"y\"", "b.c=x b.d=y"),
+        ("b in ['x', 'y'] or not (b.c not in ('z',))", "b=x b=y b.c=z"),
+        ("b | upper == 'X'", ""),
+        ("'x' == b | upper", ""),
+        ("'x' in b", ""),
+        ("b[0] == 'x'", ""),
+        ("b == 1", ""),
+    ] {
+        assert_eq!(found(source), expected, "{source}");
+    }
+}
+
 /// D54: every filter and test that a hint can name exists.
 #[test]
 fn suggested_names_exist() {
     for name in FILTERS {
-        assert!(Expression::compile(&format!("b | {name}")).is_ok(), "{name}");
+        let told = Expression::compile(&format!("b | {name}")).err().map(|error| error.message);
+        assert!(told.is_none_or(|told| told.ends_with("needs more arguments")), "{name}");
     }
     for name in TESTS {
         assert!(Expression::compile(&format!("b is {name}")).is_ok(), "{name}");
