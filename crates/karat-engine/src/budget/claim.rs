@@ -67,6 +67,8 @@ struct ClaimState<'a> {
     spent: Money,
     /// The account of all attempts before the current one.
     failed_attempts: FailedAttempts,
+    /// The error of the latest of them.
+    last_error: Option<CallError>,
     /// Those of them whose cost is unknown.
     unknown: u32,
 }
@@ -143,6 +145,11 @@ impl<'a> Claim<'a> {
         };
         let error = CallError { code, message, status: None };
         Exchange { attempts, failed_attempts, ..Exchange::without_attempt(error) }
+    }
+
+    /// The error of the latest attempt that failed and was to be followed by another.
+    pub fn last_error(&self) -> Option<CallError> {
+        self.state().last_error.clone()
     }
 
     /// True while an attempt is running.
@@ -304,6 +311,7 @@ impl Payer for Claim<'_> {
         self.end_attempt(&mut state);
         state.turn = (None, None);
         state.failed_attempts.clone_from(failed_attempts);
+        state.last_error = error.cloned();
         if std::mem::take(&mut state.is_on_disk) {
             let (kept, freed) =
                 if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };

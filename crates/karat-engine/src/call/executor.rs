@@ -30,7 +30,7 @@ use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::Refusals;
 use crate::call::settlement::{EndedCall, SettledCall, with_unit_vectors};
-use crate::call::target::Target;
+use crate::call::target::{CallFate, Target};
 use crate::cell::files::RecordedFiles;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
@@ -313,7 +313,14 @@ impl CallExecutor {
             return SettledCall::refusal(key, *code, message.clone());
         }
         // The calls of a batch are all made before the first answer, so none of them speaks against the others.
-        let is_refused = batch.is_none() && self.refusals.note(target, owner, request, &exchange);
+        let fate = match batch {
+            Some(_) => CallFate::Stands,
+            None => self.refusals.note(target, owner, request, &exchange),
+        };
+        let exchange = match claim.last_error().filter(|_| fate == CallFate::Failed) {
+            Some(error) => Exchange { outcome: Err(error), ..exchange },
+            None => exchange,
+        };
         let exchange = self.redact(exchange, request, target);
         let exchange = with_unit_vectors(exchange, request, target);
         if let Ok(reply) = exchange.outcome.as_ref()
@@ -361,7 +368,9 @@ impl CallExecutor {
             self.gate.shut();
             self.stop.fail(&error);
         }
-        if is_refused && let Err(error) = &settled.outcome {
+        if fate.is_left()
+            && let Err(error) = &settled.outcome
+        {
             return SettledCall::refusal(key, CallErrorCode::Cancelled, error.message.clone());
         }
         settled

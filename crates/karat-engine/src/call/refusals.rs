@@ -13,7 +13,8 @@
 //! Under a budget, a model gets only [`ENOUGH`] calls at a time, those that failed included, until its first reply: that shows that
 //! it works and what it bills.
 //!
-//! Cells that need a stopped recipient are left unmade, as at a stop; a later part of the run calls it again.
+//! The first [`ENOUGH`] calls that failed are results of their cells, which show the cause. Other cells that need a stopped
+//! recipient are left unmade, as at a stop; a later part of the run calls it again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use karat_providers::Exchange;
 use karat_types::{CallError, CallErrorCode, Key, Request};
 use tokio::sync::Notify;
 
-use crate::call::target::Target;
+use crate::call::target::{CallFate, Target};
 
 /// Steps or judgments refused in a row, or calls failed from the first one on, after which a recipient is not called any
 /// more. A single one may be refused for its content.
@@ -83,6 +84,8 @@ struct TargetState {
     first_calls: u64,
     /// Calls that failed before any reply.
     failures: u64,
+    /// Calls whose failure is the result of their cell.
+    kept: u64,
     /// The error of the latest call that may have been paid.
     paid_error: Option<String>,
     /// The address that refused the latest calls in a row; empty if the latest was not refused.
@@ -117,20 +120,33 @@ impl Refusals {
         }
     }
 
-    /// Notes the end of a call of `owner`, a step or judgment. Returns `true` if the call was refused or failed by a
-    /// recipient that is not called any more, so that its cell did not fail by itself.
-    pub fn note(&self, target: &Target, owner: Key, request: &Request, exchange: &Exchange) -> bool {
+    /// Notes the end of a call of `owner`, a step or judgment.
+    pub fn note(&self, target: &Target, owner: Key, request: &Request, exchange: &Exchange) -> CallFate {
         if exchange.attempts == 0 || exchange.is_replayed {
-            return false;
+            return CallFate::Stands;
         }
         self.with_state(target_name(target), |state| {
-            let was_left = state.note_refusal(owner, exchange);
-            match &exchange.outcome {
-                Ok(_) => state.has_replied = true,
-                Err(error) if counts(target, request, error) => state.note_failure(error),
-                Err(_) => {}
+            let is_left = state.note_refusal(owner, exchange);
+            let error = match &exchange.outcome {
+                Ok(_) => {
+                    state.has_replied = true;
+                    return CallFate::Stands;
+                }
+                Err(error) => error,
+            };
+            let is_own = counts(target, request, error);
+            if is_own {
+                state.note_failure(error);
             }
-            was_left
+            // Ended between two attempts, by the stop of its recipient or by a budget that failed attempts used up.
+            let is_ended = error.code == CallErrorCode::Budget && !state.has_replied && state.failures > 0;
+            let is_kept = state.kept < ENOUGH as u64 && (is_ended || is_own);
+            state.kept += u64::from(is_kept);
+            match (is_left, is_kept) {
+                (_, true) if is_ended => CallFate::Failed,
+                (true, false) => CallFate::Left,
+                _ => CallFate::Stands,
+            }
         })
     }
 
@@ -436,7 +452,7 @@ mod tests {
     fn is_refused(ends: &[Option<&str>]) -> bool {
         let (refusals, query) = (Refusals::default(), target("query"));
         for (owner, refused_by) in ends.iter().enumerate() {
-            assert!(!refusals.note(&query, key(owner), &http(), &exchange(*refused_by)));
+            assert!(!refusals.note(&query, key(owner), &http(), &exchange(*refused_by)).is_left());
         }
         refusals.refusal(&query).is_some()
     }
@@ -464,9 +480,9 @@ mod tests {
         }
         assert_eq!(refusals.refusal(&query), None);
         refusals.note(&query, key(3), &http(), &exchange(Some("a")));
-        assert!(refusals.note(&query, key(4), &http(), &exchange(Some("a"))), "a call that was under way");
+        assert!(refusals.note(&query, key(4), &http(), &exchange(Some("a"))).is_left(), "a call that was under way");
         assert!(
-            !refusals.note(&query, key(5), &http(), &exchange_of(CallErrorCode::Budget, None)),
+            !refusals.note(&query, key(5), &http(), &exchange_of(CallErrorCode::Budget, None)).is_left(),
             "one between attempts"
         );
         assert!(refusals.refusing_targets(false).is_empty());
@@ -484,11 +500,11 @@ mod tests {
         let ends = [exchange(None), denied.clone(), denied.clone(), denied.clone(), exchange(None)];
         for (owner, end) in ends.iter().chain([&denied; 4]).enumerate() {
             assert_eq!(refusals.refusal(&query), None, "{owner}");
-            assert!(!refusals.note(&query, key(owner), &http(), end));
+            assert!(!refusals.note(&query, key(owner), &http(), end).is_left());
         }
         assert!(refusals.refusal(&query).is_some());
-        assert!(refusals.note(&query, key(20), &http(), &denied), "a call that was under way");
-        assert!(!refusals.note(&query, key(21), &http(), &exchange(None)), "an answer that was under way");
+        assert!(refusals.note(&query, key(20), &http(), &denied).is_left(), "a call that was under way");
+        assert!(!refusals.note(&query, key(21), &http(), &exchange(None)).is_left(), "an answer that was under way");
         refusals.count_left(["query"].into_iter().map(Cow::Borrowed));
         let [left] = &refusals.refusing_targets(false)[..] else { panic!("one was stopped") };
         assert!(left.fault == TargetFault::RefusesNow && left.calls == 5 && left.left == 1, "{left:?}");
@@ -514,10 +530,10 @@ mod tests {
         for owner in 0..4 {
             assert_eq!(refusals.refusal(&model("m")), None);
             (0..5).for_each(|_| refusals.note_attempt(&model("m"), &chat(), &busy));
-            assert!(!refusals.note(&model("m"), key(owner), &chat(), &ended(&busy)));
+            assert!(!refusals.note(&model("m"), key(owner), &chat(), &ended(&busy)).is_left());
         }
         assert!(refusals.refusal(&model("m")).is_some());
-        assert!(refusals.note(&model("m"), key(9), &chat(), &ended(&busy)), "a call that was under way");
+        assert!(refusals.note(&model("m"), key(9), &chat(), &ended(&busy)).is_left(), "a call that was under way");
         refusals.count_left(["m"].into_iter().map(Cow::Borrowed));
         let [left] = &refusals.refusing_targets(false)[..] else { panic!("one was stopped") };
         assert!(left.fault == TargetFault::Fails && left.calls == 5, "{left:?}");
@@ -534,6 +550,24 @@ mod tests {
         assert!(refusals.paid_error().is_some());
         (0..9).for_each(|owner| _ = refusals.note(&target("query"), key(owner), &http(), &ended(&page)));
         assert_eq!(refusals.refusal(&target("query")), None);
+    }
+
+    /// F53: the first failed calls are results of their cells, also those whose retries the stop or the budget took away; the
+    /// others are left.
+    #[test]
+    fn the_first_failed_calls_are_results() {
+        let (page, ended) = (failed(CallErrorCode::Malformed, Some(200)), exchange_of(CallErrorCode::Budget, None));
+        let refusals = Refusals::default();
+        refusals.note_attempt(&model("m"), &chat(), &page);
+        assert_eq!(refusals.note(&model("m"), key(0), &chat(), &ended), CallFate::Failed, "the budget took its retry");
+        (1..4).for_each(|_| refusals.note_attempt(&model("m"), &chat(), &page));
+        let fates = (1..6).map(|owner| refusals.note(&model("m"), key(owner), &chat(), &ended));
+        let kept = [CallFate::Failed; 3].into_iter().chain([CallFate::Left; 2]);
+        assert!(fates.eq(kept));
+        let (refusals, reply) = (Refusals::default(), karat_types::Reply::new("a", karat_types::FinishReason::Stop));
+        refusals.note(&model("m"), key(0), &chat(), &Exchange { outcome: Ok(reply), ..exchange(None) });
+        refusals.note_attempt(&model("m"), &chat(), &page);
+        assert_eq!(refusals.note(&model("m"), key(1), &chat(), &ended), CallFate::Stands, "`resume` makes it");
     }
 
     /// F31: a request for several vectors that is refused is split, so it says nothing of the embedder.

@@ -87,3 +87,20 @@ impl Target {
         ServedName::from_reply(&self.model.as_ref()?.model, reply.model.as_deref()?)
     }
 }
+
+/// The meaning of a call's end for its cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallFate {
+    /// The call's own outcome stands.
+    Stands,
+    /// No further attempt is made, so the error of the last one is the outcome.
+    Failed,
+    /// The recipient is not called any more: the cell is left.
+    Left,
+}
+
+impl CallFate {
+    pub fn is_left(self) -> bool {
+        self == Self::Left
+    }
+}
