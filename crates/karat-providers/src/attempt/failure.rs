@@ -7,7 +7,7 @@ use karat_types::{Billing, CallError, CallErrorCode, Reply, Usage};
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::attempt::excerpt::{SHOWN, quote};
+use crate::attempt::excerpt::{SHOWN, quote, quote_ends};
 use crate::capture::secrets::Secrets;
 use crate::codec::billing::Bill;
 use crate::codec::protocol::{UnreadableReply, without_bom};
@@ -222,7 +222,7 @@ impl Failure {
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
         // Cleaned before it is cut: half a secret would not be recognized.
         let output = self.program_output.clone().map(|output| secrets.clean_broken(output));
-        let output = output.map(|output| quote(&secrets.redact_for_message(&output), SHOWN_OUTPUT)).unwrap_or_default();
+        let output = output.map(|output| quote_ends(&secrets.redact_for_message(&output))).unwrap_or_default();
         let message = format!("{who}{at}: {}{output}{attempts}; {}", self.what, self.advice(target));
         CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }
@@ -274,7 +274,10 @@ impl Failure {
                 "redirects are not followed, because headers would be sent along: put the final address into `url`"
             }
             CallErrorCode::TooLarge => "make its answer smaller",
-            CallErrorCode::Process => "run the command by hand in the suite's folder",
+            CallErrorCode::Process => {
+                "run the command by hand in the suite's folder; unlike your shell, Karat gives it only PATH, HOME, the language and \
+                 what `env` names, such as `env: { NAME: \"${NAME}\" }`"
+            }
             _ => "correct its answer",
         }
     }
@@ -349,9 +352,6 @@ impl ErrorBody {
         Self { words: Some(quote(words.map_or(body, str::as_bytes), SHOWN)), is_out_of_credit }
     }
 }
-
-/// Characters of a program's output that a message shows.
-const SHOWN_OUTPUT: usize = 400;
 
 #[cfg(test)]
 mod tests {

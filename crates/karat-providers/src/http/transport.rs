@@ -184,6 +184,11 @@ impl Transport {
         if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::is_out_of_descriptors)) {
             return Failure::without_descriptor("cannot be reached");
         }
+        if let Some(fault) = causes(&error).find_map(tls_error) {
+            let TlsFault { what, remedy } = TlsFault::of(fault);
+            let failure = Failure::new(CallErrorCode::Connect, format!("cannot be reached: {what}"));
+            return Failure { retry: false, is_unreachable: true, remedy: Some(remedy), ..failure };
+        }
         let is_unreachable = is_unreachable(&error);
         let cause = if error.is_timeout() { format!("no connection within {:?}", self.connect_timeout) } else { cause };
         let failure = match self.proxy(prepared) {
@@ -267,6 +272,54 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
     std::iter::successors(Some(outermost), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
+/// The error of TLS that a cause wraps.
+fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let wrapped = || cause.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref();
+    cause.downcast_ref().or_else(wrapped)
+}
+
+/// A connection that TLS refuses, which no further attempt changes: what is wrong, and what helps.
+struct TlsFault {
+    what: String,
+    remedy: String,
+}
+
+impl TlsFault {
+    fn of(error: &rustls::Error) -> Self {
+        use rustls::CertificateError::{
+            Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext, Revoked,
+        };
+        let (what, remedy) = match error {
+            rustls::Error::InvalidMessage(_) => {
+                ("the server does not speak https", "write `http://` in its address, or check the port")
+            }
+            rustls::Error::InvalidCertificate(Expired | ExpiredContext { .. }) => {
+                ("the server's certificate has expired", "renew it, and check the clock of this machine")
+            }
+            rustls::Error::InvalidCertificate(NotValidYet | NotValidYetContext { .. }) => {
+                ("the server's certificate is not valid yet", "check the clock of this machine")
+            }
+            rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => (
+                "the server's certificate is for another host",
+                "write the host in its address as the certificate names it",
+            ),
+            rustls::Error::InvalidCertificate(Revoked) => {
+                ("the server's certificate was revoked", "ask whoever runs the server for another one")
+            }
+            rustls::Error::InvalidCertificate(_) => (
+                "the server's certificate is not signed by an authority that this machine trusts",
+                "set SSL_CERT_FILE to a PEM file with the authority's certificate, or with the server's own if it signed itself",
+            ),
+            rustls::Error::AlertReceived(_) => (
+                "the server refused the TLS connection",
+                "check the host and port of its address, and whether it asks for a certificate of the client",
+            ),
+            _ => ("no TLS connection can be made", "check the host and port of its address"),
+        };
+        Self { what: what.to_owned(), remedy: remedy.to_owned() }
+    }
+}
+
 /// The innermost cause, which is the one that explains something.
 fn innermost(error: &reqwest::Error) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
@@ -314,6 +367,29 @@ mod tests {
         let ((second, end), ()) = tokio::join!(transport.send(&prepared, LONG), written);
         assert!(end.is_ok() && second.body.len() == 2 * SMALL);
         assert!(second.took < LONG, "{:?}", second.took);
+    }
+
+    /// F58: faults of TLS are told in own words with the remedy, and are not tried again.
+    #[tokio::test]
+    async fn faults_of_tls_have_a_remedy() {
+        use rustls::{CertificateError, Error};
+        let server = FakeProvider::start(Behaviour::ok("plain http")).unwrap();
+        let prepared = prepared(&server.url().replace("http://", "https://"));
+        let (_, end) = transport(SMALL, 0).send(&prepared, LONG).await;
+        let failure = end.unwrap_err();
+        assert!(!failure.retry && failure.is_unreachable, "{failure:?}");
+        assert_eq!(failure.what, "cannot be reached: the server does not speak https");
+        assert!(failure.remedy.is_some_and(|remedy| remedy.contains("`http://`")));
+        for (error, what, remedy) in [
+            (CertificateError::Expired, "has expired", "clock"),
+            (CertificateError::NotValidForName, "another host", "names it"),
+            (CertificateError::UnknownIssuer, "is not signed by", "SSL_CERT_FILE"),
+            (CertificateError::BadEncoding, "is not signed by", "SSL_CERT_FILE"),
+            (CertificateError::NotValidYet, "not valid yet", "clock"),
+        ] {
+            let fault = TlsFault::of(&Error::InvalidCertificate(error));
+            assert!(fault.what.contains(what) && fault.remedy.contains(remedy), "{} {}", fault.what, fault.remedy);
+        }
     }
 
     /// BY-09: announced bytes take no memory before they arrive; arrived bytes do, rounded up to the granted step.

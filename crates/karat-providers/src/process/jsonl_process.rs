@@ -23,6 +23,7 @@ use bytes::Bytes;
 use karat_text::half_characters::{self, Mended};
 use karat_types::{CallErrorCode, host_function};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -122,6 +123,13 @@ struct AnswerLine<'a> {
     output: Option<&'a RawValue>,
     #[serde(default)]
     error: Option<Value>,
+    /// The parts of a scorer's answer.
+    #[serde(default)]
+    score: Option<IgnoredAny>,
+    #[serde(default)]
+    na: Option<IgnoredAny>,
+    #[serde(default)]
+    unscored: Option<IgnoredAny>,
 }
 
 /// The id of the request that a line answers, even if the rest of the line is not JSON.
@@ -183,7 +191,14 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<Mended<String>, String> {
                 _ => output.get().to_owned(),
             }))
         }
-        (None, None) => Err("answered with neither `output` nor `error`".to_owned()),
+        // A scorer's answer without the `output` around it.
+        (None, None) if body.score.or(body.na).or(body.unscored).is_some() => {
+            Ok(text(String::from_utf8_lossy(&whole).trim().to_owned()))
+        }
+        (None, None) => Err(format!(
+            "answered with neither `output` nor `error`, but {}; write `{{\"id\": ID, \"output\": …}}`",
+            quote(line, 200)
+        )),
     }
 }
 

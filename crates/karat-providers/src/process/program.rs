@@ -2,7 +2,7 @@
 //!
 //! A group is killed as a whole, so nothing that a program started outlives the call, the run or the process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -18,8 +18,9 @@ use crate::attempt::failure::Failure;
 use crate::http::descriptors;
 use crate::registry::settings::Settings;
 
-/// Bytes of a program's standard error that are kept.
-const STDERR_KEPT: usize = 4 * 1024;
+/// Bytes of the beginning and of the end of a program's output that are kept for its error. A message shows less of both, so
+/// that no secret is cut within what it shows.
+const KEPT: (usize, usize) = (4 * 1024, 12 * 1024);
 
 /// Variables that programs need to find other programs, the user's folders and the language.
 const BASICS: [&str; 15] = [
@@ -222,11 +223,16 @@ impl Program {
     }
 
     fn failure_with_output(&self, how: &str, complaint: &[u8], printed: &[u8]) -> Failure {
-        let said = [("said ", complaint), ("printed ", &printed[..printed.len().min(STDERR_KEPT)])];
+        let said = [("said ", complaint), ("printed ", printed)];
         let said = said.into_iter().find(|(_, said)| !said.trim_ascii().is_empty());
         let word = said.map_or("said nothing", |(word, _)| word);
         let what = format!("program `{}`: it {how} and {word}", self.name());
-        Failure { program_output: said.map(|(_, said)| Bytes::copy_from_slice(said)), ..process_failure(what) }
+        let kept = said.map(|(_, said)| {
+            let mut kept = OutputEnds::default();
+            kept.add(said);
+            kept.into_bytes().into()
+        });
+        Failure { program_output: kept, ..process_failure(what) }
     }
 }
 
@@ -264,13 +270,34 @@ async fn read_up_to(stream: Option<impl AsyncRead + Unpin>, limit: usize, bytes:
     fits
 }
 
-/// Reads standard error to its end, so that the program is not blocked, and returns its beginning.
+/// The beginning and the end of a program's output.
+#[derive(Default)]
+struct OutputEnds {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+}
+
+impl OutputEnds {
+    fn add(&mut self, piece: &[u8]) {
+        let (most_head, most_tail) = KEPT;
+        let (first, rest) = piece.split_at(piece.len().min(most_head.saturating_sub(self.head.len())));
+        self.head.extend_from_slice(first);
+        self.tail.extend(&rest[rest.len().saturating_sub(most_tail)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(most_tail));
+    }
+
+    fn into_bytes(mut self) -> Vec<u8> {
+        self.head.extend(self.tail);
+        self.head
+    }
+}
+
+/// Reads standard error to its end, so that the program is not blocked, and returns its beginning and its end.
 pub(crate) async fn read_stderr(stderr: Option<ChildStderr>) -> Vec<u8> {
     let Some(mut stderr) = stderr else { return Vec::new() };
-    let (mut kept, mut piece) = (Vec::new(), vec![0; STDERR_KEPT]);
+    let (mut kept, mut piece) = (OutputEnds::default(), vec![0; 4 * 1024]);
     while let Ok(read @ 1..) = stderr.read(&mut piece).await {
-        let room = STDERR_KEPT.saturating_sub(kept.len());
-        kept.extend_from_slice(&piece[..read.min(room)]);
+        kept.add(&piece[..read]);
     }
-    kept
+    kept.into_bytes()
 }

@@ -131,7 +131,8 @@ pub(crate) fn read(answer: &str) -> Score {
             answer_fields(&object).join(" and ")
         )),
         Ok(Value::Object(mut object)) => {
-            object.retain(|_, value| !value.is_null());
+            // A program may put the score beside the id of its line.
+            object.retain(|name, value| !value.is_null() && name != "id");
             if let Some(score) = object.remove("score") {
                 let score = score.as_f64().map(Score::value).or_else(|| score.as_bool().map(Score::verdict));
                 let reason = object.get("reason").and_then(Value::as_str).map(str::to_owned);
@@ -158,6 +159,7 @@ mod tests {
         );
         assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::value_because(3.0, "short"));
         assert_eq!(read(r#"{"na": "no gold"}"#), Score::not_applicable("no gold"));
+        assert_eq!(read(r#"{"id": 3, "na": "no gold"}"#), Score::not_applicable("no gold"));
         assert_eq!(read(r#"{"unscored": "model down"}"#), Score::unscored("model down"));
         let two = read(r#"{"score": 1, "na": "no gold"}"#);
         assert_eq!(
