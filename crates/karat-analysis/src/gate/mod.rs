@@ -85,8 +85,14 @@ pub fn decide(
         gates.flat_map(|(gate, scope)| case::gate_cases(findings, gate, scope)).collect();
     let context = GateContext { findings, references, policy: &rules.policy, missing: None };
     let levels = level::levels(&context, &cases);
-    let decisions: Vec<Decision> =
-        cases.iter().zip(levels).map(|(case, level)| decision::decide(&context, case, level)).collect();
+    let decide = |(case, level)| {
+        let decision = decision::decide(&context, case, level);
+        // A gate that saw no cell of a whole run checked nothing, so it does not pass.
+        let is_idle = || decision.is_metric && !rules.is_partial && context.cells(case).next().is_none();
+        let undecided_fails = case.gate.undecided_fails.unwrap_or(decision.undecided_fails || is_idle());
+        Decision { undecided_fails, ..decision }
+    };
+    let decisions: Vec<Decision> = cases.iter().zip(levels).map(decide).collect();
     let kpis = kpi::all(&context, &decisions);
     let mut notes = notes(findings, rules, references);
     notes.extend(rules.gates.iter().flat_map(|gate| alarm_notes(findings, gate, &decisions)));

@@ -17,7 +17,7 @@ pub(super) fn gate_problems(
     // A partner that was merely not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
-    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), missing_anchor(plan, gate)];
+    let one = [unknown_subject(plan, analyses, rules, gate), partner, impossible(gate), missing_anchor(plan, gate)];
     let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
     let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()
@@ -34,13 +34,20 @@ pub(super) fn policy_problems(plan: &PlanHeader, policy: &Policy) -> Vec<GatePro
     unknown.map(problem).collect()
 }
 
-fn unknown_subject(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Option<String> {
+fn unknown_subject(plan: &PlanHeader, analyses: &[String], rules: &GateRules, gate: &Gate) -> Option<String> {
     let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
     match &gate.subject {
         Subject::Metric(pattern) => {
             let known: Vec<&str> = metrics.collect();
             let none = !known.iter().any(|name| matches_pattern(pattern, name));
-            none.then(|| format!("the run has no metric `{pattern}`{}", suggestion(pattern, &known)))
+            let scorer = pattern.split('.').next().unwrap_or(pattern);
+            none.then(|| match rules.unjudged.iter().any(|off| off == scorer) {
+                true => format!(
+                    "the run has no metric `{pattern}`: the scorer `{scorer}` is off, because the suite has no judge; name one \
+                     under `judges` or with --judges"
+                ),
+                false => format!("the run has no metric `{pattern}`{}", suggestion(pattern, &known)),
+            })
         }
         Subject::Finding(path) => {
             let known: Vec<&str> = analyses.iter().map(String::as_str).collect();

@@ -20,8 +20,8 @@ const EXAMPLES: usize = 3;
 /// code.
 const KINDS: usize = 100;
 
-/// Length kept of a message: enough for the 400 characters of a program's output, which quoting lengthens.
-const MESSAGE_CHARS: usize = 1_000;
+/// Length kept of a message: enough for the 2,400 characters of a program's output, which quoting lengthens.
+const MESSAGE_CHARS: usize = 6_000;
 
 /// Number of characters of a message that distinguish causes.
 const CAUSE_CHARS: usize = 300;
@@ -185,6 +185,14 @@ fn cause(message: &str, sample: &str) -> String {
 }
 
 impl Errors {
+    /// Code and message of the most frequent failure of a system's cells.
+    pub fn of_system(&self, system: &str) -> Option<(&str, &str)> {
+        let cells = self.kinds.iter().filter(|kind| kind.stage == Stage::Cell);
+        let mut of_system =
+            cells.filter_map(|kind| Some((kind.code.as_str(), kind.examples.iter().find(|it| it.who == system)?)));
+        of_system.next().map(|(code, example)| (code, example.message.as_str()))
+    }
+
     /// The most frequent reason why a scorer without judges failed.
     pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
         let is_score = |kind: &&ErrorKind| kind.stage == Stage::Score;
