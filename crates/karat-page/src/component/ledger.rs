@@ -22,7 +22,8 @@ pub struct FailureGroup {
 /// Renders groups of failures in their order.
 pub fn failures(groups: &[FailureGroup]) -> Markup {
     if groups.is_empty() {
-        let none = crate::block::Empty { reason: Some("No cell ended in an error.".to_owned()), command: None };
+        let none =
+            crate::block::Empty { reason: Some("No cell failed: each has an output.".to_owned()), command: None };
         return state::empty(&none);
     }
     html! {

@@ -8,6 +8,10 @@ use crate::shared::report::ShownOutputs;
 /// Title of the section.
 pub(crate) const TITLE: &str = "Inputs and outputs";
 
+/// The meaning of a flagged cell, which may have an output: only one without an output failed.
+const FLAGGED: &str =
+    "A cell is flagged if it failed (it has no output), has a score below its threshold, or an unscored metric.";
+
 /// Returns the sentence that says what is shown, or `None` if there is no section.
 pub(crate) fn introduction(shown: ShownOutputs, selection: &Selection<'_>) -> Option<String> {
     let (failed, of, there) = (count(selection.failed), count(selection.of), selection.ordinals.len() as u64);
@@ -15,32 +19,30 @@ pub(crate) fn introduction(shown: ShownOutputs, selection: &Selection<'_>) -> Op
         ShownOutputs::None => return None,
         _ if selection.of == 0 => return None,
         ShownOutputs::Failed if selection.failed == 0 => {
-            format!("None of {of} cells failed. With `--outputs all`, the report shows every cell")
+            format!("None of {of} cells is flagged. With `--outputs all`, the report shows every cell")
         }
         ShownOutputs::Failed if there < selection.failed => {
-            format!("{failed} of {of} cells failed: the worst {} are shown; `--cells N` shows more", count(there))
+            format!("{failed} of {of} cells are flagged: the worst {} are shown; `--cells N` shows more", count(there))
         }
         ShownOutputs::Failed => {
-            format!("{failed} of {of} cells failed and are shown, the worst first; `--outputs all` shows every cell")
+            format!("{failed} of {of} cells are flagged and shown, the worst first; `--outputs all` shows every cell")
         }
         ShownOutputs::All if there < selection.asked => {
-            format!("{} of {of} cells are shown, {failed} of which failed; `--cells N` shows more", count(there))
+            format!("{} of {of} cells are shown, {failed} of which are flagged; `--cells N` shows more", count(there))
         }
-        ShownOutputs::All => format!("All {of} cells are shown; {failed} failed"),
+        ShownOutputs::All => format!("All {of} cells are shown; {failed} are flagged"),
     };
-    Some(format!("{words}. A cell failed if it has no output, a score below its threshold, or an unscored metric."))
+    Some(format!("{words}. {FLAGGED}"))
 }
 
 /// Returns the sentence on the cells that are worth reading, or `None` if the run has no cell.
 pub(crate) fn worth_reading(selection: &Selection<'_>) -> Option<String> {
     let (failed, of, there) = (count(selection.failed), count(selection.of), count(selection.ordinals.len() as u64));
     let words = format!(
-        "{there} of {of} cells are shown: those that failed ({failed}), on which judges disagree, that moved since the \
+        "{there} of {of} cells are shown: those that are flagged ({failed}), on which judges disagree, that moved since the \
          baseline, and the lowest. `--outputs all` shows every cell, `--cells N` more of them"
     );
-    (selection.of > 0).then(|| {
-        format!("{words}. A cell failed if it has no output, a score below its threshold, or an unscored metric.")
-    })
+    (selection.of > 0).then(|| format!("{words}. {FLAGGED}"))
 }
 
 /// The reason why a sample has no texts.
