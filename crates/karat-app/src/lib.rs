@@ -157,6 +157,7 @@ pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
     parse_duration as duration_ms, removal,
 };
+pub use karat_text::kind::ends;
 pub use karat_traces::folder::{RemovedRows, TraceDataset};
 pub use karat_types::{Layout, Threshold};
 
@@ -395,5 +396,20 @@ impl App {
     /// Resolves an id, a prefix of one, or `latest` to a run's id.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
         Ok(self.existing_store()?.resolve(run)?)
+    }
+
+    /// As [`run_id`](Self::run_id); the file or name of a suite, or a preset, means its newest run.
+    pub fn run_of(&self, word: &str) -> Result<String, AppError> {
+        let store = self.existing_store()?;
+        match store.resolve(word) {
+            Err(unknown @ StoreError::NoSuchRun { .. }) => match self.suite_name(&store, word) {
+                Ok(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
+                    Some(run) => Ok(run),
+                    None => Err(error::StoredError::NoRuns { suite }.into()),
+                },
+                Err(_) => Err(unknown.into()),
+            },
+            found => Ok(found?),
+        }
     }
 }

@@ -18,7 +18,8 @@ pub enum StoreError {
     Url(String),
     /// The file or its folder could not be created or opened.
     #[error(
-        "cannot open the store {path}: {why}. Check that the folder exists and that you may write in it, or choose another place with --store sqlite:PATH"
+        "cannot open the store {path}: {why}. {}, or choose another place with --store sqlite:PATH",
+        if path.is_dir() { "Name a file in it, such as karat.db" } else { "Check that the folder exists and that you may write in it" }
     )]
     Open {
         /// The database file.
@@ -244,7 +245,7 @@ pub enum StoreError {
     #[error("cannot write to the store: it was closed")]
     Closed,
     /// The database reported another error.
-    #[error("the store {path} failed while {doing}: {source}")]
+    #[error("the store {path} failed while {doing}: {source}{}", sql_advice(source))]
     Sql {
         /// The file.
         path: PathBuf,
@@ -265,6 +266,17 @@ fn refusal(why: &str, limit_kib: Option<u64>) -> String {
             "the disk refused it ({why}). Check that the disk is there, healthy and not full, then run the suite again: finished \
              cells are reused"
         ),
+    }
+}
+
+/// The advice on an error of the database: what lists the damage, and what puts an older copy in its place.
+fn sql_advice(source: &SqlError) -> &'static str {
+    match source.sqlite_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            ". The file is damaged or cut off: `karat store check` lists the damage, and `karat store restore COPY` puts a backup in \
+             its place"
+        }
+        _ => "",
     }
 }
 

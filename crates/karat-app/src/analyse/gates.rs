@@ -7,7 +7,10 @@ use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_lim
 use karat_analysis::{Findings, Outcome, Pinned, References, Spread, UnmatchedOutput, Verdicts, primary_metric};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
-use karat_types::{Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold};
+use karat_text::kind::ends;
+use karat_types::{
+    CallErrorCode, Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold,
+};
 
 use crate::analyse::baseline::{findings, read_pinned};
 use crate::atomic_file::write_explained;
@@ -165,7 +168,7 @@ impl App {
             None => own,
             Some(path) => {
                 let policy = load_policy(Arc::new(SuiteFiles), path)?;
-                GateRules { baseline: own.baseline, left_out: own.left_out, ..policy }
+                GateRules { gates: policy.gates, policy: policy.policy, ..own }
             }
         };
         gating.flags.apply_to(rules, &header.plan)
@@ -319,12 +322,16 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     }
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
+        let cause = findings.errors().and_then(|errors| errors.of_system(&it.system));
+        // What no further attempt changes is not retried either.
+        let may_pass = cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_none_or(CallErrorCode::is_retryable));
+        let retry = if may_pass { format!(" (after an outage: `karat retry {}`)", header.id) } else { String::new() };
+        let cause = cause.map_or(String::new(), |(_, message)| format!(": {}", ends(message, 200, 200)));
         format!(
             "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause and run the suite again, which reuses \
-             finished cells (after an outage: `karat retry {}`)",
+             finished cells{retry}{cause}",
             it.system,
             percent(it.share()),
-            header.id
         )
     });
     let mut failures: Vec<String> = too_many.collect();

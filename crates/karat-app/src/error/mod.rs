@@ -149,6 +149,10 @@ impl AppError {
             Self::Service(error) => error.hint(),
             Self::File(error) => error.hint.clone(),
             Self::Render(RenderError::Write(_)) => Some(format!("make room or {OTHER_FOLDER}")),
+            Self::Store(StoreError::NoSuchRun { wanted, nearest }) => {
+                let known = std::iter::once("latest").chain(nearest.iter().map(String::as_str));
+                karat_suite::nearest(wanted, known).map(|near| format!("did you mean `{near}`?"))
+            }
             Self::Diagnostics(_)
             | Self::Bug(_)
             | Self::Store(_)

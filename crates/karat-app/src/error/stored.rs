@@ -15,6 +15,12 @@ errors! {
             hint "it was removed by `karat cache prune --traces`, or the run kept no requests (`run.capture`)";
         NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
+        NoCellNumber { run: String, cell: String, last: u64 } => "run {run} has no cell `{cell}`"
+            hint "its plan numbers the cells from 0 to {last}; `karat show {run}` lists those that are made";
+        CellIsSample { run: String, cell: String, path: String } => "`{cell}` is a sample of run {run}, and a sample has several cells"
+            hint "name one, such as `karat trace {run} {path}`, or see all with `karat show {run} --sample {cell}`";
+        RunIsSample { sample: String, run: String } => "there is no run `{sample}`, but run {run} has a sample of this id"
+            hint "`karat show {run} --sample {sample}` shows it";
         CellNotNamed { run: String, cell: String } => "`karat trace` needs a cell"
             hint "name one, such as `karat trace {run}{cell}`; `karat show` lists the cells of a run";
         NoSample { target: String, sample: String } => "{target} has no cell of the sample `{sample}`"

@@ -7,6 +7,14 @@ errors! {
     enum SuiteError {
         NotFoundNear { suite: String, preset: String } => "there is no suite file and no preset `{suite}`"
             hint "did you mean the preset `{preset}`?";
+        NotFoundFile { suite: String, file: String } => "there is no suite file and no preset `{suite}`"
+            hint "did you mean the suite file `{file}`?";
+        IsVariant { name: String } => "there is no suite file and no preset `{name}`"
+            hint "`{name}` is a variant of karat.yaml: choose it with `--variants {name}`";
+        IsModel { name: String } => "there is no suite file and no preset `{name}`"
+            hint "`{name}` is a model: lists have commas, as in `--models ID,{name}`";
+        NotFoundHereBut { files: String } => "there is no `karat.yaml` in this folder, but {files}"
+            hint "name the suite file after the command, or call it `karat.yaml`";
         NotFound { suite: String, presets: Names } => "there is no suite file and no preset `{suite}`"
             hint "name a suite file, or one of the presets: {presets}; `karat init` writes a suite of your own";
         NotFoundHere { presets: Names } => "there is no `karat.yaml` in this folder"

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_analysis::resolve_checks;
+use karat_store::StoreError;
 use karat_types::{RunRows, SampleText, Score};
 use serde::Serialize;
 
@@ -49,6 +50,23 @@ impl App {
     /// Returns whether a word names a stored run.
     pub fn has_run(&self, word: &str) -> bool {
         self.existing_store().is_ok_and(|store| store.resolve(word).is_ok())
+    }
+
+    /// Refuses the id of a sample in the place of a run.
+    ///
+    /// # Errors
+    /// No run is called so, and the newest run has such a sample.
+    pub fn check_not_a_sample(&self, word: &str) -> Result<(), AppError> {
+        let store = self.existing_store()?;
+        let (Err(StoreError::NoSuchRun { .. }), Ok(run)) = (store.resolve(word), store.resolve("latest")) else {
+            return Ok(());
+        };
+        let mut is_sample = false;
+        store.rows(&run)?.samples(|sample| is_sample |= sample.id == word)?;
+        match is_sample {
+            true => Err(StoredError::RunIsSample { sample: word.to_owned(), run }.into()),
+            false => Ok(()),
+        }
     }
 
     /// The error of a trace without a cell: it shows the address of one that is there, a failed one if any.
@@ -114,7 +132,7 @@ impl App {
             found = Some((trace, CellKeys::of(&plan, &row)));
             ControlFlow::Break(())
         })?;
-        let (mut trace, keys) = found.ok_or_else(|| StoredError::NoCell { run: run.clone(), cell: cell.to_owned() })?;
+        let Some((mut trace, keys)) = found else { return Err(missing_cell(&rows, &run, cell)?.into()) };
         let calls = keys.read(&store, &run)?.into_iter().filter_map(|call| match call.contents {
             Contents::Kept(call) => Some(*call),
             Contents::Pruned | Contents::Missing => None,
@@ -127,4 +145,25 @@ impl App {
         });
         Ok(trace)
     }
+}
+
+/// The error of a cell that is not there: the numbers that there are, or the sample that is named in its place.
+fn missing_cell(rows: &dyn RunRows, run: &str, cell: &str) -> Result<StoredError, AppError> {
+    let (run, cell, plan) = (run.to_owned(), cell.to_owned(), &rows.header().plan);
+    if cell.parse::<u64>().is_ok() {
+        let last = plan.cells().saturating_sub(1);
+        return Ok(StoredError::NoCellNumber { run, cell, last });
+    }
+    let mut path = None;
+    rows.for_each(&mut |row| match &*row.sample.id == cell.as_str() {
+        true => {
+            path = Some(address::path(plan, &row.sample.id, row.system));
+            ControlFlow::Break(())
+        }
+        false => ControlFlow::Continue(()),
+    })?;
+    Ok(match path {
+        Some(path) => StoredError::CellIsSample { run, cell, path },
+        None => StoredError::NoCell { run, cell },
+    })
 }

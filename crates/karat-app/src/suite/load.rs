@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use karat_analysis::gate;
-use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite};
+use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite, SuitePart};
 use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
@@ -177,13 +177,21 @@ const DEFAULT_SUITE: &str = "karat.yaml";
 /// The error for a suite that is not there: it says where it was looked for.
 fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
     let presets = names();
-    if suite == DEFAULT_SUITE {
-        return SuiteError::NotFoundHere { presets: Names::of(presets) };
-    }
-    if let Ok(entries) = files.list(suite) {
+    let suites_in = |folder: &str| {
         let is_yaml = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
-        let mut candidates: Vec<String> = entries.into_iter().filter(is_yaml).collect();
-        candidates.sort();
+        let mut names: Vec<String> = files.list(folder).ok()?.into_iter().filter(is_yaml).collect();
+        names.sort();
+        Some(names)
+    };
+    let here = suites_in("").unwrap_or_default();
+    if suite == DEFAULT_SUITE {
+        let others: Vec<String> = here.iter().take(3).map(|name| format!("`{name}`")).collect();
+        return match others.is_empty() {
+            true => SuiteError::NotFoundHere { presets: Names::of(presets) },
+            false => SuiteError::NotFoundHereBut { files: others.join(", ") },
+        };
+    }
+    if let Some(mut candidates) = suites_in(suite) {
         candidates.truncate(3);
         let folder = suite.trim_end_matches('/');
         let paths: Vec<String> = candidates.iter().map(|name| format!("`{folder}/{name}`")).collect();
@@ -192,6 +200,19 @@ fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
         return SuiteError::NoSuiteInFolder { folder, also };
     }
     let wanted = suite.to_owned();
+    match here
+        .contains(&DEFAULT_SUITE.to_owned())
+        .then(|| karat_suite::part_named(files, DEFAULT_SUITE, suite))
+        .flatten()
+    {
+        Some(SuitePart::Variant) => return SuiteError::IsVariant { name: wanted },
+        Some(SuitePart::Model) => return SuiteError::IsModel { name: wanted },
+        None if Registry::builtin().find(suite).is_some() => return SuiteError::IsModel { name: wanted },
+        None => {}
+    }
+    if let Some(file) = karat_suite::nearest(suite, here.iter().map(String::as_str)) {
+        return SuiteError::NotFoundFile { suite: wanted, file: file.to_owned() };
+    }
     match karat_suite::nearest(suite, presets.iter().copied()) {
         Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
         None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },

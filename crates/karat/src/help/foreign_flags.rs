@@ -21,6 +21,26 @@ const FLAGS: &[(&[&str], &str)] = &[
     (&["--tag", "--tags"], "runs have no tags; use `--run-id NAME` to name a run"),
 ];
 
+/// Commands of other tools, and what to use here.
+const COMMANDS: &[(&[&str], &str)] = &[
+    (&["test", "evaluate", "exec", "start", "benchmark"], "use `karat run`"),
+    (&["diff", "compare-runs"], "use `karat compare`"),
+    (
+        &["logs", "log", "results", "result", "errors"],
+        "use `karat show` for the cells of a run, `karat trace` for the calls of one",
+    ),
+    (&["cost", "costs", "price", "spend", "usage"], "use `karat plan` before a run, and `karat report` after it"),
+    (&["runs", "history"], "use `karat ls`"),
+    (&["check", "lint"], "use `karat validate`"),
+    (
+        &["metrics", "metric", "scorers"],
+        "a suite names metrics under `scorers`; `karat validate` lists them for an unknown one",
+    ),
+    (&["dashboard", "ui", "web"], "use `karat view` for one run, `karat serve` for all"),
+    (&["new", "create"], "use `karat init`"),
+    (&["delete", "rm", "remove", "clean", "prune"], "use `karat cache prune`"),
+];
+
 /// Adds a hint to a usage error where one is known.
 pub fn explain(error: clap::Error, command: &Command, variable: impl Fn(&str) -> Option<String>) -> clap::Error {
     let hint = match error.kind() {
@@ -42,10 +62,27 @@ pub fn explain(error: clap::Error, command: &Command, variable: impl Fn(&str) ->
 /// Suggests a command for a misspelt one. Clap itself overlooks two letters in the wrong order, as in `rnu`.
 fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
     let given = text(error, ContextKind::InvalidSubcommand)?;
-    let levels = command.get_subcommands().chain(command.get_subcommands().flat_map(Command::get_subcommands));
-    let names: Vec<&str> = levels.flat_map(Command::get_name_and_visible_aliases).collect();
-    let near = karat_app::nearest(given, names)?;
-    Some(format!("did you mean `{near}`?"))
+    let of_others = || COMMANDS.iter().find(|(theirs, _)| theirs.contains(&given)).map(|(_, ours)| (*ours).to_owned());
+    let top: Vec<&str> = command.get_subcommands().flat_map(Command::get_name_and_visible_aliases).collect();
+    // `Usage: karat [OPTIONS] <COMMAND>`; of a command below another one, `Usage: karat golden <COMMAND>`.
+    let usage = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => String::new(),
+    };
+    let parent = usage.split_whitespace().nth(2).and_then(|name| command.find_subcommand(name));
+    let below = |parent: &Command| {
+        let names: Vec<&str> = parent.get_subcommands().flat_map(Command::get_name_and_visible_aliases).collect();
+        karat_app::nearest(given, names).map(|near| format!("{} {near}", parent.get_name()))
+    };
+    let near = || karat_app::nearest(given, top.iter().copied()).map(str::to_owned);
+    let near = match parent {
+        Some(parent) => below(parent),
+        None => match of_others() {
+            Some(ours) => return Some(ours),
+            None => near().or_else(|| command.get_subcommands().find_map(below)),
+        },
+    };
+    near.map(|near| format!("did you mean `{near}`?"))
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {

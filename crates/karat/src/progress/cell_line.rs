@@ -6,8 +6,8 @@ use karat_app::visible_name;
 use karat_types::{CellProgress, CellStatus, OutputOrigin};
 use owo_colors::OwoColorize;
 
-/// Characters of an error message.
-const MESSAGE: usize = 200;
+/// Characters that are shown of the beginning and of the end of an error message, which has the advice.
+const MESSAGE: (usize, usize) = (120, 300);
 
 /// Returns the words of a status: `ok`, `cached`, `unscored`, `error` or `skipped`.
 pub fn status(cell: &CellProgress<'_>) -> &'static str {
@@ -115,11 +115,7 @@ fn id(id: &str) -> String {
 
 fn cut(message: &str) -> String {
     let spaced: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let message = visible_name(&spaced).into_owned();
-    match message.char_indices().nth(MESSAGE) {
-        Some((at, _)) => format!("{}…", &message[..at]),
-        None => message,
-    }
+    karat_app::ends(&visible_name(&spaced), MESSAGE.0, MESSAGE.1).into_owned()
 }
 
 fn duration(ms: u64) -> String {

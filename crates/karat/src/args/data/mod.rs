@@ -71,7 +71,7 @@ pub enum ImportKindArg {
     ManualBaseline,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
     /// Format to write
     pub kind: ExportFormatArg,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn gate(context: &CommandContext<'_>, args: &GateCommandArgs) -> Result<Exit, Failure> {
     let gating = GateRequest { policy: args.policy.clone(), flags: gate_flags(&args.gates, &EnforceArgs::default())? };
-    let gated = context.app.gate(&args.run, &gating)?;
+    let gated = context.app.gate(&context.app.run_of(&args.run)?, &gating)?;
     text_output::write(context, "gate", args.output_dir.as_deref(), &args.format, &|format| text(&gated, format))?;
     gated.failures.iter().for_each(|failure| context.printer.say(&format!("failed: {failure}")));
     Ok(gated.exit)
@@ -61,9 +61,26 @@ fn parse_bound(flag: &str, text: &str) -> Result<(Option<String>, Threshold), Fa
         Some((metric, bound)) => (Some(metric.trim().to_owned()), bound.trim()),
         None => (None, text.trim()),
     };
-    match threshold(bound) {
+    let is_condition = metric.as_ref().is_some_and(|metric| metric.ends_with(['<', '>']));
+    match threshold(bound).filter(|_| !is_condition) {
         Some(threshold) => Ok((metric, threshold)),
-        None => Err(Failure::Message(format!("`{flag} {text}`: `{bound}` is not a number. Write `0.5` or `5%`"))),
+        None if is_condition => {
+            Err(Failure::Message(format!("`{flag} {text}` is a condition. {}", bound_form(flag, text.trim()))))
+        }
+        None => {
+            Err(Failure::Message(format!("`{flag} {text}`: `{bound}` is not a number. {}", bound_form(flag, bound))))
+        }
+    }
+}
+
+/// The right form of a bound that cannot be read: of a condition such as `label>0.8`, the same as `METRIC=X`.
+fn bound_form(flag: &str, bound: &str) -> String {
+    let is_sign = |it: char| "<>=≥≤".contains(it);
+    match bound.split_once(is_sign).map(|(metric, number)| (metric.trim(), number.trim_start_matches(is_sign).trim())) {
+        Some((metric, number)) if !metric.is_empty() && threshold(number).is_some() => {
+            format!("Write `{flag} {metric}={number}`")
+        }
+        _ => "Write `0.5` or `5%`, or `METRIC=0.5`".to_owned(),
     }
 }
 

@@ -16,6 +16,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
             if is_otel { "an address begins with http:// or https://" } else { "only `otel` goes to an address" };
         return Err(Failure::Message(format!("`-o {}` is no file: {told}", args.output)));
     }
+    let args = &ExportArgs { run: context.app.run_of(&args.run)?, ..args.clone() };
     let format = match args.kind {
         ExportFormatArg::Jsonl => ReportFormat::Cells,
         ExportFormatArg::Csv => ReportFormat::Csv,

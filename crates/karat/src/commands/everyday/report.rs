@@ -27,7 +27,7 @@ pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, F
         return comment_of_file(context, file, &args.output);
     }
     let outputs = OutputsArg::outputs(args.output.outputs, args.cells);
-    write_report_with(context, &args.run, &args.output, outputs, args.canonical, false)?;
+    write_report_with(context, &context.app.run_of(&args.run)?, &args.output, outputs, args.canonical, false)?;
     Ok(Exit::Pass)
 }
 

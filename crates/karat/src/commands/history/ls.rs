@@ -20,6 +20,9 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
         context.print_json(&runs)?;
         return Ok(Exit::Pass);
     }
+    if runs.is_empty() {
+        context.printer.say("no runs: `karat run` makes one");
+    }
     let rows = runs.iter().map(|run| {
         vec![
             run.id.clone(),

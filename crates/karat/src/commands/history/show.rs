@@ -43,6 +43,7 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
         sample: args.sample.clone(),
         with_texts: args.sample.is_some() || args.outputs.is_some_and(|shown| shown != OutputsArg::None),
     };
+    context.app.check_not_a_sample(&args.run)?;
     if let Some(note) = context.app.shard_note(&args.run)?.filter(|_| !context.quiet) {
         context.printer.say(&note);
     }
