@@ -243,7 +243,7 @@ fn a_start_that_passes_stops_nothing() {
     }
 }
 
-/// F31: a server that never gives a reply is stopped after four calls, retries included, with a budget and without; the message
+/// F31, F53: a server that never gives a reply is stopped after four calls, retries included, with a budget and without; the message
 /// says what the server sent and advises no limit. Once the server is right, `resume` and `retry` make every cell.
 #[test]
 fn a_model_that_never_replies_is_stopped() {
@@ -274,6 +274,19 @@ fn a_model_that_never_replies_is_stopped() {
             assert!((3..=4).contains(&provider.requests()), "{budget:?}: {}", said.all());
             assert!(said.stderr.contains(sent) && said.stderr.contains("failed"), "{budget:?}: {}", said.all());
             assert!(!said.stderr.contains("continue with `karat resume a --budget-usd"), "{}", said.all());
+            // F53: the failed call is a cell of the unfinished run.
+            let failed = [
+                &["show", "a", "--status", "error"][..],
+                &["trace", "a", "0"],
+                &["report", "a", "--format", "md", "-o", "-"],
+            ];
+            assert!(said.stdout.contains(sent), "{}", said.all());
+            for arguments in failed {
+                let shown = place.fine(arguments).stdout;
+                // A report escapes what the server sent.
+                let word = if arguments[0] == "trace" { sent } else { "error" };
+                assert!(shown.contains(word), "{arguments:?}: {shown}");
+            }
             IS_RIGHT.store(true, Ordering::Relaxed);
             place.karat(&["resume", "a", "--budget-usd", "5"]);
             assert_eq!(place.report("a")["totals"]["cells"], json!(CELLS));

@@ -231,3 +231,88 @@ fn sets_of_models_are_planned() {
     assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-5-mini, gemini-2.5-pro"));
     assert!(place.karat(&["plan", "claims", "--models", "startr"]).stderr.contains("did you mean `starter`?"));
 }
+
+/// F54, F59: mistakes on the command line name the thing that was meant, and the command for it.
+#[test]
+fn mistakes_name_what_was_meant() {
+    let empty = Place::new();
+    let named = Place::new();
+    named.write("suite-a.yaml", SUITE);
+    named.write("tickets.jsonl", TICKETS);
+    let tickets = place(&with("plain:", "plain: [ { prompt: { text: \"{{ sample.ticket }}\" } } ], kind:"));
+    tickets.fine(&["run", "--run-id", "a", "--no-gate"]);
+    tickets.write("folder/x.txt", "x");
+    let cases: &[(&Place, &[&str], i32, &[&str])] = &[
+        (&empty, &["ls"], 0, &["no runs: `karat run` makes one"]),
+        (&named, &["run"], 1, &["no `karat.yaml` in this folder, but `suite-a.yaml`"]),
+        (&named, &["validate", "suite-a"], 1, &["did you mean the suite file `suite-a.yaml`?"]),
+        (&tickets, &["test"], 1, &["use `karat run`"]),
+        (&tickets, &["diff", "a", "b"], 1, &["use `karat compare`"]),
+        (&tickets, &["logs"], 1, &["`karat show`", "`karat trace`"]),
+        (&tickets, &["cost"], 1, &["`karat plan`"]),
+        (&tickets, &["golden", "pinn"], 1, &["did you mean `golden pin`?"]),
+        (&tickets, &["run", "kind"], 1, &["`kind` is a variant of karat.yaml", "`--variants kind`"]),
+        (&tickets, &["run", "--models", "gpt-4o", "small"], 1, &["`small` is a model: lists have commas"]),
+        (&tickets, &["run", "--models", "small", "gpt-4o"], 1, &["`gpt-4o` is a model: lists have commas"]),
+        (&tickets, &["show", "lastest"], 1, &["did you mean `latest`?"]),
+        (&tickets, &["show", "t01"], 1, &["run a has a sample of this id", "`karat show a --sample t01`"]),
+        (&tickets, &["trace", "t01"], 1, &["`t01` is a sample of run a", "`karat trace a t01/small/"]),
+        (&tickets, &["trace", "999"], 1, &["numbers the cells from 0 to 3"]),
+        (&tickets, &["gate", "a", "--min", "label>0.8"], 1, &["Write `--min label=0.8`"]),
+        (&tickets, &["gate", "a", "--min", "high"], 1, &["`high` is not a number", "`METRIC=0.5`"]),
+        (&tickets, &["run", "--store", "folder"], 1, &["it is a folder. Name a file in it"]),
+    ];
+    for (place, arguments, code, parts) in cases {
+        let said = place.karat(arguments);
+        assert_eq!(said.code, *code, "{arguments:?}: {}", said.all());
+        for part in *parts {
+            assert!(said.stderr.contains(part), "{arguments:?}: `{part}`\n{}", said.all());
+        }
+    }
+    for arguments in
+        [&["report", "karat.yaml"][..], &["gate", "karat.yaml", "--min", "label=0.1"], &["report", "tickets"]]
+    {
+        let said = tickets.karat(arguments);
+        assert_eq!(said.code, 0, "{arguments:?}: {}", said.all());
+    }
+    let store = tickets.path().join(".karat/karat.db");
+    std::fs::OpenOptions::new().write(true).open(&store).unwrap().set_len(5000).unwrap();
+    let said = tickets.karat(&["show"]);
+    assert!(
+        said.code == 1 && said.stderr.contains("karat store check") && said.stderr.contains("restore"),
+        "{}",
+        said.all()
+    );
+}
+
+/// F55: a gate whose condition lets no cell of a whole run through does not pass; of a part of the rows it decides nothing, and
+/// `on_undecided: warn` accepts it.
+#[test]
+fn a_gate_that_saw_nothing_does_not_pass() {
+    let gated = |more: &str| {
+        place(&format!(
+            "{SUITE}gates: [ {{ metric: label, min: 50%, where: \"sample.category == 'other'\"{more} }} ]\n"
+        ))
+    };
+    let said = gated("").karat(&["run"]);
+    assert_eq!(said.code, 4, "{}", said.all());
+    assert!(said.all().contains("no cell matches"), "{}", said.all());
+    assert_eq!(gated("").karat(&["run", "--limit", "1"]).code, 0);
+    assert_eq!(gated(", on_undecided: warn").karat(&["run"]).code, 0);
+}
+
+/// F54: the error of a program ends with the end of what it printed, and the advice names its environment.
+#[test]
+fn the_end_of_a_programs_error_is_shown() {
+    let script = "import os, sys\nfor i in range(200): print(f'  File \"frame{i}.py\"', file=sys.stderr)\nos.environ['MY_TOKEN']\n";
+    let suite = "name: t\ndataset: { source: tickets.jsonl, id: id, reference: category }\n\
+                 variants: { plain: [ { version: v1, command: { run: [python3, work.py] } } ] }\nscorers: { label: { metric: exact } }\n";
+    let failing = place(suite);
+    failing.write("work.py", script);
+    let said = failing.karat(&["run", "--run-id", "a"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    for shown in [&said.stdout, &said.stderr, &failing.fine(&["trace", "0"]).stdout] {
+        assert!(shown.contains("KeyError: 'MY_TOKEN'") && shown.contains("frame0.py"), "{}", said.all());
+    }
+    assert!(said.stdout.contains("`env: { NAME: \"${NAME}\" }`"), "{}", said.all());
+}

@@ -129,18 +129,20 @@ fn every_judge_failure_is_reported() {
     assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());
 }
 
-/// BR-05, BR-07: the first 400 characters of what a program complains stand in summary, report and JSON, also where it
-/// ended well and printed nothing.
+/// BR-05, BR-07, F54: the first 400 characters of what a program complains and the last 2,000 stand in summary, report and
+/// JSON, also where it ended well and printed nothing.
 #[test]
 fn messages_of_programs_are_shown() {
     for exit in [3, 0] {
         let place = Place::new();
         let complaint: String = (0..400).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
-        let path = fake_claude(&place, &format!("printf %s {complaint}CUT >&2; exit {exit}"));
+        let cut = "x".repeat(4000);
+        let path = fake_claude(&place, &format!("printf %s {complaint}CUT{cut}CAUSE >&2; exit {exit}"));
         let said = judged(&place, &path, None, &["--run-id", "r", "--format", "json,md"]);
         let page = std::fs::read_to_string(place.path().join(".karat/runs/r/report.md")).unwrap();
         for text in [&said.stdout, &page, &place.report("r").to_string()] {
             assert!(text.contains(&complaint) && !text.contains(&format!("{complaint}C")), "{exit}: {text}");
+            assert!(text.contains("xCAUSE"), "{exit}: {text}");
         }
         assert_eq!(said.code, 1);
     }
