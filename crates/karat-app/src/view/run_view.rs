@@ -76,7 +76,7 @@ impl RunView {
     pub fn has_flag(&self, cell: usize, flag: CellFlag) -> bool {
         match flag {
             CellFlag::Moved => self.moved.as_ref().is_some_and(|moved| moved.cells.contains(cell)),
-            CellFlag::Failed => {
+            CellFlag::Flagged => {
                 [CellFlag::Error, CellFlag::Unscored].iter().any(|flag| self.index.has_flag(cell, *flag))
                     || (self.index.status(cell) == CellStatus::Ok && self.has_low_score(cell))
             }

@@ -142,7 +142,7 @@ fn leaders(report: Report<'_>) -> Vec<String> {
     let scripts = report.findings.plan.script_warning().map(|_| "graded by scripts: the order says nothing".to_owned());
     let leaders = answer::leaders(report).into_iter().filter(|it| it.joined.is_some() || it.key == "hardest");
     let leaders = leaders.map(|it| format!("{}: {} {}", answer::label(&it), excerpt(it.id, WIDTH / 2), it.text));
-    scripts.into_iter().chain(answer::level(board)).chain(leaders).chain(answer::shared_part(report, board)).collect()
+    scripts.into_iter().chain(answer::level(report, board)).chain(leaders).chain(answer::shared_part(report, board)).collect()
 }
 
 /// Returns the most frequent error codes, each with the first message of its most frequent kind.

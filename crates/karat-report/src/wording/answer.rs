@@ -92,8 +92,9 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
 }
 
 /// Returns the sentence for a ranking in which all are equal.
-pub(crate) fn level(board: &Leaderboard) -> Option<String> {
-    board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)))
+pub(crate) fn level(report: Report<'_>, board: &Leaderboard) -> Option<String> {
+    let kind = if report.findings.ranked_axis() == DeltaAxis::Model { "models" } else { "variants" };
+    board.is_level().then(|| format!("All {} {kind} have the same score.", count(board.places.len() as u64)))
 }
 
 /// Returns the number of scores behind a place: of `80 samples × 2`, where each sample counts once a variant.

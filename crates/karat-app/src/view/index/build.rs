@@ -107,7 +107,7 @@ fn flags(row: &CellRow<'_>, scores: &CellScores) -> u8 {
         CellFlag::JudgesDisagree => scores.consensus.iter().flatten().any(|agreed| agreed.flagged),
         CellFlag::Capped => row.judgments.iter().any(|judgment| !judgment.caps.is_empty()),
         CellFlag::Cached => row.cell.reused,
-        CellFlag::Moved | CellFlag::Failed => false,
+        CellFlag::Moved | CellFlag::Flagged => false,
     };
     OWN_FLAGS.iter().enumerate().filter(|(_, flag)| has(flag)).map(|(bit, _)| 1 << bit).sum()
 }

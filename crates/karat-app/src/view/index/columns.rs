@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CellFlag {
     /// The cell has no output, a score below its threshold, or an unscored metric.
-    Failed,
+    Flagged,
     /// The cell has no output because something failed.
     Error,
     /// The cell has an output, and a scorer failed on it.
@@ -29,12 +29,12 @@ pub enum CellFlag {
 impl CellFlag {
     /// All flags.
     pub const ALL: [Self; 7] =
-        [Self::Failed, Self::Error, Self::Unscored, Self::JudgesDisagree, Self::Capped, Self::Cached, Self::Moved];
+        [Self::Flagged, Self::Error, Self::Unscored, Self::JudgesDisagree, Self::Capped, Self::Cached, Self::Moved];
 
     /// The name in addresses.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Failed => "failed",
+            Self::Flagged => "flagged",
             Self::Error => "error",
             Self::Unscored => "unscored",
             Self::JudgesDisagree => "judges-disagree",
@@ -50,7 +50,7 @@ impl CellFlag {
     }
 }
 
-/// The flags that the rows of one run tell; [`CellFlag::Moved`] needs two, and [`CellFlag::Failed`] the plan's thresholds.
+/// The flags that the rows of one run tell; [`CellFlag::Moved`] needs two, and [`CellFlag::Flagged`] the plan's thresholds.
 pub(super) const OWN_FLAGS: [CellFlag; 5] =
     [CellFlag::Error, CellFlag::Unscored, CellFlag::JudgesDisagree, CellFlag::Capped, CellFlag::Cached];
 
@@ -219,7 +219,7 @@ impl RunIndex {
         self.sample_names.iter().map(|sample| sample.id.as_str())
     }
 
-    /// Returns true if a cell has a flag. [`CellFlag::Moved`] and [`CellFlag::Failed`] are not in the index.
+    /// Returns true if a cell has a flag. [`CellFlag::Moved`] and [`CellFlag::Flagged`] are not in the index.
     pub fn has_flag(&self, cell: usize, flag: CellFlag) -> bool {
         let bit = OWN_FLAGS.iter().position(|own| *own == flag);
         bit.is_some_and(|bit| self.flags.get(cell).is_some_and(|flags| flags & (1 << bit) != 0))

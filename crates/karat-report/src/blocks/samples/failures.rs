@@ -20,7 +20,8 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Failures) -> Vec<Blo
     columns.extend(["Cells", "Of"].map(Column::number));
     columns.extend(texts(["Examples"]));
     let rows = found.categories.iter().map(|it| {
-        let examples: Vec<&str> = it.examples.iter().map(|example| example.sample.as_str()).collect();
+        let mut examples: Vec<&str> = it.examples.iter().map(|example| example.sample.as_str()).collect();
+        examples.dedup();
         vec![Cell::text(&it.metric), Cell::Count(it.cells), Cell::Count(it.of), prose(examples.join(", "))]
     });
     let head = Head::new("Below a threshold", "Where do outputs fall short?")

@@ -26,8 +26,9 @@ pub fn comparison(compared: &RunComparison) -> String {
         .chain(unchanged_systems(compared));
     page.list(left_out.map(Inline::text));
     let several = compared.candidate.systems.len() > 1;
-    blocks::systems(compared).iter().for_each(|it| block::write(page, it, 2));
     if several {
+        page.heading(2, Inline::plain("Each system"));
+        blocks::systems(compared).iter().for_each(|it| block::write(page, it, 3));
         page.heading(2, Inline::plain("Average over systems"));
     }
     block::write(page, &blocks::verdicts(compared), if several { 3 } else { 2 });

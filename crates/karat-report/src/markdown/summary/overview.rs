@@ -29,7 +29,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
         }
     }));
     if let (Some((at, metric)), Some(board)) = (report.primary(), findings.primary_board()) {
-        lines.extend(answer::level(board).map(Inline::text));
+        lines.extend(answer::level(report, board).map(Inline::text));
         lines.extend(answer::leaders(report).into_iter().map(|it| {
             let line = Inline::plain("**").and_text(answer::label(&it)).and(":** ").and_code(it.id);
             line.and(", ").and_code(&metric.name).and(" ").and_text(it.text)

@@ -99,7 +99,7 @@ fn answer(report: Report<'_>) -> Vec<Stat> {
     let mut stats = Vec::new();
     if let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) {
         let scale = scales::scale_of(&report.findings.plan, metric);
-        let level = answer::level(board);
+        let level = answer::level(report, board);
         stats.extend(answer::leaders(report).into_iter().map(|it| {
             let estimate = scales::estimate(&scale, it.finding);
             let label = format!("{}: {}", it.label, it.id);

@@ -37,7 +37,7 @@ pub(in crate::pages) fn status(outputs: &SystemOutputs) -> Markup {
 pub(in crate::pages) fn flags(flags: &[CellFlag]) -> Markup {
     let is_told = |flag: &CellFlag| match flag {
         CellFlag::Error => true,
-        CellFlag::Failed => flags.contains(&CellFlag::Error) || flags.contains(&CellFlag::Unscored),
+        CellFlag::Flagged => flags.contains(&CellFlag::Error) || flags.contains(&CellFlag::Unscored),
         _ => false,
     };
     html! {
@@ -48,7 +48,7 @@ pub(in crate::pages) fn flags(flags: &[CellFlag]) -> Markup {
 /// The words of a flag.
 pub(in crate::pages) fn words(flag: CellFlag) -> &'static str {
     match flag {
-        CellFlag::Failed => "failed",
+        CellFlag::Flagged => "flagged",
         CellFlag::Error => "error",
         CellFlag::Unscored => "unscored",
         CellFlag::JudgesDisagree => "judges disagree",

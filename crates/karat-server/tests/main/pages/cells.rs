@@ -162,21 +162,21 @@ fn deleted_index_changes_no_page() {
     assert_eq!(kept("select count(*) from derived where length(key) = 16"), kept("select count(*) from derived"));
 }
 
-/// F69: a chip counts the cells that failed, as the report counts them; the row of an error has room for its cause.
+/// F69: a chip counts the cells that need a look, as the report counts them; the row of an error has room for its cause.
 #[test]
-fn failed_cells_are_one_click_away() {
+fn flagged_cells_are_one_click_away() {
     let place = Place::view();
     run(&place.app, "r", &borrowed(&samples(12)));
     let page = open(&place, "/runs/r/cells");
     let count = |chip: &str| -> usize {
         texts(&page, &format!("filter-{chip}")).concat().split_whitespace().last().unwrap().parse().unwrap()
     };
-    let (failed, errors) = (count("failed"), count("error"));
+    let (flagged, errors) = (count("flagged"), count("error"));
     let report = place.get("/eval/runs/r/report?format=html").text;
-    assert!(report.contains(&format!("those that failed ({failed})")), "{failed} failed");
-    assert!(failed > errors && failed < count("all"));
-    let link = href(&page, "filter-failed").unwrap();
-    assert_eq!(every_row(&place, &link).len(), failed);
+    assert!(report.contains(&format!("those that are flagged ({flagged})")), "{flagged} flagged");
+    assert!(flagged > errors && flagged < count("all"));
+    let link = href(&page, "filter-flagged").unwrap();
+    assert_eq!(every_row(&place, &link).len(), flagged);
     let snippets: Vec<String> = all(&page, "td .snippet.is-error").into_iter().map(text).collect();
     assert_eq!(snippets.len(), errors);
     assert!(snippets.iter().all(|it| it.starts_with("parse: ")), "{snippets:?}");

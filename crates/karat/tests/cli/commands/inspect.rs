@@ -153,7 +153,7 @@ fn a_tie_is_reported() {
     let two = format!("models: [{inner}, {}]", inner.replacen("id: mock", "id: twin", 1));
     place.write("karat.yaml", &one.replace(entry, &two));
     let said = place.fine(&["run", "--run-id", "a"]);
-    assert!(said.stdout.contains("all 2 have the same score"), "{}", said.all());
+    assert!(said.stdout.contains("All 2 models have the same score."), "{}", said.all());
     assert!(!said.stdout.contains("worst"), "{}", said.all());
-    assert!(place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 have the same score."));
+    assert!(place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 models have the same score."));
 }
