@@ -389,6 +389,30 @@ fn units_conditions_and_partners() {
     assert_eq!((other.verdict, other.reference), (Verdict::Fail, Some(8.0)));
 }
 
+/// F55: a gate that saw no cell of a whole run does not pass; of a part of a run, or where the gate accepts it, it decides nothing.
+#[test]
+fn a_gate_that_saw_nothing_does_not_pass() {
+    let run = two([8.0; 4]);
+    let exit = |undecided_fails: Option<bool>, is_partial: bool| {
+        let nothing = gate(|it| {
+            it.condition = Some("variant == 'nowhere'".to_owned());
+            it.min = at(1.0);
+            it.undecided_fails = undecided_fails;
+        });
+        let rules = GateRules { gates: vec![nothing, gate(|it| it.min = at(1.0))], is_partial, ..GateRules::default() };
+        decide(&findings_of(&run), &run, &rules, &References::default()).unwrap().exit()
+    };
+    assert_eq!(exit(None, false), Exit::Undecided);
+    assert_eq!((exit(None, true), exit(Some(false), false)), (Exit::Pass, Exit::Pass));
+    let open = gate(|it| it.max_drop = at(1.0));
+    assert_eq!(say(&run, vec![open], Policy::default(), &References::default()).exit(), Exit::Pass, "it saw its cells");
+    let unjudged = vec!["tone".to_owned()];
+    let gates = vec![Gate { min: at(1.0), ..Gate::for_metric("tone.tone") }];
+    let rules = GateRules { gates, unjudged, ..GateRules::default() };
+    let told = check(&run.header.plan, &rules).unwrap_err().to_string();
+    assert!(told.contains("the scorer `tone` is off, because the suite has no judge"), "{told}");
+}
+
 /// A gate without matching cells is undecided, alone and beside others, and missing samples are reported.
 #[test]
 fn a_gate_without_cells_never_passes() {
