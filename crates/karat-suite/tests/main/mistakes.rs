@@ -338,7 +338,7 @@ fn mistakes_name_the_right_form() {
     let gate = |gate: &str| format!("{SUITE}gates: [ {gate} ]\n");
     let judged = |rubric: &str, judges: &str| {
         let scorers = format!("scorers:\n  tone: {{ rubric: {{ {rubric} }} }}\n  label: {{ metric: exact }}\n{judges}");
-        SUITE.split("scorers:").next().unwrap().to_owned() + &scorers
+        SUITE.split("scorers:").next().unwrap().replace("id: id,", "id: id, input: ticket,") + &scorers
     };
     let text = |by: &str| with("{{ sample.ticket }}", by);
     let mistakes: &[Mistake<'_>] = &[
