@@ -405,7 +405,7 @@ impl App {
             Err(unknown @ StoreError::NoSuchRun { .. }) => match self.suite_name(&store, word) {
                 Ok(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
                     Some(run) => Ok(run),
-                    None => Err(error::StoredError::NoRuns { suite }.into()),
+                    None => Err(StoredError::NoRuns { suite }.into()),
                 },
                 Err(_) => Err(unknown.into()),
             },

@@ -419,6 +419,6 @@ mod tests {
         assert!(ahead.recommendations[0].advice.starts_with("Prefer model-a"), "{:?}", ahead.recommendations);
         let level = scores(0.0);
         assert_eq!(ranks(&level), [[1, 3]; 3]);
-        assert!(level.recommendations[0].advice.starts_with("Any of "), "{:?}", level.recommendations);
+        assert!(level.recommendations[0].advice.starts_with("Undecided: any of "), "{:?}", level.recommendations);
     }
 }

@@ -1,24 +1,26 @@
 //! Which variant and which model to choose, from the contrasts of the run.
 
 use karat_stats::interval::Level;
+use karat_types::{Better, Gate, MetricSpec};
 
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
 use crate::figures::finding::Finding;
+use crate::figures::groups::Group;
 use crate::planning::needed::{Needed, PLANNED_POWER};
 use crate::run::findings::{Answer, Findings, Recommendation};
-use crate::run::metric_names::headline_metrics;
+use crate::run::metric_names::{headline_metrics, is_on};
 
 /// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;
 
 /// The answers for each axis with something to choose from: variants, then models.
-pub(crate) fn answers(findings: &Findings) -> Vec<Answer> {
-    let model = choose_model(findings).map(|it| {
+pub(crate) fn answers(findings: &Findings, gates: &[Gate]) -> Vec<Answer> {
+    let model = choose_model(findings, gates).map(|it| {
         let first = findings.primary_board().and_then(|board| board.places.first());
-        let decided = first.is_some_and(|first| first.rank == Some([1, 1]));
+        let decided = first.is_some_and(|first| first.rank == Some([1, 1])) && !is_contradicted(findings, gates);
         answer(DeltaAxis::Model, it, decided)
     });
-    choose_variant(findings).into_iter().chain(model).collect()
+    choose_variant(findings, gates).into_iter().chain(model).collect()
 }
 
 fn answer(axis: DeltaAxis, advice: Recommendation, decided: bool) -> Answer {
@@ -26,8 +28,12 @@ fn answer(axis: DeltaAxis, advice: Recommendation, decided: bool) -> Answer {
     Answer { axis, question, decided, answer: advice.advice, caveat: advice.caveat }
 }
 
-/// The contrasts of variants in the metric that decides: the primary one, or the first headline metric where the suite
-/// leaves the primary one out of its headline.
+fn primary(findings: &Findings) -> Option<&MetricSpec> {
+    findings.plan.metrics.get(findings.primary?)
+}
+
+/// The contrasts of variants in the metric that decides, or in the first headline metric where that is left out of the
+/// headline.
 fn of_variants(findings: &Findings) -> Vec<&Contrast> {
     let binding: Vec<&Contrast> =
         findings.contrasts.iter().filter(|it| it.axis == DeltaAxis::Variant && it.family != Family::Other).collect();
@@ -37,28 +43,27 @@ fn of_variants(findings: &Findings) -> Vec<&Contrast> {
     names.map(|metric| of(&metric.name)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-fn choose_variant(findings: &Findings) -> Option<Answer> {
+fn choose_variant(findings: &Findings, gates: &[Gate]) -> Option<Answer> {
     let contrasts = of_variants(findings);
     let first = contrasts.first()?;
     let with = |verdict| contrasts.iter().copied().filter(move |it| it.verdict == verdict);
     let undecided = with(ComparisonVerdict::Undecided).count() > 0;
-    let gain = |it: &&Contrast| it.difference.value().abs();
-    let best = with(ComparisonVerdict::Better).max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    let advice = match (contrasts.as_slice(), best) {
-        ([only], _) => Recommendation::new(sentence(only), contrast_caveat(findings, only)),
-        (_, Some(best)) => Recommendation::new(sentence(best), contrast_caveat(findings, best)),
-        (_, None) if undecided => Recommendation::new(
-            format!(
-                "None of {} variants is shown to be better than {} by {}.",
-                contrasts.len(),
-                first.base,
-                first.metric
-            ),
-            None,
-        ),
-        (_, None) => {
-            Recommendation::new(format!("Keep {}: no variant is better by {}.", first.base, first.metric), None)
+    let gain = |it: &Contrast| it.difference.value().abs();
+    // Of equal ones the first.
+    let best = with(ComparisonVerdict::Better).reduce(|best, it| if gain(it) > gain(best) { it } else { best });
+    let decided = (best.is_some() || !undecided) && !is_contradicted(findings, gates);
+    let lead = match (contrasts.as_slice(), best) {
+        ([only], _) => Some(*only),
+        (_, best) => best,
+    };
+    let advice = match lead {
+        Some(lead) => Recommendation::new(sentence(findings, gates, lead), contrast_caveat(findings, lead)),
+        None if undecided => {
+            let n = contrasts.len();
+            let text = format!("None of {n} variants is shown to be better than {} by {}.", first.base, first.metric);
+            Recommendation::new(text, None)
         }
+        None => Recommendation::new(format!("Keep {}: no variant is better by {}.", first.base, first.metric), None),
     };
     let others = |head: &str, verdict| {
         let ids = with(verdict).filter(|it| !best.is_some_and(|best| std::ptr::eq(best, *it)));
@@ -66,7 +71,7 @@ fn choose_variant(findings: &Findings) -> Option<Answer> {
         (!ids.is_empty()).then(|| format!("{head}: {}", ids.join(", ")))
     };
     let rest = [
-        others("also better", ComparisonVerdict::Better),
+        others("also better, and not compared with it", ComparisonVerdict::Better),
         others("undecided", ComparisonVerdict::Undecided),
         others("within the margin", ComparisonVerdict::Equivalent),
         others("worse", ComparisonVerdict::Worse),
@@ -74,82 +79,170 @@ fn choose_variant(findings: &Findings) -> Option<Answer> {
     let rest: Vec<String> = rest.into_iter().flatten().filter(|_| contrasts.len() > 1).collect();
     let rest = (!rest.is_empty()).then(|| format!(" Against {}, {}.", first.base, rest.join("; ")));
     let most = with(ComparisonVerdict::Undecided).filter_map(|it| it.needed.as_ref()).max_by_key(|it| it.more);
-    let needed = most.filter(|_| contrasts.len() > 1 && best.is_none()).and_then(samples_needed);
-    let text = [Some(advice.advice), rest, needed.map(|it| format!(" {it}"))];
+    let needed = most.filter(|_| contrasts.len() > 1 && best.is_none()).map(|it| format!(" {}", samples_needed(it)));
+    let text = [Some(advice.advice), rest, needed];
     let advice = Recommendation::new(text.into_iter().flatten().collect(), advice.caveat);
-    Some(answer(DeltaAxis::Variant, advice, best.is_some() || !undecided))
+    Some(answer(DeltaAxis::Variant, advice, decided))
 }
 
 /// The advice on each variant.
-pub(super) fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
-    let advice = |it: &Contrast| Recommendation::new(sentence(it), contrast_caveat(findings, it));
+pub(super) fn compare_variants(findings: &Findings, gates: &[Gate]) -> Vec<Recommendation> {
+    let advice = |it: &Contrast| Recommendation::new(sentence(findings, gates, it), contrast_caveat(findings, it));
     of_variants(findings).into_iter().map(advice).collect()
 }
 
-/// The advice on a change in one sentence, with the samples that would decide it.
-fn sentence(contrast: &Contrast) -> String {
+/// Returns true if the gates on the metric that decides ask for the other direction than its scorer.
+fn is_contradicted(findings: &Findings, gates: &[Gate]) -> bool {
+    primary(findings).is_some_and(|metric| wanted_by_gates(findings, gates, metric).is_some())
+}
+
+/// The direction that gates on a metric ask for, if it is not the scorer's.
+fn wanted_by_gates(findings: &Findings, gates: &[Gate], metric: &MetricSpec) -> Option<Better> {
+    let own: Vec<&Gate> = gates.iter().filter(|gate| is_on(&findings.plan, gate, metric)).collect();
+    let less = own.iter().any(|gate| gate.max.is_some() || gate.max_rise.is_some());
+    let more = own.iter().any(|gate| gate.min.is_some() || gate.max_drop.is_some());
+    match metric.better {
+        Better::Higher if less && !more => Some(Better::Lower),
+        Better::Lower if more && !less => Some(Better::Higher),
+        _ => None,
+    }
+}
+
+/// What to do where gates and scorer disagree on the direction of a metric.
+fn contradiction(metric: &str, wanted: Better) -> String {
+    let (gate, scorer, word) = match wanted {
+        Better::Lower => ("low", "high", "lower"),
+        Better::Higher => ("high", "low", "higher"),
+    };
+    format!(
+        "The gate on {metric} asks for {gate} values, its scorer for {scorer} ones, so neither is preferred: say `better: \
+         {word}` in the scorer."
+    )
+}
+
+/// The advice on a change in one sentence, with the samples that would decide it, and what speaks against it.
+fn sentence(findings: &Findings, gates: &[Gate], contrast: &Contrast) -> String {
     let Contrast { base, other, metric, .. } = contrast;
     let figure = with_interval(&contrast.difference);
-    match contrast.verdict {
+    let spec = findings.plan.metrics.iter().find(|it| it.name == *metric);
+    if let Some(wanted) = spec.and_then(|spec| wanted_by_gates(findings, gates, spec)) {
+        return format!("{other} and {base} differ by {figure} in {metric}. {}", contradiction(metric, wanted));
+    }
+    let said = match contrast.verdict {
         ComparisonVerdict::Better => format!("Prefer {other} to {base}: {metric} changes by {figure}."),
         ComparisonVerdict::Worse => format!("Keep {base} rather than {other}: {metric} changes by {figure}."),
         ComparisonVerdict::Equivalent => {
             format!("{other} and {base} differ by less than the margin in {metric} ({figure}): choose by cost.")
         }
         ComparisonVerdict::Undecided => {
-            let needed = contrast.needed.as_ref().and_then(samples_needed);
-            let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));
-            format!("Undecided: {other} and {base} differ by {figure} in {metric}.{needed}")
+            let needed = || contrast.needed.as_ref().map_or_else(String::new, |it| format!(" {}", samples_needed(it)));
+            let why = contrast.impossible.as_ref().map_or_else(needed, |reason| format!(" {}.", capitalized(reason)));
+            format!("Undecided: {other} and {base} differ by {figure} in {metric}.{why}")
         }
-    }
+    };
+    format!("{said}{}{}", other_metrics(findings, contrast), other_systems(findings, contrast))
+}
+
+/// The other headline metrics that decide against the advice on a change, or at all where it has none.
+fn other_metrics(findings: &Findings, contrast: &Contrast) -> String {
+    let pair = (&contrast.base, &contrast.other);
+    let of_pair = |it: &Contrast| match (&it.base, &it.other) {
+        same if same == pair => Some(it.clone()),
+        (base, other) if (other, base) == pair => Some(it.clone().reverse()),
+        _ => None,
+    };
+    let is_other =
+        |it: &&Contrast| it.axis == contrast.axis && it.metric != contrast.metric && it.family != Family::Other;
+    let others: Vec<Contrast> = findings.contrasts.iter().filter(is_other).filter_map(of_pair).collect();
+    let listed = |verdict: ComparisonVerdict| -> Vec<String> {
+        let decided = others.iter().filter(|it| it.verdict == verdict);
+        decided.map(|it| format!("{} ({})", it.metric, signed_digits(it.difference.value()))).collect()
+    };
+    let part = |word: &str, metrics: Vec<String>| {
+        (!metrics.is_empty()).then(|| format!("{} is {word} in {}", contrast.other, metrics.join(", ")))
+    };
+    let (better, worse) = match contrast.verdict {
+        ComparisonVerdict::Better => (None, part("worse", listed(ComparisonVerdict::Worse))),
+        ComparisonVerdict::Worse => (part("better", listed(ComparisonVerdict::Better)), None),
+        _ => (part("better", listed(ComparisonVerdict::Better)), part("worse", listed(ComparisonVerdict::Worse))),
+    };
+    let parts: Vec<String> = better.into_iter().chain(worse).collect();
+    if parts.is_empty() { String::new() } else { format!(" But {}.", parts.join("; ")) }
+}
+
+/// The models in which a decided change of variants goes the other way, by at least half of it.
+fn other_systems(findings: &Findings, contrast: &Contrast) -> String {
+    let decided = [ComparisonVerdict::Better, ComparisonVerdict::Worse].contains(&contrast.verdict);
+    let at = findings.plan.metrics.iter().position(|it| it.name == contrast.metric).filter(|_| decided);
+    let figure = |model: &str, variant: &str| {
+        let is_system = |it: &&Group| it.model.as_deref() == Some(model) && it.variant.as_deref() == Some(variant);
+        findings.systems.iter().find(is_system)?.metrics.get(at?)?.value()
+    };
+    let whole = contrast.difference.value();
+    let turned = findings.models.iter().filter_map(|model| {
+        let change = figure(&model.id, &contrast.other)? - figure(&model.id, &contrast.base)?;
+        let is_turned = change * whole < 0.0 && change.abs() >= 0.5 * whole.abs();
+        is_turned.then(|| format!("{} ({})", model.id, signed_digits(change)))
+    });
+    let turned: Vec<String> = turned.collect();
+    if turned.is_empty() { String::new() } else { format!(" It is the other way round in {}.", turned.join(", ")) }
 }
 
 /// What more samples would show.
-fn samples_needed(needed: &Needed) -> Option<String> {
+fn samples_needed(needed: &Needed) -> String {
     let size = three_digits(needed.difference);
     let power = three_digits(100.0 * PLANNED_POWER);
     match needed.more {
-        0 => Some(format!("These samples are enough to show a difference of {size} with {power} % power.")),
-        more => Some(format!("About {more} more samples would show a difference of {size} with {power} % power.")),
+        0 => format!("These samples are enough to show a difference of {size} with {power} % power."),
+        more => format!("About {more} more samples would show a difference of {size} with {power} % power."),
     }
 }
 
 /// The advice on the models of a run, unless its variants are ranked.
-pub(super) fn choose_model(findings: &Findings) -> Option<Recommendation> {
-    let metric = &findings.plan.metrics.get(findings.primary?)?.name;
+pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recommendation> {
+    let spec = primary(findings)?;
+    let metric = &spec.name;
     let board = findings.primary_board().filter(|_| findings.ranked_axis() == DeltaAxis::Model)?;
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
-    let figure = with_interval(lead);
+    let figure = format!("{} − {}: {}", first.id, second.id, with_interval(lead));
     let is_lead = |it: &&Contrast| {
         let pair = [it.base.as_str(), it.other.as_str()];
         it.metric == *metric && pair.contains(&first.id.as_str()) && pair.contains(&second.id.as_str())
     };
     let contrast = findings.contrasts.iter().find(is_lead);
-    let advice = match first.rank {
-        Some([1, 1]) => format!("Prefer {} by {metric}: it is ahead of {} by {figure}.", first.id, second.id),
-        _ => {
+    let advice = match (wanted_by_gates(findings, gates, spec), first.rank) {
+        (Some(wanted), _) => format!("{figure} in {metric}. {}", contradiction(metric, wanted)),
+        (None, Some([1, 1])) => {
+            let against = contrast.map(|it| if it.other == first.id { it.clone() } else { it.clone().reverse() });
+            let against = against.map_or_else(String::new, |it| other_metrics(findings, &it));
+            format!("Prefer {} by {metric} ({figure}).{against}", first.id)
+        }
+        (None, _) => {
             let open = board.places.iter().filter(|place| place.rank.is_none_or(|[best, _]| best == 1));
             let open: Vec<&str> = open.map(|place| place.id.as_str()).collect();
-            let needed = contrast.and_then(|it| it.needed.as_ref()).and_then(samples_needed);
-            let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));
-            format!(
-                "Undecided: any of {} may be the best by {metric} ({} − {}: {figure}).{needed}",
-                open.join(", "),
-                first.id,
-                second.id
-            )
+            let needed = || contrast.and_then(|it| it.needed.as_ref()).map(samples_needed);
+            let impossible = contrast.and_then(|it| it.impossible.as_ref());
+            let why = impossible.map(|reason| format!("{}.", capitalized(reason))).or_else(needed);
+            let why = why.map_or_else(String::new, |why| format!(" {why}"));
+            format!("Undecided: any of {} may be the best by {metric} ({figure}).{why}", open.join(", "))
         }
     };
     let of_lead = contrast.and_then(|it| contrast_caveat(findings, it));
-    let caveat = [of_lead, caveats(findings)].into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
+    let all = [of_lead, caveats(findings)].into_iter().flatten();
+    let caveat = all.reduce(|one, other| format!("{}; {other}", one.trim_end_matches('.')));
     Some(Recommendation::new(advice, caveat))
 }
 
-/// The look at a contrast, if it is not the first, and the reason why no data decide it.
+/// The look at a contrast, if it is not the first.
 fn contrast_caveat(findings: &Findings, contrast: &Contrast) -> Option<String> {
     let alpha = findings.measures.first().map_or(Level::P95, |measure| measure.level).alpha();
-    let reasons = contrast.look.sentence(alpha).into_iter().chain(contrast.impossible.clone());
-    reasons.map(|reason| format!("{reason}.")).reduce(|one, other| format!("{one} {other}"))
+    contrast.look.sentence(alpha).map(|look| format!("{look}."))
+}
+
+/// A sentence with a capital letter.
+fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The reasons why a ranking is fragile.
@@ -172,7 +265,15 @@ fn with_interval(finding: &Finding) -> String {
         (Some((lo, hi)), Some(level)) => {
             let decimals =
                 decimals([finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs())));
-            let number = |value: f64| with_sign(value, format!("{:.decimals$}", value.abs()));
+            let number = |value: f64| {
+                let text = format!("{:.decimals$}", value.abs());
+                // An end that is only just on one side of 0 is not 0.
+                match (text.chars().all(|c| matches!(c, '0' | '.')), value) {
+                    (true, value) if value > 0.0 => "just above 0".to_owned(),
+                    (true, value) if value < 0.0 => "just below 0".to_owned(),
+                    _ => with_sign(value, text),
+                }
+            };
             format!(
                 "{} ({} % CI {} to {}, n = {})",
                 number(finding.value()),
@@ -211,6 +312,7 @@ fn decimals(value: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use karat_types::Threshold;
     use serde_json::json;
 
     use super::*;
@@ -256,6 +358,40 @@ mod tests {
             text.starts_with("Undecided: ") && text.contains(" more samples would show a difference of "),
             "{text}"
         );
+    }
+
+    /// F60: a prompt that is worse in one model, and a gate that asks for the other direction than the scorer, are said.
+    #[test]
+    fn what_speaks_against_an_answer_is_said() {
+        let turned = found(2, &[8, 38, 36, 20], 40);
+        let [(_, true, text), ..] = texts(&turned)[..] else { panic!("{:?}", texts(&turned)) };
+        assert!(text.contains(" It is the other way round in model-b (−0.4)."), "{text}");
+        let mut sketch = Sketch::new(1, 2, 20);
+        for sample in 0..20 {
+            sketch = sketch.value(sample, 0, 2.0 + (sample % 3) as f64).value(sample, 1, 6.0 + (sample % 3) as f64);
+        }
+        let run = sketch.run();
+        let metric = run.header.plan.metrics[0].name.clone();
+        let at = Threshold { value: 5.0, percent: false };
+        let answer = |gate: Gate| {
+            let found = analyse(&run, &Options { gates: vec![gate], ..Options::default() }).unwrap();
+            let answer = found.summary.answers[0].clone();
+            (answer.decided, answer.answer)
+        };
+        let (decided, text) = answer(Gate { max: Some(at), ..Gate::for_metric(&metric) });
+        assert!(!decided && text.contains("say `better: lower` in the scorer"), "{text}");
+        let (decided, text) = answer(Gate { min: Some(at), ..Gate::for_metric(&metric) });
+        assert!(decided && text.starts_with("Prefer "), "{text}");
+    }
+
+    /// F60: of variants with the same figure the first is named, and the other as not compared with it.
+    #[test]
+    fn a_tie_names_the_first() {
+        let tied = found(1, &[20, 38, 38], 40);
+        let [(_, true, text)] = texts(&tied)[..] else { panic!("{:?}", texts(&tied)) };
+        let ids: Vec<&String> = tied.plan.variants.iter().map(|it| &it.id).collect();
+        assert!(text.starts_with(&format!("Prefer {} to {}", ids[1], ids[0])), "{text}");
+        assert!(text.contains(&format!("also better, and not compared with it: {}", ids[2])), "{text}");
     }
 
     /// F60: models and prompts are two questions; a prompt's answer stands before the models' pooled one.

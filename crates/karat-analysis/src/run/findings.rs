@@ -117,8 +117,7 @@ pub struct Findings {
     pub judges: Vec<ServedJudge>,
     /// By metric index.
     pub leaderboards: Vec<Leaderboard>,
-    /// Index of the primary metric: a rubric's composite, else a metric named `overall`, else the first that depends on
-    /// neither time nor price.
+    /// Index of the metric that decides: the primary one of the plan, or one that a gate is on.
     pub primary: Option<usize>,
     /// The short answer.
     pub summary: Summary,

@@ -1,18 +1,40 @@
 //! Selects metrics of a plan: the primary one, and those that match a pattern.
 
-use karat_types::{MetricSpec, PlanHeader, ScorerKind};
+use karat_types::{Gate, MetricSpec, PlanHeader, ScorerKind, Subject};
 
-/// Index of the primary metric: a rubric's composite, else one named `overall`, else the first that depends on neither
-/// time nor price. One that finds texts by their words is never primary: it ranks no system.
+/// Index of the primary metric: the first that the suite names under `headline`, else a rubric's composite, else one named
+/// `overall`, else the first. It depends on neither time nor price, and one that finds texts by their words ranks no system.
 pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
         ScorerKind::Metric { .. } => None,
     });
+    let is_usable = |it: &MetricSpec| !it.volatile && !it.by_words;
+    let of_name = |name: &String| plan.metrics.iter().position(|it| matches_pattern(name, &it.name) && is_usable(it));
+    let headline = plan.headline.iter().find_map(of_name);
     let is_named = |it: &MetricSpec| it.name == "overall" || it.name.ends_with(".overall");
     let named = || plan.metrics.iter().position(|it| is_named(it) && !it.by_words);
-    let steady = || plan.metrics.iter().position(|it| !it.volatile && !it.by_words);
-    composite.or_else(named).or_else(steady)
+    let steady = || plan.metrics.iter().position(is_usable);
+    headline.or(composite).or_else(named).or_else(steady)
+}
+
+/// Index of the metric that decides a run: the primary one. Where that is only the first of the suite, and no gate is on it, the
+/// first that a gate is on.
+pub(crate) fn deciding_metric(plan: &PlanHeader, gates: &[Gate]) -> Option<usize> {
+    let primary = primary_metric(plan)?;
+    let is_gated = |metric: &MetricSpec| gates.iter().any(|gate| is_on(plan, gate, metric));
+    let is_steady = |it: &MetricSpec| !it.volatile && !it.by_words;
+    let is_first = plan.headline.is_empty() && plan.metrics.iter().position(is_steady) == Some(primary);
+    let is_named = plan.metrics.get(primary).is_some_and(|it| it.name.ends_with("overall") || is_gated(it));
+    if !is_first || is_named {
+        return Some(primary);
+    }
+    plan.metrics.iter().position(|it| is_steady(it) && is_gated(it)).or(Some(primary))
+}
+
+/// Returns true if a gate is on a metric.
+pub(crate) fn is_on(plan: &PlanHeader, gate: &Gate, metric: &MetricSpec) -> bool {
+    matches!(&gate.subject, Subject::Metric(pattern) if names_metric(plan, pattern, metric))
 }
 
 /// The note on what figures that find texts by their words leave out.

@@ -26,7 +26,7 @@ use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::instrument::instruments;
-use crate::run::metric_names::{by_words_warning, primary_metric};
+use crate::run::metric_names::{by_words_warning, deciding_metric, primary_metric};
 use crate::run::missing_judges::missing_judges;
 use crate::run::served_models::{ServedModels, several_names_warnings};
 use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
@@ -107,11 +107,13 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
             };
             let stop = rows.stop().cloned().map(Arc::new);
             let mut findings = pass.finish(measures, unmatched, (options.baseline.as_deref(), stop));
+            findings.primary = deciding_metric(&findings.plan, &options.gates);
+            findings.summary = summary(&findings.plan, findings.primary, &findings.leaderboards);
             findings.looks = options.looks.clone();
             findings.gated = gated_changes(&findings, rows, &options.gates, &options.policy)?;
             add_contrasts(&mut findings, &options.policy);
-            findings.summary.answers = answer::answers(&findings);
-            findings.recommendations = recommend::recommend(&findings);
+            findings.summary.answers = answer::answers(&findings, &options.gates);
+            findings.recommendations = recommend::recommend(&findings, &options.gates);
             apply_ends(&mut findings);
             Ok(findings)
         }

@@ -1,13 +1,15 @@
 //! Derives recommendations from the findings, each with its caveat.
 
+use karat_types::Gate;
+
 use crate::run::answer::{choose_model, compare_variants, three_digits};
 use crate::run::findings::{Findings, Recommendation};
 
 /// The recommendations, most important first.
-pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {
+pub(crate) fn recommend(findings: &Findings, gates: &[Gate]) -> Vec<Recommendation> {
     let mut advice = Vec::new();
-    advice.extend(choose_model(findings));
-    advice.extend(compare_variants(findings));
+    advice.extend(choose_model(findings, gates));
+    advice.extend(compare_variants(findings, gates));
     advice.extend(compare_costs(findings));
     advice.extend(retry_advice(findings));
     advice.extend(disagreement_advice(findings));
@@ -84,7 +86,7 @@ mod tests {
             .run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let first = &findings.recommendations[0];
-        assert!(first.advice.starts_with("Any of model-a, model-b may be the best"), "{}", first.advice);
+        assert!(first.advice.starts_with("Undecided: any of model-a, model-b may be the best"), "{}", first.advice);
         assert!(first.caveat.as_deref().unwrap().contains("3 shared samples"));
     }
 

@@ -72,8 +72,6 @@ pub fn left_out(number: u64, noun: &str, command: Option<&str>) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// F68: advice that all failures share stands once; where they differ, each keeps its own.
     #[test]
     fn shared_advice_stands_once() {

@@ -153,6 +153,9 @@ pub struct UnreadableReply {
     pub words: Option<String>,
 }
 
+/// Number of bytes of a body that tell what it is.
+const START: usize = 64;
+
 impl UnreadableReply {
     /// A body that violates the protocol.
     pub fn invalid_body(what: impl Into<String>) -> Self {
@@ -166,6 +169,14 @@ impl UnreadableReply {
             return Self::invalid_body("answered with an empty body");
         }
         let begin = quote(body, SHOWN);
-        Self::invalid_body(format!("answered with a body that is not a valid reply ({error}); it begins {begin}"))
+        let start = String::from_utf8_lossy(body.get(..START).unwrap_or(body)).trim_start().to_ascii_lowercase();
+        let what = match start.as_str() {
+            page if page.starts_with("<!doctype html") || page.starts_with("<html") => "a web page (HTML)".to_owned(),
+            stream if stream.starts_with("data:") || stream.starts_with("event:") => {
+                "an event stream, which was not asked for".to_owned()
+            }
+            _ => format!("a body that is not a valid reply ({error})"),
+        };
+        Self::invalid_body(format!("answered with {what}; it begins {begin}"))
     }
 }

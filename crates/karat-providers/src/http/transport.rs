@@ -272,10 +272,15 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
     std::iter::successors(Some(outermost), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
-/// The error of TLS that a cause wraps.
+/// The error of TLS that a cause wraps, in one error of the system or in several.
 fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    let wrapped = || cause.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref();
-    cause.downcast_ref().or_else(wrapped)
+    let mut cause = cause;
+    loop {
+        if let Some(found) = cause.downcast_ref() {
+            return Some(found);
+        }
+        cause = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
+    }
 }
 
 /// A connection that TLS refuses, which no further attempt changes: what is wrong, and what helps.

@@ -33,6 +33,19 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     }
 }
 
+/// Returns the text on one line, without its middle if it has more than `limit` characters: the cause of an error often stands
+/// at its end.
+pub(crate) fn both_ends(text: &str, limit: usize) -> String {
+    let text = one_line(text);
+    let chars = text.chars().count();
+    if chars <= limit {
+        return text;
+    }
+    let head: String = text.chars().take(limit / 2).collect();
+    let tail: String = text.chars().skip(chars - limit / 2).collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
+}
+
 /// Returns a text of several lines. Line breaks and tabs stay; so do the joiners that some scripts need.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let stays = |c: char| matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}') || harmless(c) == c;

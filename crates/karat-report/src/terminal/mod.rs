@@ -19,7 +19,7 @@ mod outputs;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use karat_analysis::{NoteCount, Stage};
+use karat_analysis::{Answer, NoteCount, Stage};
 use karat_types::NoteKind;
 
 pub use self::agreement::agreement;
@@ -32,7 +32,7 @@ pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
-use crate::shared::visible::{MESSAGE, excerpt};
+use crate::shared::visible::{MESSAGE, both_ends, excerpt};
 use crate::wording::{answer, provenance};
 
 /// Largest number of lines that [`render`] returns.
@@ -85,7 +85,7 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));
     }
     let failures = &report.context.failures;
-    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", excerpt(it, 3 * WIDTH))));
+    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", both_ends(it, 5 * WIDTH))));
     if failures.len() > FAILURES {
         let more = count((failures.len() - FAILURES) as u64);
         line(format!(
@@ -132,17 +132,25 @@ pub fn files(files: &[String]) -> String {
 
 /// Returns what to choose, a line for each axis of the run.
 fn answers(report: Report<'_>) -> Vec<String> {
-    let answers = answer::answers(report).iter();
-    answers.map(|it| excerpt(&format!("{} {}", it.question, it.answer), 4 * WIDTH)).collect()
+    let caveat = |it: &Answer| it.caveat.as_ref().map(|caveat| excerpt(&format!("  caveat: {caveat}"), 3 * WIDTH));
+    let line = |it: &Answer| excerpt(&format!("{} {}", it.question, it.answer), 5 * WIDTH);
+    answer::answers(report).iter().flat_map(|it| std::iter::once(line(it)).chain(caveat(it))).collect()
 }
 
 /// Returns what the table of systems does not show: figures that join several systems, and the hardest sample.
 fn leaders(report: Report<'_>) -> Vec<String> {
     let Some(board) = report.findings.primary_board() else { return Vec::new() };
     let scripts = report.findings.plan.script_warning().map(|_| "graded by scripts: the order says nothing".to_owned());
-    let leaders = answer::leaders(report).into_iter().filter(|it| it.joined.is_some() || it.key == "hardest");
+    let leaders = answer::leaders(report)
+        .into_iter()
+        .filter(|it| it.key != "system" && (it.joined.is_some() || it.key == "hardest"));
     let leaders = leaders.map(|it| format!("{}: {} {}", answer::label(&it), excerpt(it.id, WIDTH / 2), it.text));
-    scripts.into_iter().chain(answer::level(report, board)).chain(leaders).chain(answer::shared_part(report, board)).collect()
+    scripts
+        .into_iter()
+        .chain(answer::level(report, board))
+        .chain(leaders)
+        .chain(answer::shared_part(report, board))
+        .collect()
 }
 
 /// Returns the most frequent error codes, each with the first message of its most frequent kind.
@@ -161,7 +169,7 @@ fn errors(report: Report<'_>) -> Vec<String> {
             0 => String::new(),
             more => format!(" ({} causes)", count(more as u64 + 1)),
         };
-        let (who, message) = (excerpt(&example.who, WIDTH / 2), excerpt(&example.message, MESSAGE));
+        let (who, message) = (excerpt(&example.who, WIDTH / 2), both_ends(&example.message, MESSAGE));
         let see = report.reply_command(&code.code, example.cell).map(|command| format!(" (see `{command}`)"));
         Some(format!(
             "error: {} {times}, {}{causes}: {who}: {message}{}",

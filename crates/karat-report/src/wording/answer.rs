@@ -1,6 +1,6 @@
 //! The short answer of a run: what to choose, and the figures that a summary names. The same in every format.
 
-use karat_analysis::{Answer, DeltaAxis, Finding, Leaderboard, Recommendation, Verdict};
+use karat_analysis::{Answer, DeltaAxis, Finding, Group, Leaderboard, Recommendation, Verdict};
 
 use crate::shared::figures::{self, count, goodness};
 use crate::shared::ranking;
@@ -17,7 +17,7 @@ pub(crate) struct Leader<'a> {
     pub(crate) id: &'a str,
     /// Its figure.
     pub(crate) finding: &'a Finding,
-    /// What the figure is a mean over, if it joins several systems.
+    /// What the figure is a mean over, if it joins several systems; the number of systems that have it, if several do.
     pub(crate) joined: Option<String>,
     /// Value, interval, n and method.
     pub(crate) text: String,
@@ -70,7 +70,10 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
     let system = system.and_then(|group| {
         let finding = group.metrics.get(at)?.figure()?;
         let text = figures::value_with_method(metric, finding);
-        Some(Leader { key: "system", label: "First of all systems", id: &group.id, finding, joined: None, text })
+        let is_equal = |it: &&&Group| it.metrics.get(at).and_then(|it| it.value()) == Some(finding.value());
+        let equal = systems.iter().filter(is_equal).count() as u64;
+        let joined = (equal > 1).then(|| format!("{} have this score", figures::count_noun(equal, "system")));
+        Some(Leader { key: "system", label: "First of all systems", id: &group.id, finding, joined, text })
     });
     // A hardest sample on which all did as well as they could is no finding.
     let hardest = board

@@ -162,7 +162,27 @@ pub(crate) fn answer(compared: &RunComparison) -> Option<String> {
         ComparisonVerdict::Undecided => "Undecided",
     };
     let (candidate, baseline) = (excerpt(&compared.candidate.label, WIDTH), excerpt(&compared.baseline.label, WIDTH));
-    Some(format!("Is {candidate} better than {baseline}? {word}: {} {}", metric.metric, conclusion(compared, metric)))
+    let against = against(compared, metric);
+    Some(format!(
+        "Is {candidate} better than {baseline}? {word}: {} {}{against}",
+        metric.metric,
+        conclusion(compared, metric)
+    ))
+}
+
+/// Returns the other headline metrics that decide against a metric's verdict, or at all where it has none.
+fn against(compared: &RunComparison, metric: &ComparedMetric) -> String {
+    let speaks = |it: &&ComparedMetric| match (metric.verdict, it.verdict) {
+        (_, ComparisonVerdict::Undecided | ComparisonVerdict::Equivalent) => false,
+        (own, other) => own != other,
+    };
+    let others = compared.metrics.iter().filter(|it| it.family != Family::Other && it.metric != metric.metric);
+    let said = others.filter(speaks).map(|it| {
+        let change = signed_difference(it, it.difference.value());
+        format!("{} is {} ({change})", it.metric, verdict_word(it.verdict))
+    });
+    let said: Vec<String> = said.collect();
+    if said.is_empty() { String::new() } else { format!(". But {}", said.join(", ")) }
 }
 
 /// Returns what a cell costs on both sides; `None` if nothing costs anything.

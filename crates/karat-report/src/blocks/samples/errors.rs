@@ -5,7 +5,7 @@ use karat_page::block::{Block, Cell, Column, Head};
 
 use crate::blocks::build::{prose, table, table_if_any, texts};
 use crate::shared::report::Report;
-use crate::shared::visible::{MESSAGE, excerpt};
+use crate::shared::visible::{MESSAGE, both_ends, excerpt};
 
 /// Returns the name of the stage that failed.
 pub(crate) fn stage_name(stage: Stage) -> &'static str {
@@ -20,7 +20,7 @@ pub(crate) fn stage_name(stage: Stage) -> &'static str {
 fn example(report: Report<'_>, kind: &ErrorKind) -> String {
     let Some(it) = kind.examples.first() else { return String::new() };
     let see = report.reply_command(&kind.code, it.cell).map(|command| format!(" (see `{command}`)"));
-    format!("{} {}: {}{}", it.sample, it.who, excerpt(&it.message, MESSAGE), see.unwrap_or_default())
+    format!("{} {}: {}{}", it.sample, it.who, both_ends(&it.message, MESSAGE), see.unwrap_or_default())
 }
 
 pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Errors) -> Vec<Block> {

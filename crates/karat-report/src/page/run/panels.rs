@@ -9,7 +9,7 @@ use crate::blocks::{self, of_analysis};
 use crate::page::links::Links;
 use crate::page::sections::disclosure;
 use crate::shared::report::Report;
-use crate::shared::visible::{MESSAGE, excerpt};
+use crate::shared::visible::{MESSAGE, both_ends};
 
 /// Number of panels of one analysis that are shown at once; a reader opens the others.
 const SHOWN: usize = 2;
@@ -59,7 +59,7 @@ fn changed_remarks(report: Report<'_>) -> Markup {
 
 fn groups(found: &Errors, links: &Links) -> Vec<FailureGroup> {
     let group = |kind: &karat_analysis::ErrorKind| {
-        let message = kind.examples.first().map_or_else(String::new, |it| excerpt(&it.message, MESSAGE));
+        let message = kind.examples.first().map_or_else(String::new, |it| both_ends(&it.message, MESSAGE));
         let stage = errors::stage_name(kind.stage);
         let example =
             kind.examples.first().map_or_else(String::new, |it| format!(" (first: {} {})", it.sample, it.who));

@@ -15,7 +15,7 @@ use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
 use crate::shared::report::Report;
 use crate::shared::scales;
-use crate::shared::visible::{MESSAGE, excerpt};
+use crate::shared::visible::{MESSAGE, both_ends};
 use crate::wording::answer;
 use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
 
@@ -38,7 +38,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
 /// The most frequent error, with how often it happened.
 fn cause(report: Report<'_>) -> Option<String> {
     let kind = report.findings.errors()?.kinds.iter().max_by_key(|kind| kind.count)?;
-    let message = kind.examples.first().map_or_else(String::new, |it| excerpt(&it.message, MESSAGE));
+    let message = kind.examples.first().map_or_else(String::new, |it| both_ends(&it.message, MESSAGE));
     Some(format!("{}: `{}`: {message}", count_noun(kind.count, errors::stage_name(kind.stage)), kind.code))
 }
 

@@ -155,5 +155,7 @@ fn a_tie_is_reported() {
     let said = place.fine(&["run", "--run-id", "a"]);
     assert!(said.stdout.contains("All 2 models have the same score."), "{}", said.all());
     assert!(!said.stdout.contains("worst"), "{}", said.all());
-    assert!(place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 models have the same score."));
+    assert!(
+        place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 models have the same score.")
+    );
 }
