@@ -37,6 +37,12 @@ pub fn failures(failures: &[String], cause: Option<&str>) -> Markup {
         .collect();
     let advice =
         parts.first().and_then(|(_, advice)| *advice).filter(|it| parts.iter().all(|part| part.1 == Some(*it)));
+    // The message of the cause stands above: it is not repeated.
+    let message = cause.and_then(|it| it.splitn(3, ": ").nth(2)).filter(|it| !it.is_empty());
+    let advice = advice.map(|it| {
+        let rest = message.and_then(|end| it.strip_suffix(end));
+        rest.map_or(it, |rest| rest.trim_end_matches(": "))
+    });
     let whole = failures.iter().map(String::as_str);
     let shown: Vec<&str> =
         if advice.is_some() { parts.iter().map(|(what, _)| *what).collect() } else { whole.collect() };

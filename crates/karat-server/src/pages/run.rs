@@ -96,7 +96,8 @@ fn unfinished_notice(run: &RunObject) -> Markup {
         @if state.status != "completed" || run.problem().is_some() {
             div.state role="status" data-testid="unfinished" {
                 p {
-                    "This run is " (line(&state.status.replace('_', " "))) ": " (count(cells.done)) " of "
+                    "This run " @if state.status == "failed" { "failed" } @else { "is " (line(&state.status.replace('_', " "))) }
+                    ": " (count(cells.done)) " of "
                     (count_noun(cells.planned, "cell")) " are there."
                     @if cells.done < cells.planned && state.status != "queued" { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
                 }

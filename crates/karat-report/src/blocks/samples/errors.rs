@@ -3,7 +3,7 @@
 use karat_analysis::{ErrorKind, Errors, Stage};
 use karat_page::block::{Block, Cell, Column, Head};
 
-use crate::blocks::build::{prose, table, table_if_any, texts};
+use crate::blocks::build::{table, table_if_any, texts};
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, both_ends, excerpt};
 
@@ -29,7 +29,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Errors) -> Vec<Block
             Cell::Code(kind.code.clone()),
             Cell::text(stage_name(kind.stage)),
             Cell::Count(kind.count),
-            prose(example(report, kind)),
+            Cell::Words(example(report, kind)),
         ]
     });
     let mut columns = texts(["Code", "Stage"]);
@@ -44,7 +44,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Errors) -> Vec<Block
 fn skipped_cells(found: &Errors) -> Option<Block> {
     let rows = found.skipped.iter().map(|it| {
         let reason = format!("{}: {}", it.sample, excerpt(&it.reason, MESSAGE));
-        vec![Cell::text(&it.system), Cell::Count(it.count), prose(reason)]
+        vec![Cell::text(&it.system), Cell::Count(it.count), Cell::Words(reason)]
     });
     let mut columns = texts(["System"]);
     columns.push(Column::number("Cells"));

@@ -3,7 +3,7 @@
 use karat_analysis::Notes;
 use karat_page::block::{Block, Cell, Column, Head};
 
-use crate::blocks::build::{prose, table, texts};
+use crate::blocks::build::{table, texts};
 use crate::shared::visible::excerpt;
 use crate::wording::notes::note_name;
 
@@ -19,7 +19,7 @@ pub(in crate::blocks) fn blocks(found: &Notes) -> Vec<Block> {
             Cell::Count(note.cells),
             Cell::Count(note.judgments),
             Cell::Count(note.times),
-            prose(format!("{}: {}", note.sample, excerpt(&note.example, 160))),
+            Cell::Words(format!("{}: {}", note.sample, excerpt(&note.example, 160))),
         ]
     });
     let mut columns = texts(["What"]);

@@ -252,7 +252,7 @@ fn judgment(judgment: &JudgmentView, has_trials: bool) -> Markup {
             p.row-of {
                 strong { (Line(&words.scorer)) } span.soft { "by " (Name(&words.judge)) }
                 @if let Some(version) = &judgment.prompt_version { span.soft.small { "prompt " (line(version)) } }
-                @if let Some(rung) = &judgment.rung { span.soft.small { "read as " (line(rung)) } }
+                @if let Some(rung) = judgment.rung.as_ref().filter(|it| *it != "direct") { span.soft.small { "read as " (line(rung)) } }
                 @if judgment.is_cached { span.flag { "cached" } }
                 @if has_trials { span.soft.small { "cell " (judgment.ordinal) } }
             }
