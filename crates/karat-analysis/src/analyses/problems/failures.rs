@@ -129,10 +129,12 @@ fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
     })
 }
 
-/// Returns the threshold of each metric of a plan below which a score is a failure. None has one without the analysis.
+/// Returns the threshold of each metric of a plan below which a score is a failure; the analysis runs with its own options
+/// if the suite does not name it.
 pub fn failure_thresholds(plan: &PlanHeader) -> Vec<Option<f64>> {
     let spec = plan.analyses.iter().find(|spec| spec.analysis == "failures");
-    let asked: Option<FailuresOptions> = spec.and_then(|spec| options(spec).ok());
+    let asked: Option<FailuresOptions> =
+        spec.map_or_else(|| Some(FailuresOptions::default()), |spec| options(spec).ok());
     plan.metrics.iter().map(|metric| threshold(metric, asked.as_ref()?)).collect()
 }
 
