@@ -97,7 +97,7 @@ fn tables_have_the_figures_of_the_report() {
         let row = row.unwrap_or_else(|| panic!("{system} {metric} is not in {rows:?}"));
         assert!((row["value"].as_f64().unwrap() - figure).abs() < 1e-12, "{row}");
         assert!(row["lo"].as_f64() <= row["value"].as_f64() && row["n"].as_u64() > Some(0), "{row}");
-        assert!(csv.contains(&format!(",{model},{variant},{metric},{},", row["value"])), "{csv}");
+        assert!(csv.contains(&format!(",{model},{variant},{metric},{},", row["value"].as_f64().unwrap())), "{csv}");
         let of_system =
             |row: &&Value| format!("{}/{}", row["model"].as_str().unwrap(), row["variant"].as_str().unwrap()) == system;
         let scores = cells.iter().filter(of_system).filter_map(|row| row[format!("score.{metric}")].as_f64());

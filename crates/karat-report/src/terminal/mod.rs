@@ -38,6 +38,9 @@ use crate::wording::{answer, provenance};
 /// Largest number of lines that [`render`] returns.
 pub const LINES: usize = 40;
 
+/// Number of lines after the lists: cost, how the numbers were made, files.
+const TAIL: usize = 3;
+
 /// Number of gates shown that did not pass.
 const GATES: usize = 4;
 
@@ -98,18 +101,29 @@ pub fn render(report: Report<'_>) -> String {
     metrics::lines(report).into_iter().for_each(&mut line);
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
-    leaders(report).into_iter().for_each(&mut line);
-    analyses::lines(report).into_iter().for_each(&mut line);
-    errors(report).into_iter().for_each(&mut line);
     let warnings = report.warnings().map(|it| excerpt(it, 2 * WIDTH));
-    truncation_warnings(report)
-        .into_iter()
-        .chain(warnings)
-        .take(WARNINGS)
-        .for_each(|it| line(format!("warning: {it}")));
-    line(cost(report));
-    line(how_made(report));
+    let warnings = truncation_warnings(report).into_iter().chain(warnings).take(WARNINGS);
+    let warnings: Vec<String> = warnings.map(|it| format!("warning: {it}")).collect();
+    let mut rest = [leaders(report), analyses::lines(report), errors(report), warnings];
+    let room = (LINES - TAIL).saturating_sub(text.lines().count());
+    shorten(&mut rest, room);
+    for it in rest.into_iter().flatten().chain([cost(report), how_made(report)]) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{it}");
+    }
     text
+}
+
+/// Takes the last line of the longest list, the last list first, until all have room.
+fn shorten(lists: &mut [Vec<String>], room: usize) {
+    let taken = |lists: &[Vec<String>]| lists.iter().map(Vec::len).sum::<usize>();
+    while taken(lists) > room {
+        let longest = lists.iter_mut().max_by_key(|list| list.len()).filter(|list| list.len() > 1);
+        match longest {
+            Some(list) => list.pop(),
+            None => return,
+        };
+    }
 }
 
 /// Returns the line that follows the summary: the written files, the page first.

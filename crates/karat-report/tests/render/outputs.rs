@@ -33,7 +33,7 @@ fn failed_cells_are_shown_with_their_texts() {
 fn all_cells_are_shown_up_to_a_number() {
     let all = markdown::render(showing(ShownOutputs::All, 1_000).report()).unwrap();
     assert!(
-        section(&all).contains("All 55 cells are shown; 11 failed"),
+        section(&all).contains("All 55 cells are shown; 11 are flagged"),
         "skipped cells have no text: {}",
         section(&all)
     );
