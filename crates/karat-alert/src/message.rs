@@ -33,7 +33,7 @@ pub struct AlertExample {
     /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// What its output is compared with.
+    /// The reference that its output is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
 }

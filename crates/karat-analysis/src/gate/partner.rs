@@ -1,4 +1,4 @@
-//! What a gate compares a system with: another system of the run, or pinned results.
+//! Partners of systems in gates: another system of the run, or pinned results.
 
 use karat_types::{Gate, GateReference, PlanHeader};
 
@@ -33,7 +33,7 @@ pub(super) fn system_pairs(partners: &[(usize, Partner<'_>)]) -> Option<Vec<(usi
     partners.iter().map(pair).collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())
 }
 
-/// What a gate compares with, in words.
+/// The reference of a gate in words.
 pub(super) fn reference_name(gate: &Gate) -> String {
     match &gate.against {
         None | Some(GateReference::Baseline) => "the baseline".to_owned(),

@@ -6,7 +6,6 @@ use karat_types::{Better, Gate, MetricSpec};
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
 use crate::figures::finding::Finding;
 use crate::figures::groups::Group;
-use crate::planning::needed::{Needed, PLANNED_POWER};
 use crate::run::findings::{Answer, Findings, Recommendation};
 use crate::run::metric_names::{headline_metrics, is_on};
 
@@ -78,8 +77,9 @@ fn choose_variant(findings: &Findings, gates: &[Gate]) -> Option<Answer> {
     ];
     let rest: Vec<String> = rest.into_iter().flatten().filter(|_| contrasts.len() > 1).collect();
     let rest = (!rest.is_empty()).then(|| format!(" Against {}, {}.", first.base, rest.join("; ")));
-    let most = with(ComparisonVerdict::Undecided).filter_map(|it| it.needed.as_ref()).max_by_key(|it| it.more);
-    let needed = most.filter(|_| contrasts.len() > 1 && best.is_none()).map(|it| format!(" {}", samples_needed(it)));
+    let more = |it: &&Contrast| it.needed.as_ref().map(|needed| needed.more);
+    let most = with(ComparisonVerdict::Undecided).max_by_key(more).filter(|_| contrasts.len() > 1 && best.is_none());
+    let needed = most.and_then(samples_needed).map(|it| format!(" {it}"));
     let text = [Some(advice.advice), rest, needed];
     let advice = Recommendation::new(text.into_iter().flatten().collect(), advice.caveat);
     Some(answer(DeltaAxis::Variant, advice, decided))
@@ -108,7 +108,7 @@ fn wanted_by_gates(findings: &Findings, gates: &[Gate], metric: &MetricSpec) -> 
     }
 }
 
-/// What to do where gates and scorer disagree on the direction of a metric.
+/// The advice where gates and scorer disagree on the direction of a metric.
 fn contradiction(metric: &str, wanted: Better) -> String {
     let (gate, scorer, word) = match wanted {
         Better::Lower => ("low", "high", "lower"),
@@ -135,8 +135,8 @@ fn sentence(findings: &Findings, gates: &[Gate], contrast: &Contrast) -> String 
             format!("{other} and {base} differ by less than the margin in {metric} ({figure}): choose by cost.")
         }
         ComparisonVerdict::Undecided => {
-            let needed = || contrast.needed.as_ref().map_or_else(String::new, |it| format!(" {}", samples_needed(it)));
-            let why = contrast.impossible.as_ref().map_or_else(needed, |reason| format!(" {}.", capitalized(reason)));
+            let needed = || samples_needed(contrast).map_or_else(String::new, |it| format!(" {it}"));
+            let why = contrast.impossible.as_ref().map_or_else(needed, |reason| format!(" {}.", capitalize(reason)));
             format!("Undecided: {other} and {base} differ by {figure} in {metric}.{why}")
         }
     };
@@ -188,14 +188,15 @@ fn other_systems(findings: &Findings, contrast: &Contrast) -> String {
     if turned.is_empty() { String::new() } else { format!(" It is the other way round in {}.", turned.join(", ")) }
 }
 
-/// What more samples would show.
-fn samples_needed(needed: &Needed) -> String {
+/// The number of samples that would decide a contrast, or that these are enough.
+fn samples_needed(contrast: &Contrast) -> Option<String> {
+    let needed = contrast.needed.as_ref()?;
     let size = three_digits(needed.difference);
-    let power = three_digits(100.0 * PLANNED_POWER);
-    match needed.more {
+    let power = three_digits(100.0 * needed.power);
+    Some(match needed.more {
         0 => format!("These samples are enough to show a difference of {size} with {power} % power."),
         more => format!("About {more} more samples would show a difference of {size} with {power} % power."),
-    }
+    })
 }
 
 /// The advice on the models of a run, unless its variants are ranked.
@@ -220,9 +221,9 @@ pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recomm
         (None, _) => {
             let open = board.places.iter().filter(|place| place.rank.is_none_or(|[best, _]| best == 1));
             let open: Vec<&str> = open.map(|place| place.id.as_str()).collect();
-            let needed = || contrast.and_then(|it| it.needed.as_ref()).map(samples_needed);
+            let needed = || contrast.and_then(samples_needed);
             let impossible = contrast.and_then(|it| it.impossible.as_ref());
-            let why = impossible.map(|reason| format!("{}.", capitalized(reason))).or_else(needed);
+            let why = impossible.map(|reason| format!("{}.", capitalize(reason))).or_else(needed);
             let why = why.map_or_else(String::new, |why| format!(" {why}"));
             format!("Undecided: any of {} may be the best by {metric} ({figure}).{why}", open.join(", "))
         }
@@ -240,7 +241,7 @@ fn contrast_caveat(findings: &Findings, contrast: &Contrast) -> Option<String> {
 }
 
 /// A sentence with a capital letter.
-fn capitalized(sentence: &str) -> String {
+fn capitalize(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -40,7 +40,7 @@ pub struct Summary {
     pub shared: u64,
     /// Samples × variants on which any model has a score.
     pub scored: u64,
-    /// What to choose along each axis with something to choose from: variants, then models.
+    /// The choice along each axis with something to choose from: variants, then models.
     pub answers: Vec<Answer>,
 }
 
@@ -54,7 +54,7 @@ pub struct Answer {
     pub question: &'static str,
     /// True if a test decides which to choose.
     pub decided: bool,
-    /// What to choose, or what is missing to decide it.
+    /// The choice, or what is missing to decide it.
     pub answer: String,
     /// The reason for caution.
     #[serde(skip_serializing_if = "Option::is_none")]

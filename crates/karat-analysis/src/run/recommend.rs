@@ -16,7 +16,7 @@ pub(crate) fn recommend(findings: &Findings, gates: &[Gate]) -> Vec<Recommendati
     advice
 }
 
-/// What a cell of each model costs, the cheapest first, beside its score.
+/// The cost of a cell of each model, the cheapest first, beside its score.
 fn compare_costs(findings: &Findings) -> Option<Recommendation> {
     let at = findings.primary?;
     let metric = findings.plan.metrics.get(at)?;

@@ -121,7 +121,7 @@ pub struct RunEntry {
     pub figures: Option<RunFigures>,
     /// Headline values of the suite's last runs up to this one, oldest first.
     pub trend: Vec<Option<f64>>,
-    /// What the run was asked for beside its suite, such as a part of its rows.
+    /// The request of the run beside its suite, such as a part of its rows.
     pub notes: Vec<String>,
 }
 
@@ -311,7 +311,7 @@ fn entry(store: &Store, run: &RunSummary, figures: Option<RunFigures>) -> Result
     })
 }
 
-/// What a run was asked for beside its suite: by whom, of which rows, with which values.
+/// The request of a run beside its suite: by whom, of which rows, with which values.
 fn notes(header: &RunHeader) -> Vec<String> {
     let asked = read_stored_invocation(header).map(|stored| stored.invocation).unwrap_or_default();
     let Overrides { params, set, samples, limit, as_of, trials, no_cache, judge_again, .. } = asked.overrides;

@@ -139,7 +139,7 @@ pub fn files(files: &[String]) -> String {
     let others: Vec<String> = files.iter().filter(|file| *file != first).map(name).collect();
     let beside = match others.as_slice() {
         [] => String::new(),
-        _ => format!("; also {}", excerpt(&others.join(", "), 3 * WIDTH)),
+        _ => format!("; also {}", excerpt(&others.join(", "), 2 * WIDTH)),
     };
     format!("report: {}{how}{beside}\n", excerpt(first, 3 * WIDTH))
 }

@@ -11,13 +11,13 @@ use crate::wording::gates::verdict_words;
 pub(crate) struct Leader<'a> {
     /// Its key on a page: `system`, `best`, `worst`, `hardest`.
     pub(crate) key: &'static str,
-    /// What it is: `Best`, `Last`.
+    /// Its label: `Best`, `Last`.
     pub(crate) label: &'static str,
     /// The system, model, variant or sample.
     pub(crate) id: &'a str,
     /// Its figure.
     pub(crate) finding: &'a Finding,
-    /// What the figure is a mean over, if it joins several systems; the number of systems that have it, if several do.
+    /// The variants that the figure is a mean over, if it joins several systems; the number of systems that have it, if several do.
     pub(crate) joined: Option<String>,
     /// Value, interval, n and method.
     pub(crate) text: String,

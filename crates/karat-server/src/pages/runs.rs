@@ -310,7 +310,7 @@ fn systems(systems: &[String]) -> Markup {
     }
 }
 
-/// What sets the run apart from others of its suite.
+/// The facts that set the run apart from others of its suite.
 fn notes(run: &RunEntry) -> Markup {
     let simulated = run.is_simulated.then_some("simulated: nothing was billed");
     let notes: Vec<&str> = simulated.into_iter().chain(run.notes.iter().map(String::as_str)).collect();

@@ -369,7 +369,7 @@ fn cluster(value: &Value, at: &RowPlace) -> Result<Option<String>, DatasetError>
 }
 
 /// The id of a row that has none: 16 digits of its content's hash.
-fn row_hash(row: &Value) -> String {
+pub(super) fn row_hash(row: &Value) -> String {
     let mut digits = Key::of("karat/row/1", row.to_string().as_bytes()).to_string();
     digits.truncate(16);
     digits

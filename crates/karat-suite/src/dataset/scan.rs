@@ -14,7 +14,7 @@ use super::checks::{Check, CheckCounts};
 use super::columns::{Column, ColumnKind};
 use super::ragged_columns::RaggedColumns;
 use super::representative_rows::RowSampler;
-use super::rows::{KeptRow, Rows};
+use super::rows::{KeptRow, Rows, row_hash};
 use super::source::common_hosts::CommonHosts;
 use super::{Dataset, DatasetError, DatasetSource, RepresentativeRows, Role, RowRedaction};
 use crate::decode::{ComparedValue, RequiredPath};
@@ -96,6 +96,15 @@ struct RowProblem {
     more: u64,
     /// Lines of some of them.
     lines: Vec<usize>,
+}
+
+/// Returns whether an id was made of the content of its row, which has it as a column since.
+fn is_made_of_row(id: &str, row: &Value) -> bool {
+    let mut content = row.clone();
+    if let Some(columns) = content.as_object_mut() {
+        columns.remove("id");
+    }
+    row_hash(&content) == id
 }
 
 struct Scanner<'a> {
@@ -229,7 +238,7 @@ impl<'a> Scanner<'a> {
             } else {
                 format!("it is in {}:{}", first.at.file, first.at.line)
             };
-            let problem = if dataset.roles.id.names_a_column_of(row) {
+            let problem = if dataset.roles.id.names_a_column_of(row) && !is_made_of_row(&sample.id, row) {
                 let hint = format!("{there}; ids must be unique");
                 at.problem_with_hint(&sample.id, format!("duplicate id `{}`", sample.id), Some(hint))
             } else {

@@ -54,7 +54,7 @@ pub struct Failure {
     /// The reason given by the scorer or a judge for the worst of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What the output is compared with, cut to 240 characters.
+    /// The reference that the output is compared with, cut to 240 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// Parts of the output by path, cut to 240 characters.

@@ -64,7 +64,7 @@ fn board(report: Report<'_>, metric: &MetricSpec, board: &Leaderboard) -> Block 
     table(head, columns, board.places.iter().enumerate().map(row))
 }
 
-/// What a ranking is based on.
+/// The basis of a ranking.
 fn basis(metric: &MetricSpec, board: &Leaderboard) -> Vec<String> {
     let mut lines = vec![format!(
         "{} of {} scored sample × variant pairs are shared by all that are ranked ({} samples).",

@@ -26,9 +26,9 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
     let mut sections = Sections::default();
     sections.add("verdict", "Verdict", None, &verdict(compared));
     sections.add("differs", "What differs", None, &differs::section(compared, plans));
-    sections.add("differences", "Differences in scores", None, &rendered(&blocks::differences(compared)));
+    sections.add("differences", "Differences in scores", None, &render_all(&blocks::differences(compared)));
     sections.add("movers", "Samples that moved", None, &moved_samples(compared, links));
-    sections.add("systems", "Each system", None, &rendered(&blocks::systems(compared)));
+    sections.add("systems", "Each system", None, &render_all(&blocks::systems(compared)));
     sections.add("diagnostics", "Diagnostics", None, &diagnostics(compared));
     let notes: Vec<String> = [&compared.baseline, &compared.candidate]
         .into_iter()
@@ -51,14 +51,14 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
     Document { lead: Some(lead), ..page }
 }
 
-fn rendered(blocks: &[Block]) -> Markup {
+fn render_all(blocks: &[Block]) -> Markup {
     html! { @for block in blocks { (render(block)) } }
 }
 
 fn moved_samples(compared: &RunComparison, links: &Links) -> Markup {
     let found = blocks::moved_samples(compared, &|id| links.sample(id));
     html! {
-        (rendered(&found))
+        (render_all(&found))
         @if found.is_empty() { p.soft { "No sample scores differently." } }
         @if found.len() == 1 {
             p.soft { code { "karat compare --outputs" } " shows the outputs of these samples and what differs in them." }

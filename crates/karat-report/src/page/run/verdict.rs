@@ -66,7 +66,7 @@ fn sentence(report: Report<'_>) -> Markup {
     }
 }
 
-/// What to choose along each axis of the run.
+/// The choice along each axis of the run.
 fn answers(report: Report<'_>) -> Markup {
     html! {
         @for it in answer::answers(report) {
