@@ -48,7 +48,9 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
     };
     let findings = report.findings;
     let joins = findings.ranked_axis() == DeltaAxis::Model && findings.plan.variants.len() > 1;
-    let joined = joins.then(|| format!("mean of {} variants", count(findings.plan.variants.len() as u64)));
+    // Variants without a model are no part of a model's mean.
+    let variants = findings.models.iter().map(|model| model.systems.len()).max().unwrap_or_default() as u64;
+    let joined = joins.then(|| format!("mean of {} variants", count(variants)));
     let n = n_of_board(board);
     let place = |key, label, id, finding, joined: &Option<String>| Leader {
         key,

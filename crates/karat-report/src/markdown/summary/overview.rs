@@ -22,7 +22,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
     let findings = report.findings;
     let mut lines: Vec<Inline> = super::gates::verdict(&report.context.verdicts).into_iter().collect();
     lines.extend(answer::answers(report).iter().map(|it| {
-        let line = Inline::plain("**").and(it.question).and("** ").and_text(&it.answer);
+        let line = Inline::plain("**").and(it.question).and("** ").then(Inline::sentence(&it.answer));
         match &it.caveat {
             Some(caveat) => line.and(" *Caveat:* ").then(Inline::sentence(caveat)),
             None => line,

@@ -11,7 +11,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
         page.paragraph(Inline::plain("None: there is nothing to choose between, and every cell has an output."));
     }
     page.list(all.iter().map(|it| {
-        let advice = Inline::text(&it.advice);
+        let advice = Inline::sentence(&it.advice);
         match &it.caveat {
             Some(caveat) => advice.and(" *Caveat:* ").then(Inline::sentence(caveat)),
             None => advice,
