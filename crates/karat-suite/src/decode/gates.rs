@@ -197,7 +197,7 @@ impl Decoder<'_> {
             if let Some(path) = name.strip_prefix("sample.").and_then(|path| Path::parse(path).ok()) {
                 self.compared.push(ComparedValue { path, value, place });
             } else if let Some(known) = systems.and_then(|systems| systems.values_of(&name))
-                && !known.iter().any(|known| *known == value)
+                && !known.contains(&value)
             {
                 let ids = known.iter().take(SHOWN_SYSTEMS).map(String::as_str);
                 self.problems
