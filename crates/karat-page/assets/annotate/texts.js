@@ -20,7 +20,7 @@
     try { return lines(JSON.parse(text, asWritten), "").join("\n") || text; } catch { return text; }
   };
 
-  /** A text to read: JSON in the font and size of code. @param {string} text @param {...(Node | string)} [parts] @returns {HTMLElement} */
+  /** A text to read: JSON in the font and size of code. @param {string} text @param {...(Node | string)} parts @returns {HTMLElement} */
   const shown = (text, ...parts) => {
     const lines = readable(text);
     const content = parts.length > 0 ? parts : [lines];
