@@ -94,7 +94,7 @@ fn texts(report: Report<'_>, thresholds: &Thresholds<'_>, row: &CellRow<'_>) -> 
         if name == SampleText::INPUT || name == SampleText::REFERENCE {
             plain(text)
         } else {
-            format!("{}: {}", name.trim_start_matches(SampleText::EXPECTED), plain(text))
+            format!("{}: {}", name.strip_prefix(SampleText::EXPECTED).unwrap_or(name), plain(text))
         }
     };
     let join = |texts: &[(String, Excerpt)]| texts.iter().map(named).collect::<Vec<_>>().join("\n\n");

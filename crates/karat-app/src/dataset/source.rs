@@ -324,7 +324,8 @@ fn of_record(sample: &SampleRecord, plan: &PlanHeader, sums: &[(f64, u32)]) -> S
     let mut is_cut = false;
     for SampleText { name, text, chars } in &sample.texts {
         is_cut |= *chars > text.chars().count() as u64;
-        columns.insert(name.trim_start_matches(SampleText::EXPECTED).to_owned(), text.clone().into());
+        let column = name.strip_prefix(SampleText::EXPECTED).unwrap_or(name);
+        columns.insert(column.to_owned(), text.clone().into());
     }
     for (role, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
         if let Some(value) = value {

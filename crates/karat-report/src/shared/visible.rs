@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use karat_text::kind::ends;
+
 /// Length of an error message, in characters. Messages quote up to 400 characters of a program's output, which
 /// escaping lengthens.
 pub(crate) const MESSAGE: usize = 1_000;
@@ -37,13 +39,7 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
 /// at its end.
 pub(crate) fn both_ends(text: &str, limit: usize) -> String {
     let text = one_line(text);
-    let chars = text.chars().count();
-    if chars <= limit {
-        return text;
-    }
-    let head: String = text.chars().take(limit / 2).collect();
-    let tail: String = text.chars().skip(chars - limit / 2).collect();
-    format!("{} … {}", head.trim_end(), tail.trim_start())
+    ends(&text, limit / 2, limit / 2).into_owned()
 }
 
 /// Returns a text of several lines. Line breaks and tabs stay; so do the joiners that some scripts need.
