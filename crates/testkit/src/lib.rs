@@ -21,7 +21,7 @@ mod soak;
 
 pub use beside::{Timing, time_in_python, time_work};
 pub use fake::{
-    BatchFaults, BatchStage, Behaviour, Echo, FakeBatches, FakeProvider, ReceivedRequest, RequestLog, Script,
+    BatchFaults, BatchStage, Behaviour, Condition, Echo, FakeBatches, FakeProvider, ReceivedRequest, RequestLog, Script,
 };
 #[cfg(unix)]
 pub use postgres::{Postgres, postgres};

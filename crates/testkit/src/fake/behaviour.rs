@@ -1,9 +1,38 @@
 //! The behaviours of the fake provider.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
+
+/// A condition that an answer waits for.
+#[derive(Clone)]
+pub struct Condition(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Condition {
+    /// Holds as soon as this is true.
+    pub fn new(is_met: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_met))
+    }
+
+    /// Whether it holds now.
+    pub fn is_met(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Condition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Condition")
+    }
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +41,8 @@ pub enum Behaviour {
     Ok(String),
     /// The inner behaviour after a delay.
     Slow(Duration, Box<Behaviour>),
+    /// The inner behaviour once the condition holds: what a test must wait for takes longer on a busy machine.
+    Held(Condition, Box<Behaviour>),
     /// A correct reply whose `usage` is this; `None` leaves it out.
     Usage(String, Option<Value>),
     /// A correct reply under a content type that does not fit.
@@ -122,7 +153,7 @@ impl Behaviour {
     /// Returns true if the answer has the form of a provider's protocol.
     pub(super) fn follows_protocol(&self) -> bool {
         match self {
-            Self::Slow(_, then) => then.follows_protocol(),
+            Self::Slow(_, then) | Self::Held(_, then) => then.follows_protocol(),
             Self::Raw { .. } | Self::Hang | Self::Drop | Self::Huge(_) | Self::Stall { .. } | Self::Endless => false,
             _ => true,
         }
@@ -132,7 +163,7 @@ impl Behaviour {
     pub fn is_complete_reply(&self) -> bool {
         match self {
             Self::Ok(_) | Self::Usage(..) | Self::ContentType(..) | Self::EchoKey => true,
-            Self::Slow(_, then) => then.is_complete_reply(),
+            Self::Slow(_, then) | Self::Held(_, then) => then.is_complete_reply(),
             _ => false,
         }
     }

@@ -14,7 +14,7 @@ mod script;
 mod server;
 
 pub use batches::{BatchFaults, BatchStage, FakeBatches};
-pub use behaviour::Behaviour;
+pub use behaviour::{Behaviour, Condition};
 pub use echo::Echo;
 pub use received::ReceivedRequest;
 pub use script::Script;

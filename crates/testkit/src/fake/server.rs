@@ -259,9 +259,20 @@ async fn act(
     protocol: Protocol,
     received: &ReceivedRequest,
 ) -> Result<Response<ResponseBody>, io::Error> {
-    while let Behaviour::Slow(time, then) = behaviour {
-        tokio::time::sleep(time).await;
-        behaviour = *then;
+    loop {
+        match behaviour {
+            Behaviour::Slow(time, then) => {
+                tokio::time::sleep(time).await;
+                behaviour = *then;
+            }
+            Behaviour::Held(condition, then) => {
+                while !condition.is_met() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                behaviour = *then;
+            }
+            _ => break,
+        }
     }
     let correct = |text: &str| {
         let usage = protocol.usage(&received.body, text);
@@ -303,7 +314,7 @@ async fn act(
             answer(200, StreamBody::new(frames).boxed_unsync())
         }
         Behaviour::Drop => return Err(io::ErrorKind::ConnectionAborted.into()),
-        Behaviour::Hang | Behaviour::Slow(..) => std::future::pending().await,
+        Behaviour::Hang | Behaviour::Slow(..) | Behaviour::Held(..) => std::future::pending().await,
     })
 }
 

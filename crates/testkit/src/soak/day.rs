@@ -280,6 +280,10 @@ impl Day {
     }
 
     fn end_faults(&mut self, now: &mut Now, reader: &Reader) -> Result<(), String> {
+        // A busy machine sends the first alert later: the receiver fails until it was asked.
+        if now.receiver == 1 && self.receiver.count_refused() == 0 {
+            now.receiver += 1;
+        }
         for (left, mood) in [(&mut now.provider, &self.models.mood), (&mut now.receiver, &self.receiver.mood)] {
             *left = left.saturating_sub(1);
             if *left == 0 {
@@ -391,6 +395,8 @@ impl Day {
             }
             Ok(is_over)
         })?;
+        self.wait_for("the failing receiver to be asked", now, |day| Ok(day.receiver.count_refused() > 0))?;
+        self.receiver.mood.set(Mood::Works);
         let mut looks = 0;
         self.wait_for("all messages to be sent", now, |day| {
             looks += 1;

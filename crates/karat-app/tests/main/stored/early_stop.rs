@@ -10,7 +10,7 @@ use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Invoc
 use karat_store::Store;
 use karat_types::{Event, Observer, ReportFormat, RunStatus};
 use serde_json::Value;
-use testkit::{Behaviour, FakeProvider, Script};
+use testkit::{Behaviour, Condition, FakeProvider, Script};
 
 use crate::place::{app, execution};
 
@@ -322,15 +322,21 @@ judges: [ { id: judge, provider: openai, model: judge-model, base_url: "BASE", a
 /// SL-07: after the stop no judge is asked, also about outputs that were under way; they are marked and count nowhere.
 #[test]
 fn no_judge_is_asked_after_the_stop() {
-    // Thirty answers come at once and decide; the next take a second each, so some are always under way at the stop.
+    // Thirty answers come at once and decide; the next take a second longer than their judgments, so some are always under
+    // way at the stop.
     let answers = AtomicUsize::new(0);
+    let judged = Arc::new(AtomicUsize::new(0));
     let script = Script::by(move |received| {
         if received.json()["model"] == "judge-model" {
+            judged.fetch_add(1, Ordering::Relaxed);
             return Behaviour::ok(r#"{"reasoning":"fine","pass":true}"#);
         }
-        let is_slow = (30..60).contains(&answers.fetch_add(1, Ordering::Relaxed));
-        let delay = Duration::from_millis(if is_slow { 1000 } else { 1 });
-        Behaviour::Slow(delay, Box::new(Behaviour::ok("an answer")))
+        if !(30..60).contains(&answers.fetch_add(1, Ordering::Relaxed)) {
+            return Behaviour::ok("an answer");
+        }
+        let judged = Arc::clone(&judged);
+        let late = Behaviour::slow(1000, "an answer");
+        Behaviour::Held(Condition::new(move || judged.load(Ordering::Relaxed) >= 30), Box::new(late))
     });
     let provider = FakeProvider::start(script).unwrap();
     let suite = format!(

@@ -132,7 +132,9 @@ fn store(day: &Day) -> Result<SoakCheck, String> {
         to.store.saturating_sub(from.store) / due
     };
     let (early, late) = (rate(&first, &middle), rate(&middle, &last));
-    if late > early * 2 + 16 * KIB {
+    // What a busy machine did not do in the first half of a short soak comes in the second.
+    let is_small = last.store < 2 * MIB;
+    if !is_small && late > early * 2 + 16 * KIB {
         problems.push("the store grows ever faster".to_owned());
     }
     let log = day.looks.iter().map(|look| look.log).max().unwrap_or_default();
