@@ -9,10 +9,10 @@ mod analyses;
 pub mod compare;
 pub mod drift;
 mod figures;
+mod findings;
 pub mod gate;
 mod infer;
 pub mod items;
-pub mod planning;
 mod reference;
 mod run;
 mod score;
@@ -38,27 +38,30 @@ pub use analyses::{
     TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision, ValueShare, VoteConsistency, WithoutJudge,
     catalog, failure_thresholds, shortfall_severity,
 };
+pub use drift::digest;
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::contrast::DeltaAxis;
 pub use figures::cost::{Bill, Spend};
-pub use figures::finding::{FigureDesign, Finding};
 pub use figures::groups::{CellCounts, Group, is_called, system_id};
 pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
+pub use figures::planning;
 pub use figures::spread::{Spread, Weighting};
+pub use findings::baseline_variants::BaselineVariant;
+pub use findings::stored_deviations::paired_deviations;
+pub use findings::unmatched_outputs::UnmatchedOutput;
+pub use findings::{Answer, Findings, Recommendation, SampleFindings, Summary};
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
+pub use infer::finding::{FigureDesign, Finding};
 pub use reference::history::{Day, GradeRow, GradedCell, History, RowFilter, for_each_graded, source_of};
 pub use reference::pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
-pub use reference::{canary, digest, golden, people_golden};
-pub use run::baseline_variants::BaselineVariant;
-pub use run::error::{AnalysisError, GateProblem};
-pub use run::findings::{Answer, Findings, Recommendation, SampleFindings, Summary};
-pub use run::instrument::Instrument;
-pub use run::metric_names::{headline_metrics, primary_metric};
+pub use reference::{canary, golden, people_golden};
 pub use run::pass::{Options, analyse, check};
-pub use run::served_models::{ServedJudge, ServedModel};
-pub use run::unmatched_outputs::UnmatchedOutput;
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};
+pub use score::error::{AnalysisError, GateProblem};
+pub use score::instrument::Instrument;
+pub use score::instrument::metric_names::{headline_metrics, primary_metric};
+pub use score::instrument::served_models::{ServedJudge, ServedModel};
 pub use score::people::{
     LabelDesign, LabelDesignKind, LabelStratum, PeopleGame, PeopleLabel, PeopleTask, UnusedTask, is_pass,
 };

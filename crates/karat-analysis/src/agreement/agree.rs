@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
 use crate::figures::groups::system_id;
-use crate::gate::Prefix;
-use crate::score::labels::{LabelIndex, grades, rater};
+use crate::score::people::labels::{LabelIndex, grades, rater};
+use crate::score::prefix::Prefix;
 use crate::score::scales::steps;
 
 /// The scorer and raters to compare.
@@ -73,7 +73,7 @@ pub struct MetricRaters {
 /// Returns the reason why a label cannot belong to a run of this plan (a misspelt name, a grade off the scale), or
 /// `None` if it can.
 pub fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
-    crate::score::labels::label_problem(plan, label)
+    crate::score::people::labels::label_problem(plan, label)
 }
 
 /// Reads a run once and computes the agreement of its raters.
@@ -105,7 +105,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Re
         unmatched_labels,
         unknown_grades: labels
             .iter()
-            .map(|label| crate::score::labels::unknown_names(&plan, label).count() as u64)
+            .map(|label| crate::score::people::labels::unknown_names(&plan, label).count() as u64)
             .sum(),
         shared_judgments: 0,
         raters: gathering.raters,

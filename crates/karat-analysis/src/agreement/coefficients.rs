@@ -30,7 +30,7 @@ use karat_stats::interval::{Interval, Level, Method};
 use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::observations::{BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 

@@ -12,6 +12,7 @@ mod problems;
 
 use std::sync::Arc;
 
+use karat_stats::interval::Level;
 use karat_types::{AnalysisSpec, CellRow, PlanHeader, ScorerKind};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -54,12 +55,12 @@ pub use problems::services::Services;
 pub use problems::shortfall::Shortfall;
 
 use crate::AnalysisError;
-use crate::figures::leaderboard::Leaderboard;
+use crate::figures::leaderboard::{Leaderboard, rank_all};
 use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
 use crate::score::consensus::CellScores;
 use crate::score::people::{PeopleTask, tasks_of};
-use crate::score::table::ScoreTable;
+use crate::score::table::{ScoreTable, TableBuilder};
 
 /// A cell as the pass hands it to analyses.
 pub(crate) struct ScoredCell<'a> {
@@ -491,6 +492,27 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }
+}
+
+/// The results of a plan's analyses without any cell: their structure.
+///
+/// # Errors
+/// A metric or an analysis that the plan cannot have.
+pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
+    let measure = |metric| Measure::of(plan, metric, Level::P95);
+    let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
+    let table = TableBuilder::new(plan.clone())?.finish();
+    let leaderboards = rank_all(plan, &table, &measures);
+    let context = FinishContext {
+        plan,
+        measures: &measures,
+        table: &table,
+        leaderboards: &leaderboards,
+        is_finished: true,
+        baseline: None,
+    };
+    let (analyses, _) = start_analyses(plan, &Arc::default())?;
+    Ok(analyses.into_iter().map(|running| running.finish(&context)).collect())
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ use super::significance::{Corrected, TestedMetric, correct};
 use super::{CompareOptions, ComparedMetric, Side, sides};
 use crate::analyses::{DecidedDelta, Delta, Leaderboards, Outcome};
 use crate::figures::contrast::{Contrast, DeltaAxis, Family};
-use crate::figures::finding::Finding;
 use crate::figures::leaderboard::Leaderboard;
-use crate::run::findings::Findings;
-use crate::run::metric_names::headline_metrics;
+use crate::findings::Findings;
+use crate::infer::finding::Finding;
+use crate::score::instrument::metric_names::headline_metrics;
 
 /// Above this number of pairs only headline metrics are tested.
 const MOST_PAIRS: usize = 100;

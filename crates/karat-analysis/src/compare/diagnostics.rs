@@ -12,7 +12,7 @@ use super::evaluations::Evaluations;
 use super::matching::Matching;
 use super::{CompareOptions, Kind, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
-use crate::figures::finding::{Finding, finite};
+use crate::infer::finding::{Finding, finite};
 
 /// Number of samples listed of each kind; all are counted.
 const LISTED: usize = 50;

@@ -39,15 +39,15 @@ pub use sides::{Side, UnknownSystem};
 pub use systems::SystemChange;
 
 pub use crate::figures::contrast::{ComparisonVerdict, Contrast, Family};
-use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 pub use crate::figures::looks::{EarlierRun, FirstLook, Look, Looks};
+use crate::figures::planning::needed::Needed;
+use crate::findings::Findings;
 pub use crate::infer::change::{Kind, PairedScores, PairedTest, SecondTest, Test};
+use crate::infer::finding::Finding;
 pub use crate::infer::pairs::{LabelPair, PairedFigures};
-use crate::planning::needed::Needed;
-use crate::run::findings::Findings;
-use crate::run::matched_cells::MissingCount;
-use crate::run::metric_names::by_words_warning;
+use crate::score::instrument::metric_names::by_words_warning;
+use crate::score::matched_cells::MissingCount;
 use matching::{MatchedSamples, Matching};
 use significance::TestedMetric;
 
@@ -242,7 +242,7 @@ pub struct ComparedMetric {
     /// The samples needed for a decision, if undecided.
     pub needed: Option<Needed>,
     /// The smallest difference that these samples detect with a power of
-    /// [`PLANNED_POWER`](crate::planning::PLANNED_POWER).
+    /// [`PLANNED_POWER`](crate::figures::planning::PLANNED_POWER).
     pub detectable: Option<f64>,
 }
 

@@ -12,7 +12,7 @@ use super::matching::{Matching, MetricPair};
 use super::{CompareOptions, RunComparison, is_zero};
 use crate::AnalysisError;
 use crate::figures::groups::system_id;
-use crate::run::metric_names::primary_metric;
+use crate::score::instrument::metric_names::primary_metric;
 
 /// Characters kept of an output.
 const OUTPUT_CHARS: usize = 2_000;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use karat_types::{CellRow, CellStatus, Key, KeyBuilder, PlanHeader, RunRows};
 
 use crate::AnalysisError;
-use crate::run::findings::Findings;
+use crate::findings::Findings;
 
 /// A summary of all results of one system, 40 bytes whatever the number of cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

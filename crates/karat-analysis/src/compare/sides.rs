@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::figures::groups::system_id;
-use crate::run::findings::Findings;
+use crate::findings::Findings;
 
 /// The systems of a run on one side of a comparison.
 #[derive(Debug, Clone)]

@@ -10,11 +10,11 @@ use super::{
     CompareOptions, ComparedMetric, ComparisonVerdict, Family, Kind, LeftOut, PairedTest, SecondTest,
     first_with_same_scores,
 };
-use crate::figures::finding::Finding;
 use crate::figures::looks::Look;
+use crate::figures::planning::needed::{Needed, Planning, planned_difference};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::planning::needed::{Needed, Planning, planned_difference};
-use crate::run::metric_names::matches_pattern;
+use crate::score::instrument::metric_names::matches_pattern;
 use crate::score::observations::{Aggregate, Observations};
 
 /// A tested metric before the correction.

@@ -3,10 +3,11 @@
 //! All results are pure functions of the given days, so a stored history always gives the same result. A day depends
 //! only on the days up to it. `watch` computes the figures of a day, `incident` tracks alerts over days, `accepted`
 //! suppresses alerts at a level that was accepted by closing an incident, `systems` combines several systems, `replay`
-//! simulates planted shifts, `past` lists ranges and incidents of all days.
+//! simulates planted shifts, `past` lists ranges and incidents of all days; `digest` summarises a window of days.
 
 mod accepted;
 mod calendar;
+pub mod digest;
 mod incident;
 mod options;
 mod past;

@@ -2,9 +2,9 @@
 
 use karat_stats::describe::{extent, mean, median, standard_deviation};
 
-use crate::figures::finding::finite;
 use crate::figures::spread::{Spread, Weighting};
 use crate::infer::figure::plain_mean;
+use crate::infer::finding::finite;
 use crate::infer::measure::Measure;
 use crate::score::observations::{Aggregate, Observations};
 use crate::score::table::{ScoreTable, State};

@@ -4,9 +4,9 @@ use karat_stats::interval::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::finding::Finding;
 use crate::figures::looks::Look;
-use crate::planning::needed::Needed;
+use crate::figures::planning::needed::Needed;
+use crate::infer::finding::Finding;
 
 /// The compared axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -133,7 +133,7 @@ impl Spend {
     /// is 0 or unknown.
     pub fn efficiency(&self, score: f64) -> Option<f64> {
         let usd = self.system_per_cell_usd().filter(|usd| *usd > 0.0)?;
-        crate::figures::finding::finite(score / usd)
+        crate::infer::finding::finite(score / usd)
     }
 }
 

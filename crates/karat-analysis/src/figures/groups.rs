@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::figures::cost::Spend;
 use crate::figures::spread::Spread;
-use crate::run::served_models::ServedModel;
 use crate::score::consensus::CellScores;
+use crate::score::instrument::served_models::ServedModel;
 
 /// Numbers of cells by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

@@ -4,8 +4,8 @@
 use karat_types::{Better, PlanHeader};
 use serde::Serialize;
 
-use crate::figures::finding::Finding;
 use crate::figures::groups::{self, Members};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::observations::{FigureValue, Observations};
 use crate::score::table::ScoreTable;
@@ -68,6 +68,12 @@ impl Leaderboard {
 struct Contender {
     id: String,
     slots: Vec<Option<usize>>,
+}
+
+/// The leaderboards of all metrics.
+pub(crate) fn rank_all(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Leaderboard> {
+    let boards = plan.metrics.iter().zip(measures).enumerate();
+    boards.map(|(at, (metric, measure))| rank(plan, table, at, metric.better, *measure)).collect()
 }
 
 /// Ranks the models in a metric. One that finds texts by their words ranks none: a paraphrase counts as missing.

@@ -6,7 +6,7 @@ use karat_stats::describe::{clustered_mean, is_constant, mean};
 use karat_stats::interval::Level;
 use karat_stats::numeric::sum::sum_of;
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// With fewer clusters in which the feature varies, a slope has no interval.
 const CLUSTERS_FROM: usize = 5;

@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// The weights behind a group's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

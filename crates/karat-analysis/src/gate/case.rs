@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::run::metric_names::names_metric;
+use crate::score::instrument::metric_names::names_metric;
 
 /// The kind of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

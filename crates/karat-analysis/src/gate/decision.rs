@@ -6,12 +6,12 @@ use karat_types::{GateBasis, StopRecord};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{BoundKind, GateCase, Target};
-use super::early::verdicts::{StoredVerdict, claim_finding, claim_verdict, stored_verdict};
 use super::evidence::{Basis, Evidence, GateContext};
+use super::stored_verdicts::{StoredVerdict, claim_finding, claim_verdict, stored_verdict};
 use super::verdict_text::{Verdict, VerdictText};
-use crate::figures::finding::Finding;
-use crate::planning::PLANNED_POWER;
-use crate::planning::needed::{Needed, Planning, planned_difference};
+use crate::figures::planning::PLANNED_POWER;
+use crate::figures::planning::needed::{Needed, Planning, planned_difference};
+use crate::infer::finding::Finding;
 use crate::score::observations::Aggregate;
 
 /// One case of a gate, decided.

@@ -11,14 +11,14 @@ use super::References;
 use super::case::{BoundKind, GateCase, Target};
 use super::partner::{Partner, find_partner, reference_name, system_pairs};
 use super::path;
-use crate::figures::cascaded;
-use crate::figures::finding::Finding;
 use crate::figures::looks::{Look, system_content};
-use crate::figures::resampled::Resampled;
+use crate::findings::Findings;
+use crate::infer::cascaded;
 use crate::infer::change::{Kind, PairedScores, PairedTest, UnpairedSide, unpaired_change};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::run::findings::Findings;
-use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
+use crate::infer::resampled::Resampled;
+use crate::score::matched_cells::{MatchedCells, MissingCount, SampleCells};
 use crate::score::observations::{Aggregate, Observations};
 
 /// The inputs of all decisions.

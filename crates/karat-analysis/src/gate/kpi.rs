@@ -8,7 +8,7 @@ use super::decision::Decision;
 use super::evidence::GateContext;
 use super::scope::Scope;
 use super::verdict_text::Verdict;
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// A metric of a system, current and in the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]

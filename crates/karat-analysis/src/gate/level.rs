@@ -21,7 +21,7 @@ use super::scope::Scope;
 use crate::AnalysisError;
 use crate::figures::contrast::GatedChange;
 use crate::figures::looks::Look;
-use crate::run::findings::Findings;
+use crate::findings::Findings;
 
 /// The level of each case; the policy's own level for cases decided by their figure.
 pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {

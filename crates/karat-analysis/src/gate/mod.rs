@@ -12,7 +12,7 @@
 //!
 //! Decisions by interval are corrected for their number. Reading order: `case`, `partner` (what it is compared with),
 //! `evidence` (its numbers), `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`;
-//! `problem` checks gates before a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key
+//! `problem` checks gates before a run, `scope` applies `where` and `per`, `stored_verdicts` keeps what a stopped run decided, `path` looks up findings, `kpi` lists key
 //! figures; `early/` decides gates while a run goes on, and forecasts how much of a planned run they would need.
 
 mod case;
@@ -25,6 +25,7 @@ mod partner;
 mod path;
 mod problem;
 mod scope;
+mod stored_verdicts;
 mod verdict_text;
 mod verdicts;
 
@@ -35,16 +36,17 @@ use std::sync::Arc;
 use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, Subject};
 
 use crate::reference::canary::{ALPHA, AlarmChance, Canary};
-use crate::run::served_models::{by_asked, name_changes};
+use crate::score::instrument::served_models::{by_asked, name_changes};
+pub use crate::score::prefix::{Counted, Prefix};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
 pub use early::forecast::{EarlyForecast, assume_early_stop, forecast_early_stop};
-pub(crate) use early::verdicts::apply_ends;
-pub use early::{Counted, EarlyStop, Prefix, StopSummary, open_gates, stop_problems};
+pub use early::{EarlyStop, StopSummary, open_gates, stop_problems};
 use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 pub(crate) use level::gated_changes;
 use scope::Scope;
+pub(crate) use stored_verdicts::apply_ends;
 pub use verdict_text::Verdict;
 pub use verdicts::Verdicts;
 
@@ -146,7 +148,7 @@ fn alarm_notes(findings: &Findings, gate: &Gate, decisions: &[Decision]) -> Vec<
 pub fn check(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<(), AnalysisError> {
     let mut wrong = unknown_names(plan, rules)?;
     if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
-        wrong.extend(misspelt_paths(&crate::run::pass::empty_outcomes(plan)?, rules));
+        wrong.extend(misspelt_paths(&crate::analyses::empty_outcomes(plan)?, rules));
     }
     fail_if_any(wrong)
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::AnalysisResult;
 use crate::analyses::excerpt;
-use crate::figures::finding::Finding;
-use crate::run::findings::Findings;
+use crate::findings::Findings;
+use crate::infer::finding::Finding;
 
 /// The finding at a path such as `agreement.quality.helpful.alpha`; keys may contain dots.
 ///

@@ -5,7 +5,7 @@ use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, ScorerKind
 
 use super::path::rest_after;
 use crate::GateProblem;
-use crate::run::metric_names::matches_pattern;
+use crate::score::instrument::metric_names::matches_pattern;
 
 /// The problems of a gate for a run of this plan. `analyses` are the ids of its analyses.
 pub(super) fn gate_problems(

@@ -8,7 +8,7 @@ use karat_text::template::Expression;
 use karat_types::{CellRow, Gate, RunRows};
 use serde_json::Value;
 
-use super::early::span::{columns, compile_condition, holds};
+use crate::score::prefix::span::{columns, compile_condition, holds};
 use crate::{AnalysisError, Findings, GateProblem};
 
 /// Units other than columns.

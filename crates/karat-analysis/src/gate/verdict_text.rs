@@ -2,8 +2,8 @@
 
 use super::case::{BoundKind, GateCase};
 use super::evidence::Evidence;
-use crate::figures::finding::Finding;
-use crate::planning::needed::Needed;
+use crate::figures::planning::needed::Needed;
+use crate::infer::finding::Finding;
 
 /// The number of additional digits tried to distinguish a value from its threshold.
 const MORE_DIGITS: usize = 9;

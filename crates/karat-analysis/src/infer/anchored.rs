@@ -12,7 +12,7 @@ use karat_stats::inference::{Clusters, LabelledStratum, Outcome, people_mean, ro
 use karat_stats::interval::{Interval, Level, Method};
 
 use super::measure::{ALIKE, few_clusters_reason};
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// An output with a judge's score, and maybe a label.
 #[derive(Debug, Clone, Copy)]

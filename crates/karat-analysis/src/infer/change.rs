@@ -23,10 +23,10 @@ use karat_stats::interval::{Interval, Level};
 use karat_stats::numeric::seed::Seed;
 use karat_stats::power::PairedDesign;
 
-use crate::figures::finding::Finding;
-use crate::figures::resampled::Resampled;
 use crate::infer::figure::no_range_reason;
+use crate::infer::finding::Finding;
 use crate::infer::measure::{ALIKE, few_clusters_reason};
+use crate::infer::resampled::Resampled;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO, SampleDesign};
 
 /// Number of sampled sign patterns of a further test.

@@ -11,7 +11,7 @@ use karat_stats::inference::{Clusters, DrawnStratum, Outcome, Reach, stratified_
 use karat_stats::interval::{Interval, Method};
 
 use super::measure::{ALIKE, Measure, few_clusters_reason};
-use crate::figures::finding::{FigureDesign, Finding};
+use crate::infer::finding::{FigureDesign, Finding};
 use crate::score::observations::{Aggregate, Observations, SampleDesign};
 
 /// Strata whose numbers a method lists.

@@ -25,11 +25,11 @@ use karat_stats::inference::{
 };
 use karat_stats::interval::Level;
 
-use crate::figures::cascaded::cascade_figure;
-use crate::figures::finding::Finding;
-use crate::figures::resampled::bootstrap_figure;
+use crate::infer::cascaded::cascade_figure;
 use crate::infer::design::drawn_figure;
+use crate::infer::finding::Finding;
 use crate::infer::measure::{ALIKE, Measure, SHARES, clip_to_range, few_clusters_reason};
+use crate::infer::resampled::bootstrap_figure;
 use crate::score::observations::{Aggregate, Observations};
 
 impl Measure {

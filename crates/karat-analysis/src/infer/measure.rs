@@ -6,8 +6,8 @@ use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 
-use crate::figures::finding::Finding;
-use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
+use crate::infer::finding::Finding;
+use crate::infer::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
 use crate::score::observations::{Aggregate, Observations};
 
 /// The range of shares, and of passes and fails.

@@ -4,8 +4,8 @@ use karat_stats::bootstrap::Resampling;
 use karat_stats::numeric::seed::Seed;
 use karat_types::PlanHeader;
 
-use crate::figures::resampled::bootstrap_change;
 use crate::infer::change::{Kind, PairedScores, PairedTest};
+use crate::infer::resampled::bootstrap_change;
 use crate::score::observations::{Aggregate, Observations};
 
 /// Default number of resamples of the change of an aggregate: 1,999, so that the bounds at 2.5 % and 97.5 % fall on the

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::collect::{Collected, ItemResult, ResultPlace};
 use crate::AnalysisError;
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// A score from here on agrees with the reference.
 const RIGHT_FROM: f64 = 0.5;

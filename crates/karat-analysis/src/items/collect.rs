@@ -9,8 +9,8 @@ use super::ItemSystem;
 use crate::AnalysisError;
 use crate::compare::content::{ContentReader, Contents, differs};
 use crate::figures::groups::system_id;
-use crate::run::metric_names::primary_metric;
 use crate::score::consensus::CellScores;
+use crate::score::instrument::metric_names::primary_metric;
 use crate::score::table::State;
 
 /// The newest runs whose results decide that an item is saturated.

@@ -10,8 +10,8 @@ use super::answers::LabelSuspicion;
 use super::collect::{Collected, PooledVariance};
 use super::flags::{self, FlagKind, ItemFlag, SetNoise};
 use super::{ItemOptions, LabelSuspicion as Suspicion};
-use crate::figures::finding::Finding;
 use crate::infer::figure::share_of;
+use crate::infer::finding::Finding;
 
 /// The level of an item's discrimination: of 200 items with intervals of 95 %, five would lie below 0 by chance.
 const LEVEL: Level = Level::P99;

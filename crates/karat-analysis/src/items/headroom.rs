@@ -8,9 +8,9 @@ use super::collect::Collected;
 use super::figures::TestItem;
 use super::flags::FlagKind;
 use super::{ItemOptions, ItemSystem};
-use crate::figures::finding::Finding;
+use crate::figures::planning::MetricPower;
 use crate::infer::figure::share_of;
-use crate::planning::MetricPower;
+use crate::infer::finding::Finding;
 
 /// Random halvings of the set.
 const SPLITS: usize = 100;

@@ -29,7 +29,7 @@ pub use flags::{FlagKind, ItemFlag};
 pub use headroom::Headroom;
 
 use crate::AnalysisError;
-use crate::planning::MetricPower;
+use crate::figures::planning::MetricPower;
 
 /// Options of an analysis of items.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub struct ItemOptions {
     pub seed: Seed,
     /// Resamples of each item's interval.
     pub resamples: usize,
-    /// The power of the set, where it is known: see [`power`](crate::planning::power).
+    /// The power of the set, where it is known: see [`power`](crate::figures::planning::power).
     pub power: Option<MetricPower>,
 }
 

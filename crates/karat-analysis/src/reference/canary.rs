@@ -10,7 +10,7 @@ use karat_stats::describe::Proportion;
 use karat_stats::interval::Level;
 use serde::Serialize;
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// Accepted probability of a false alarm, over all metrics together.
 pub const ALPHA: f64 = 0.005;

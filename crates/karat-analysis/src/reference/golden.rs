@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::reference::canary::{self, AlarmChance, Canary, InstrumentStatus, is_beyond};
 use crate::reference::history::{GradeRow, GradedCell, OUTPUT};
-use crate::run::served_models::{NamesByAsked, merge_names, name_changes};
+use crate::score::instrument::served_models::{NamesByAsked, merge_names, name_changes};
 
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";

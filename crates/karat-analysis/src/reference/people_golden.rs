@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::reference::golden::{Golden, json_number, schema};
 use crate::reference::history::content_digests;
-use crate::score::labels::grades;
+use crate::score::people::labels::grades;
 
 /// The figures that people gave an output, by metric index: every dimension with an answer, and the rubric's composite of them.
 ///

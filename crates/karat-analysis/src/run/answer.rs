@@ -4,10 +4,10 @@ use karat_stats::interval::Level;
 use karat_types::{Better, Gate, MetricSpec};
 
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
-use crate::figures::finding::Finding;
 use crate::figures::groups::Group;
-use crate::run::findings::{Answer, Findings, Recommendation};
-use crate::run::metric_names::{headline_metrics, is_on};
+use crate::findings::{Answer, Findings, Recommendation};
+use crate::infer::finding::Finding;
+use crate::score::instrument::metric_names::{headline_metrics, is_on};
 
 /// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;

@@ -4,8 +4,8 @@ use karat_stats::describe::mean;
 use karat_types::{ConsensusMethod, ScorerKind};
 
 use crate::figures::groups::system_id;
-use crate::run::findings::Findings;
-use crate::run::metric_names::headline_metrics;
+use crate::findings::Findings;
+use crate::score::instrument::metric_names::headline_metrics;
 
 /// By system, the judges that failed on some of its cells, and by how much its figure leans since the others graded alone.
 pub(crate) fn missing_judges(findings: &Findings) -> Vec<String> {

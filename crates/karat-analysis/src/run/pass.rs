@@ -18,23 +18,24 @@ use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
 use crate::figures::groups::{self, CellCounts, Group, Members};
-use crate::figures::leaderboard::{Leaderboard, rank};
+use crate::figures::leaderboard::{Leaderboard, rank_all};
 use crate::figures::looks::Looks;
-use crate::gate::{Prefix, apply_ends, gated_changes};
+use crate::findings::baseline_variants::compare_baseline_variants;
+use crate::findings::unmatched_outputs::{OutputPaths, UnmatchedOutput};
+use crate::findings::{Findings, SampleCosts, Summary};
+use crate::gate::{apply_ends, gated_changes};
 use crate::infer::measure::Measure;
 use crate::reference::pinned::Pinned;
-use crate::run::baseline_variants::compare_baseline_variants;
-use crate::run::findings::{Findings, SampleCosts, Summary};
-use crate::run::instrument::instruments;
-use crate::run::metric_names::{by_words_warning, deciding_metric, primary_metric};
 use crate::run::missing_judges::missing_judges;
-use crate::run::served_models::{ServedModels, several_names_warnings};
-use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
 use crate::run::{answer, recommend};
 use crate::score::cascade::CascadeBuilder;
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
+use crate::score::instrument::instruments;
+use crate::score::instrument::metric_names::{by_words_warning, deciding_metric, primary_metric};
+use crate::score::instrument::served_models::{ServedModels, several_names_warnings};
 use crate::score::people::PeopleTask;
+use crate::score::prefix::Prefix;
 use crate::score::table::{ScoreTable, TableBuilder};
 
 /// Options of [`analyse`].
@@ -138,27 +139,6 @@ pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
     skipped.unreadable.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// The results of a plan's analyses without any cell: their structure.
-///
-/// # Errors
-/// The errors of [`check`].
-pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
-    let measure = |metric| Measure::of(plan, metric, Options::default().level);
-    let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
-    let table = TableBuilder::new(plan.clone())?.finish();
-    let leaderboards = leaderboards(plan, &table, &measures);
-    let context = FinishContext {
-        plan,
-        measures: &measures,
-        table: &table,
-        leaderboards: &leaderboards,
-        is_finished: true,
-        baseline: None,
-    };
-    let (analyses, _) = analyses::start_analyses(plan, &Arc::default())?;
-    Ok(analyses.into_iter().map(|running| running.finish(&context)).collect())
-}
-
 /// The state that accumulates cell by cell.
 struct PassState {
     plan: Arc<PlanHeader>,
@@ -248,7 +228,7 @@ impl PassState {
         for (metric, measure) in measures.iter_mut().enumerate() {
             measure.binary = table.is_binary(metric);
         }
-        let mut leaderboards = leaderboards(&plan, &table, &measures);
+        let mut leaderboards = rank_all(&plan, &table, &measures);
         let context = FinishContext {
             plan: &plan,
             measures: &measures,
@@ -309,12 +289,6 @@ impl PassState {
 fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
     sum += *next;
     sum
-}
-
-/// By metric.
-fn leaderboards(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Leaderboard> {
-    let boards = plan.metrics.iter().zip(measures).enumerate();
-    boards.map(|(at, (metric, measure))| rank(plan, table, at, metric.better, *measure)).collect()
 }
 
 /// Ranks nothing by verdicts that change with the order of the outputs.

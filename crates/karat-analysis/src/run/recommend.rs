@@ -2,8 +2,8 @@
 
 use karat_types::Gate;
 
+use crate::findings::{Findings, Recommendation};
 use crate::run::answer::{choose_model, compare_variants, three_digits};
-use crate::run::findings::{Findings, Recommendation};
 
 /// The recommendations, most important first.
 pub(crate) fn recommend(findings: &Findings, gates: &[Gate]) -> Vec<Recommendation> {

@@ -10,8 +10,8 @@ use karat_stats::numeric::seed::Seed;
 use super::rubric::Composition;
 use super::rules::CardRules;
 use super::view::{SeriesCard, SeriesFigures, ShareOf};
-use crate::figures::resampled::bootstrap_figure;
 use crate::infer::measure::Measure;
+use crate::infer::resampled::bootstrap_figure;
 use crate::score::observations::{Aggregate, Observations};
 use crate::{Finding, Pinned};
 

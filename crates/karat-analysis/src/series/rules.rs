@@ -8,7 +8,7 @@ use super::flags::CardFlags;
 use super::input::SeriesInput;
 use super::rubric::Composition;
 use super::view::{SeriesCard, SeriesGate};
-use crate::run::metric_names::matches_pattern;
+use crate::score::instrument::metric_names::matches_pattern;
 
 /// Share of the scale that a grade may drop without a gate on drops: 0.5 on a scale from 1 to 5, as in
 /// `karat golden check`.

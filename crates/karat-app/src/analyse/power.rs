@@ -1,6 +1,6 @@
 //! Plans the samples and dollars that detecting a difference takes.
 
-use karat_analysis::planning::{MetricPower, difference_problem, paired_deviations, planning_problem, power};
+use karat_analysis::planning::{MetricPower, difference_problem, planning_problem, power};
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
@@ -43,7 +43,7 @@ impl App {
             Some(cost) => Some(cost),
             None => self.estimated_cost(plan)?,
         };
-        let spreads = paired_deviations(header, stored.as_ref());
+        let spreads = karat_analysis::paired_deviations(header, stored.as_ref());
         let mut metrics = Vec::new();
         for PowerRequest { metric, difference } in wanted {
             let at = match metric {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use karat_analysis::items::{FlagKind, ItemAnalysis, ItemOptions, TestItem, analyse_items};
-use karat_analysis::planning::{MetricPower, paired_deviations, planning_problem, power};
+use karat_analysis::planning::{MetricPower, planning_problem, power};
 use karat_analysis::primary_metric;
 use karat_dataset::duplicates::Preference;
 use karat_dataset::row_text;
@@ -232,7 +232,7 @@ fn power_of(run: &StoredRun, metric: Option<&str>) -> Result<Option<MetricPower>
     if planning_problem(spec).is_some() {
         return Ok(None);
     }
-    let spreads = paired_deviations(plan, Some(&findings(run)?));
+    let spreads = karat_analysis::paired_deviations(plan, Some(&findings(run)?));
     let spread = spreads.get(at).and_then(Option::as_ref);
     Ok(spread.map(|spread| power(spec, spread, plan.dataset.rows, None, None)))
 }

@@ -16,7 +16,7 @@ impl Condition {
         Self(Arc::new(is_met))
     }
 
-    /// Whether it holds now.
+    /// Returns true as soon as it holds.
     pub fn is_met(&self) -> bool {
         (self.0)()
     }

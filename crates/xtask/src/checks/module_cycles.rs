@@ -233,7 +233,6 @@ fn mutual_folders(graph: &Graph) -> BTreeSet<(ItemPath, ItemPath)> {
 #[cfg(test)]
 const MUTUAL_FOLDERS: &[(&str, usize)] = &[
     ("karat", 2),
-    ("karat-analysis", 13),
     ("karat-app", 9),
     ("karat-engine", 12),
     ("karat-page", 2),

@@ -11,8 +11,9 @@ use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::drift::{Drift, DriftOptions, SystemDrifts, WatchedMetric, drift};
 use crate::figures::groups::system_id;
-use crate::reference::history::{Day, joined_names};
-use crate::run::served_models::add_answers;
+use crate::reference::history::Day;
+use crate::score::instrument::served_models::add_answers;
+use crate::score::instrument::served_models::joined_names;
 
 struct DriftFold {
     plan: Arc<PlanHeader>,

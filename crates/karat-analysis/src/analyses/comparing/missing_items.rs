@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
-use crate::run::metric_names::BY_WORDS;
+use crate::score::instrument::metric_names::BY_WORDS;
 
 /// Characters of an item that are kept.
 const TEXT: usize = 200;

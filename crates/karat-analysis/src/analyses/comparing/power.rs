@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::planning::power::{MetricPower, difference_problem, measured_deviation, planning_problem, power};
+use crate::figures::planning::power::{MetricPower, difference_problem, measured_deviation, planning_problem, power};
 
 /// Options of `power`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::finding::Finding;
-use crate::run::metric_names::matches_pattern;
+use crate::infer::finding::Finding;
+use crate::score::instrument::metric_names::matches_pattern;
 
 /// Number of slices kept, largest first.
 const KEPT: usize = 200;

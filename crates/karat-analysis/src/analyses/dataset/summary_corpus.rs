@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, OrderedMap, Outcome, ScoredCell, options, options_error};
 use crate::figures::aggregate::spread;
-use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::figures::spread::Spread;
+use crate::infer::finding::Finding;
 
 /// Number of sessions listed; all are counted.
 const LISTED: usize = 10_000;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::finding::{Finding, finite};
+use crate::infer::finding::{Finding, finite};
 
 /// Number of bins of the reliability curve.
 const BINS: usize = 10;

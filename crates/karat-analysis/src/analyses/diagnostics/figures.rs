@@ -10,7 +10,7 @@ use super::CheckedOptions;
 use super::confidence::Confidence;
 use super::sections::SectionRange;
 use crate::analyses::OrderedMap;
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// Number of common texts listed.
 const COMMON: usize = 10;

@@ -12,7 +12,7 @@ use super::confidence::{Stated, Unstated};
 use super::figures::{self, CategoryTally, ConfusionTally, Evaluation, SpanFigures, TextCount};
 use super::sections::Sections;
 use crate::analyses::{OrderedMap, ScoredCell, excerpt};
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::score::consensus::{item_text, merge_diagnostics};
 
 /// Number of evaluations listed; all are counted.

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
-use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::system_id;
+use crate::infer::finding::{Finding, finite};
 
 /// The cascades of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

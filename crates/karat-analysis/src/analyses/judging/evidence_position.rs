@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
-use crate::figures::finding::Finding;
 use crate::figures::slope::{center_within_groups, slope};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::observations::Observations;
 

@@ -29,11 +29,11 @@ use serde::{Deserialize, Serialize};
 use crate::AnalysisError;
 use crate::analyses::judging::bias_grades::{GameCollector, GradesByJudge, JudgeGrade, JudgedOutput};
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::finding::Finding;
 use crate::figures::slope::{self, center_within_groups};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::score::labels::{LabelIndex, grades};
 use crate::score::observations::Observations;
+use crate::score::people::labels::{LabelIndex, grades};
 
 /// Options of `judge_bias`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::shortfall::Shortfall;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
-use crate::run::metric_names::matches_pattern;
+use crate::score::instrument::metric_names::matches_pattern;
 
 /// Without `below`, a score in the worst 40 % of its metric's range is a failure: below 4 on 0 to 10.
 const SHARE: f64 = 0.4;

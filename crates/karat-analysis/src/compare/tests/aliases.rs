@@ -3,7 +3,7 @@
 use karat_types::ServedName;
 
 use super::*;
-use crate::run::instrument::instruments;
+use crate::score::instrument::instruments;
 
 /// PE-16: a judge with another reported model is another instrument; the same reported model on both sides is the same
 /// one, and so is a name that one side did not store.

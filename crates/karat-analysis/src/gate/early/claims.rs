@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::gate::case::BoundKind;
 use crate::gate::verdict_text::nearly_equal;
-use crate::run::matched_cells::MissingCount;
+use crate::score::matched_cells::MissingCount;
 
 /// The numbers of a claim.
 #[derive(Debug, Clone, Copy, PartialEq)]

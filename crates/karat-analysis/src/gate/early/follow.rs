@@ -19,10 +19,10 @@ use super::gates::{FollowedGate, open_gates, percentile, system_sets};
 use super::population::{Place, Populations};
 use super::race::FollowedRace;
 use super::scores::UnitScores;
-use super::span::CellSpan;
 use crate::gate::References;
 use crate::gate::case::BoundKind;
 use crate::gate::partner::{Partner, find_partner};
+use crate::score::prefix::span::CellSpan;
 use crate::system_id;
 
 /// Follows the gates and the race of a run; see [`StopRule`].

@@ -15,7 +15,7 @@ use crate::gate::References;
 use crate::gate::case::{BoundKind, GateCase, Target, gate_cases};
 use crate::gate::evidence::GateContext;
 use crate::gate::scope::Scope;
-use crate::run::metric_names::names_metric;
+use crate::score::instrument::metric_names::names_metric;
 use crate::score::observations::Aggregate;
 use crate::{AnalysisError, Findings};
 

@@ -7,12 +7,12 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::span::{columns, compile_condition, holds};
 use crate::gate::case::{BoundKind, is_reference};
 use crate::gate::scope::UNITS;
-use crate::run::metric_names::matches_pattern;
 use crate::score::checks::has_known_checks;
+use crate::score::instrument::metric_names::matches_pattern;
 use crate::score::observations::Aggregate;
+use crate::score::prefix::span::{columns, compile_condition, holds};
 
 /// A gate with the metrics that are followed.
 pub(super) struct FollowedGate {

@@ -8,11 +8,8 @@
 //! | `population` | counts the rows of the plan for each claim |
 //! | `scores` | the scores of one unit |
 //! | `race` | the race of systems in one metric |
-//! | `span` | the cells that a purpose needs; conditions and columns of gates |
 //! | `forecast` | the share of a planned run that its gates would need |
-//! | `prefix` | the rows of a stopped run that enter figures |
 //! | `spared` | the calls that a stop spared, and the later verdicts, for reports |
-//! | `verdicts` | the verdict of a gate from what was stored |
 //!
 //! A claim is a bound of a gate for one system and one group of samples. Its statistics are in
 //! [`karat_stats::sequential`]; here scores become its units, by the same rules as at the end of a run.
@@ -22,16 +19,12 @@ mod follow;
 pub(super) mod forecast;
 mod gates;
 mod population;
-pub(crate) mod prefix;
 mod race;
 mod scores;
-pub(super) mod span;
 mod spared;
 #[cfg(test)]
 mod tests;
-pub(super) mod verdicts;
 
 pub use follow::EarlyStop;
 pub use gates::{open_gates, stop_problems};
-pub use prefix::{Counted, Prefix};
 pub use spared::StopSummary;

@@ -7,8 +7,8 @@ use karat_types::{PlanHeader, RowError, RunRows, SampleRecord};
 
 use crate::figures::groups::CellCounts;
 use crate::gate::partner::Partner;
-use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 use crate::score::consensus::CellScores;
+use crate::score::matched_cells::{MatchedCells, MissingCount, SampleCells};
 use crate::score::table::{ScoreTable, State, TableBuilder};
 
 /// The scores of one unit.

@@ -7,11 +7,11 @@ use karat_types::{DecidedBy, EarlyVerdict, Money, RowError, RunRows, StopRecord,
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-use super::prefix::{Counted, Prefix};
 use crate::figures::cost::Spend;
 use crate::gate::decision::Decision;
 use crate::gate::verdict_text::Verdict;
 use crate::gate::verdicts::Verdicts;
+use crate::score::prefix::{Counted, Prefix};
 
 /// The early stop of a run, for reports.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,13 +5,7 @@ use std::collections::BTreeSet;
 use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
 
 use super::{GradeRow, GradedMetric, mean};
-use crate::run::served_models::{NamesByAsked, merge_names};
-
-/// The name of merged judges, independent of their order: `a + b`.
-pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let names: BTreeSet<&str> = names.collect();
-    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
-}
+use crate::score::instrument::served_models::{NamesByAsked, joined_names, merge_names};
 
 /// The merged row of several judges with the given figures.
 pub(super) fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {

@@ -20,12 +20,11 @@ use karat_types::{CellRow, CellStatus, JudgmentRow, Key, Moment, PlanHeader, Run
 
 use crate::AnalysisError;
 use crate::figures::groups::{is_called, system_id};
-use crate::gate::Prefix;
-use crate::run::metric_names::primary_metric;
-use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
+use crate::score::instrument::metric_names::primary_metric;
+use crate::score::instrument::served_models::{NamesByAsked, add_answers, merge_names, name_list};
+use crate::score::prefix::Prefix;
 use before_caps::figures_before_caps;
-pub(crate) use merged::joined_names;
 use merged::{is_plain_mean, mean_before_caps, merge_judges};
 
 /// Name of the output among the judged content.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::contents::PinnedContents;
 use super::{ANY_SYSTEM, BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::reference::golden::Golden;
-use crate::run::instrument::SampleInstrument;
-use crate::run::served_models::NamesByAsked;
+use crate::score::instrument::SampleInstrument;
+use crate::score::instrument::served_models::NamesByAsked;
 
 impl Pinned {
     /// Results by sample, each for the system that its file names, with its instrument. A file without a system applies

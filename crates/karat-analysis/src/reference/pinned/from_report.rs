@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::contents::PinnedContents;
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
-use crate::reference::history::joined_names as names_together;
-use crate::run::instrument::SampleInstrument;
-use crate::run::served_models::{NamesByAsked, merge_names};
+use crate::score::instrument::SampleInstrument;
+use crate::score::instrument::served_models::joined_names as names_together;
+use crate::score::instrument::served_models::{NamesByAsked, merge_names};
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, reduce_trials};
 

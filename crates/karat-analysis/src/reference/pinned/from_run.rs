@@ -8,9 +8,9 @@ use super::contents::PinnedContents;
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::figures::groups::Group;
 use crate::figures::spread::Spread;
-use crate::run::findings::Findings;
-use crate::run::matched_cells::SampleCells;
-use crate::run::served_models::by_asked;
+use crate::findings::Findings;
+use crate::score::instrument::served_models::by_asked;
+use crate::score::matched_cells::SampleCells;
 use crate::score::table::State;
 
 impl Pinned {

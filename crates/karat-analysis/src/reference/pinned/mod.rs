@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::contents::PinnedContents;
-use crate::run::instrument::{Instruments, MeasuredRun, SampleInstrument, changes, metric_change, sample_change};
-use crate::run::matched_cells::SampleCells;
-use crate::run::served_models::NamesByAsked;
+use crate::score::instrument::served_models::NamesByAsked;
+use crate::score::instrument::{Instruments, MeasuredRun, SampleInstrument, changes, metric_change, sample_change};
+use crate::score::matched_cells::SampleCells;
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, reduce_trials};
 

@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::observations::Observations;
 use crate::score::people::PeopleTask;

@@ -10,7 +10,7 @@ use karat_types::{GameResult, Key, PlanHeader};
 
 use super::games::{Game, GameJudge};
 use crate::analyses::ScoredCell;
-use crate::score::labels::metrics_called;
+use crate::score::people::labels::metrics_called;
 use crate::score::people::{PeopleGame, PeopleTask, tasks_of};
 
 /// The verdicts of people on outputs of one scorer, and the systems that made these outputs.

@@ -21,10 +21,10 @@ pub use self::outcome::{
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, Panel, agreement};
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::score::labels::grades;
 use crate::score::observations::Observations;
+use crate::score::people::labels::grades;
 use crate::score::scales::{dimension_scale, steps};
 
 /// A scale with more whole numbers than this has no AC2.

@@ -6,7 +6,7 @@ use karat_types::{Exit, Key};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 
 /// Number of sets below which nothing is decided, and α stands for ICC: equal grades of few sets have no spread.
 pub const SETS_TO_DECIDE: u64 = 20;

@@ -4,8 +4,8 @@ use karat_stats::correction::{JudgeCounts, rogan_gladen};
 use karat_stats::interval::Level;
 
 use super::outcome::{AnchorMethod, AnchoredFigure};
-use crate::figures::finding::Finding;
 use crate::infer::anchored::{AnchorRule, AnchoredMean, JudgedOutput, anchored_mean};
+use crate::infer::finding::Finding;
 
 /// The outputs of one metric and system, one of each sample.
 #[derive(Default)]

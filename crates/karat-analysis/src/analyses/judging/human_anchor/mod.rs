@@ -37,12 +37,12 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
-use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::infer::anchored::{AnchorRule, JudgedOutput};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
-use crate::score::labels::{grades, is_about};
 use crate::score::observations::{Aggregate, Observations};
+use crate::score::people::labels::{grades, is_about};
 use crate::score::people::{LabelDesignKind, PeopleLabel, PeopleTask, UnusedTask, is_pass, tasks_of};
 use estimators::{LabelledOutputs, corrected_rate};
 use outcome::{AnchorMethod, AnchoredFigure, AnchoringTask, HumanAnchor, HumanAnchorOptions};

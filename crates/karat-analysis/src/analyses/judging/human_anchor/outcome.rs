@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::score::people::LabelDesignKind;
 
 /// Options of `human_anchor`.

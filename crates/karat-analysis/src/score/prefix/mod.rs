@@ -1,13 +1,15 @@
 //! The rows of a stopped run that enter figures. Calls that were under way at the stop are recorded and paid, but they
 //! arrived because they were fast, so their results count nowhere.
 
+pub(crate) mod span;
+
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use karat_types::{CellRow, Key, PlanHeader, RowError, RunHeader, RunRows, SampleRecord, StoredStop, unit_key};
 use serde_json::Value;
 
-use super::span::CellSpan;
+use self::span::CellSpan;
 
 /// The rows of a stopped run up to its stop.
 pub struct Prefix<'a> {

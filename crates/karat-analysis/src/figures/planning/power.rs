@@ -17,11 +17,11 @@ use karat_stats::power::PairedDesign;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::figures::finding::Finding;
-use crate::figures::resampled::bootstrap_figure;
+use crate::figures::planning::needed::{Needed, PLANNED_POWER, Planning};
 use crate::infer::change::{Kind, PairedScores, Test};
+use crate::infer::finding::Finding;
 use crate::infer::pairs::{PairedFigures, resampling};
-use crate::planning::needed::{Needed, PLANNED_POWER, Planning};
+use crate::infer::resampled::bootstrap_figure;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::score::table::ScoreTable;
 
@@ -238,7 +238,7 @@ pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Paire
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planning::stored_deviations::paired_deviations;
+    use crate::findings::stored_deviations::paired_deviations;
     use crate::testing::Sketch;
     use crate::{Findings, Options, analyse};
 

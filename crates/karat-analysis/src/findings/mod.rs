@@ -1,4 +1,12 @@
 //! The findings of a run.
+//!
+//! - `baseline_variants`: variants without a model, beside the systems with one
+//! - `stored_deviations`: the spread of paired differences, for planning
+//! - `unmatched_outputs`: scorers whose path leads to nothing in any output
+
+pub(crate) mod baseline_variants;
+pub(crate) mod stored_deviations;
+pub(crate) mod unmatched_outputs;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,17 +20,17 @@ use crate::analyses::{
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
 use crate::figures::contrast::{Contrast, DeltaAxis, GatedChange};
-use crate::figures::finding::{Finding, finite};
 use crate::figures::groups::{self, Group};
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::looks::Looks;
 use crate::figures::spread::Spread;
+use crate::findings::baseline_variants::{BaselineVariant, mean_on_sample};
+use crate::findings::unmatched_outputs::UnmatchedOutput;
+use crate::infer::finding::{Finding, finite};
 use crate::infer::measure::Measure;
-use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
-use crate::run::instrument::{Instruments, MeasuredRun};
-use crate::run::served_models::ServedJudge;
-use crate::run::unmatched_outputs::UnmatchedOutput;
 use crate::score::consensus::CellScores;
+use crate::score::instrument::served_models::ServedJudge;
+use crate::score::instrument::{Instruments, MeasuredRun};
 use crate::score::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share.

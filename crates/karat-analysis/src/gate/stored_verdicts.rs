@@ -3,10 +3,10 @@
 use karat_types::{DecidedBy, EarlyVerdict, StopRecord, StoppedClaim};
 
 use crate::analyses::Outcome;
-use crate::figures::finding::Finding;
+use crate::findings::Findings;
 use crate::gate::case::GateCase;
 use crate::gate::verdict_text::{Verdict, VerdictText, percent};
-use crate::run::findings::Findings;
+use crate::infer::finding::Finding;
 
 /// Name of the intervals of a stopped run.
 const METHOD: &str = "betting confidence sequence";

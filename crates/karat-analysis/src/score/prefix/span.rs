@@ -6,7 +6,7 @@ use karat_types::{PlanHeader, SampleRecord, StopSpan};
 use serde_json::{Map, Value, json};
 
 /// A compiled [`StopSpan`].
-pub(super) struct CellSpan {
+pub(crate) struct CellSpan {
     systems: Vec<usize>,
     partners: Vec<usize>,
     condition: Option<Expression>,
@@ -18,7 +18,7 @@ impl CellSpan {
     ///
     /// # Errors
     /// A condition or path that cannot be read.
-    pub(super) fn compile(plan: &PlanHeader, span: &StopSpan) -> Result<Self, String> {
+    pub(crate) fn compile(plan: &PlanHeader, span: &StopSpan) -> Result<Self, String> {
         let condition = span.condition.as_deref().map(|source| compile_condition(plan, source)).transpose();
         let group = span.group.as_ref().map(|(column, value)| {
             let path = Path::parse(column).map_err(|error| format!("`per: {column}` is not a valid path: {error}"))?;
@@ -36,7 +36,7 @@ impl CellSpan {
     ///
     /// # Errors
     /// The condition cannot be evaluated on the sample.
-    pub(super) fn covers(&self, plan: &PlanHeader, sample: &SampleRecord, system: usize) -> Result<bool, String> {
+    pub(crate) fn covers(&self, plan: &PlanHeader, sample: &SampleRecord, system: usize) -> Result<bool, String> {
         let is_own = self.systems.contains(&system);
         if !is_own && !self.partners.contains(&system) || !self.has_group(sample) {
             return Ok(false);
@@ -63,7 +63,7 @@ impl CellSpan {
 }
 
 /// Compiles a condition. A model compared with `model.id` may be written with its provider.
-pub(in crate::gate) fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
+pub(crate) fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
     let expression = Expression::compile(source)?;
     if !expression.reads().iter().any(|name| name == "model.id") {
         return Ok(expression);
@@ -78,7 +78,7 @@ pub(in crate::gate) fn compile_condition(plan: &PlanHeader, source: &str) -> Res
 }
 
 /// The stored columns of a sample.
-pub(in crate::gate) fn columns(sample: &SampleRecord) -> Map<String, Value> {
+pub(crate) fn columns(sample: &SampleRecord) -> Map<String, Value> {
     let mut columns = sample.metadata.clone();
     columns.insert("id".to_owned(), json!(sample.id));
     for (name, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
@@ -102,7 +102,7 @@ fn context(plan: &PlanHeader, sample: &SampleRecord, system: usize) -> Context {
 ///
 /// # Errors
 /// It cannot be evaluated on the sample.
-pub(in crate::gate) fn holds(
+pub(crate) fn holds(
     condition: &Expression,
     plan: &PlanHeader,
     sample: &SampleRecord,

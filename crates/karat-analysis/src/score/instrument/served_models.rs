@@ -174,3 +174,9 @@ pub(crate) fn several_names_warnings(role: &str, list: &[ServedModel]) -> Vec<St
     };
     by_asked(list).into_iter().filter_map(say).collect()
 }
+
+/// The name of merged judges, independent of their order: `a + b`.
+pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: BTreeSet<&str> = names.collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
+}

@@ -4,7 +4,7 @@ use karat_stats::correction::{CascadeBasis, CascadeMean, MIN_DRAWN};
 use karat_stats::describe::{clustered_mean, mean, t_interval};
 use karat_stats::interval::{Interval, Level, Method};
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::score::cascade::ObservedCascade;
 use crate::score::observations::Observations;
 

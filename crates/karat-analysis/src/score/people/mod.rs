@@ -1,6 +1,8 @@
 //! Labels and verdicts of people in closed annotation tasks, as analyses take them: they anchor figures and play in
 //! tournaments.
 
+pub(crate) mod labels;
+
 use std::collections::BTreeMap;
 
 use karat_types::{Key, Label};

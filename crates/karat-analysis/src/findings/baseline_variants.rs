@@ -4,8 +4,8 @@ use karat_stats::describe::mean;
 use karat_types::PlanHeader;
 use serde::Serialize;
 
-use crate::figures::finding::Finding;
 use crate::infer::change::{Kind, PairedScores};
+use crate::infer::finding::Finding;
 use crate::infer::measure::Measure;
 use crate::score::table::ScoreTable;
 

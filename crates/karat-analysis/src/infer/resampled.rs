@@ -7,7 +7,7 @@ use karat_stats::describe::{is_constant, mean};
 use karat_stats::interval::{Interval, Level};
 use karat_stats::numeric::seed::Seed;
 
-use crate::figures::finding::Finding;
+use crate::infer::finding::Finding;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
 /// Number of resamples of a figure without an interval of its own.

@@ -7,7 +7,7 @@ use karat_stats::power::PairedDesign;
 use karat_types::Threshold;
 use serde::Serialize;
 
-use crate::run::metric_names::matches_pattern;
+use crate::score::instrument::metric_names::matches_pattern;
 
 /// The power that samples are planned for.
 pub const PLANNED_POWER: f64 = 0.8;

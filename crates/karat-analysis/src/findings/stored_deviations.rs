@@ -2,8 +2,8 @@
 
 use karat_types::{MetricSpec, PlanHeader};
 
-use crate::planning::power::{PairedDeviation, measured_deviation, worst_case};
-use crate::run::findings::Findings;
+use crate::figures::planning::power::{PairedDeviation, measured_deviation, worst_case};
+use crate::findings::Findings;
 use crate::score::table::{ScoreTable, State};
 
 /// The spread of paired differences by metric index; `None` if it is unknown.

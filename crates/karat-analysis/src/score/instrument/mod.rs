@@ -1,5 +1,11 @@
 //! The instrument: the judges and rules of each scorer. If it changed between two runs, a difference of their figures
 //! may come from the instrument rather than the systems.
+//!
+//! - `served_models`: the names under which models and judges answered
+//! - `metric_names`: which metric stands for the run, and patterns such as `quality.*`
+
+pub(crate) mod metric_names;
+pub(crate) mod served_models;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +13,7 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::reference::history::joined_names;
-use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_changes};
+use crate::score::instrument::served_models::{NamesByAsked, ServedJudge, by_asked, joined_names, name_changes};
 
 /// A longer rule is shown by its hash.
 const SHOWN: usize = 40;
