@@ -1,23 +1,20 @@
 //! The use cases of Karat: load, validate, plan, run, resume, report, inspect, analyse.
 //!
 //! The command line (later also the server and bindings) resolves settings, calls one function here and prints the
-//! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
-//! `report::write`; then any file of `analyse`.
+//! result. Nothing here prints, reads the environment or exits. Reading order: `project::load`, `runs::execution`,
+//! `reports::write`; then any file of `analysis`.
 
-mod analyse;
-mod annotate;
-mod atomic_file;
-mod dataset;
+mod analysis;
+mod datasets;
 mod error;
-mod exchange;
-mod inspect;
-mod report;
-mod request;
-mod run;
+mod imports;
+mod project;
+mod reports;
+mod runs;
 mod service;
-mod suite;
-mod threads;
-mod view;
+mod stored;
+mod tasks;
+mod views;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,73 +27,59 @@ use karat_report::page::Document;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key, Moment};
 
-use crate::annotate::task::LoadedTask;
-use crate::exchange::traces::TraceState;
-use crate::report::kept_pages::KeptPages;
-use crate::view::follow::run_state::KnownStates;
-use crate::view::view_cache::ViewCache;
+use crate::imports::traces::TraceState;
+use crate::stored::kept_pages::KeptPages;
+use crate::stored::labels::task::LoadedTask;
+use crate::views::follow::run_state::KnownStates;
+use crate::views::view_cache::ViewCache;
 
-pub use crate::analyse::agree::{Agreement, AgreementRequest};
-pub use crate::analyse::compare::{CompareRequest, ComparedParts, Comparison, Correction, Party};
-pub use crate::analyse::digest::{DigestReport, Window};
-pub use crate::analyse::drift::{DriftRequest, DriftResult, SystemReplayed};
-pub use crate::analyse::gates::{GateReport, GateRequest};
-pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
-pub use crate::analyse::power::{PlanPower, PowerRequest};
-pub use crate::analyse::series::{SeriesRequest, SuiteSeries};
-pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
-pub use crate::annotate::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
-pub use crate::annotate::owner::TaskLine;
-pub use crate::annotate::people::HumanCeiling;
-pub use crate::annotate::question::Question as AnnotationQuestion;
-pub use crate::annotate::queue::NextRequest;
-pub use crate::annotate::results::export::{ExportForm, ExportRequest, LabelSource};
-pub use crate::annotate::results::golden::LabelPinRequest;
-pub use crate::annotate::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
-pub use crate::dataset::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
-pub use crate::dataset::curate::leaks::{LeakReport, NamedHit, suite_leaks};
-pub use crate::dataset::curate::output::{DatasetOutput, Existing};
-pub use crate::dataset::curate::replaced_parts::ReplacedParts;
-pub use crate::dataset::curate::sample::{DrawnSample, SampleMethod, SampleRequest};
-pub use crate::dataset::curate::split::{SplitRequest, WrittenSplit};
-pub use crate::dataset::curate::suite_warnings::dataset_warnings;
-pub use crate::dataset::datasheet::{DatasheetRequest, WrittenDatasheet};
-pub use crate::dataset::difference::{DatasetDiff, RowDifference};
-pub use crate::dataset::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};
-pub use crate::dataset::removal::{RemovalRequest, RemovedItems};
-pub use crate::dataset::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
-pub use crate::dataset::versions::{DatasetVersion, RecordedVersion};
-pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
-pub use crate::exchange::export::{ExportedFiles, RunTable, SpanContent};
-pub use crate::exchange::manual_outputs::ImportedBaseline;
-pub use crate::exchange::merge::{Completeness, MergeRequest};
-pub use crate::exchange::prices::{AddedPrices, PriceChange};
-pub use crate::exchange::snapshot_check::SnapshotCheck;
-pub use crate::exchange::span_snapshot::ImportedSnapshot;
-pub use crate::exchange::suite_import::{DifferingFigure, FigureCheck, ImportedSuite};
-pub use crate::exchange::traces::AddedTraces;
-pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
-pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
-pub use crate::inspect::doctor::{Finding, Health};
-pub use crate::inspect::figures::{Headline, RunFigures};
-pub use crate::inspect::history::MetricLine;
-pub use crate::inspect::invalidate::Invalidation;
-pub use crate::inspect::messages::{Message, reply_text, request_blobs, request_messages};
-pub use crate::inspect::runs::{RunLine, rfc3339};
-pub use crate::inspect::store_check::CheckedStore;
-pub use crate::inspect::suite_cells::SuiteCell;
-pub use crate::inspect::trace::Trace;
-pub use crate::inspect::why::ReuseReasons;
-pub use crate::report::kept_pages::RunPage;
-pub use crate::report::write::{ReportTo, WrittenReport};
-pub use crate::request::{RequestError, read_request, request_schema, schema_settings};
-pub use crate::run::batches::cancel::CancelledBatches;
-pub use crate::run::calibrate::Rounds;
-pub use crate::run::capture::recording::CallRecording;
-pub use crate::run::execution::{Execution, RunEnd};
-pub use crate::run::options::estimate_document::estimate_document;
-pub use crate::run::options::plan_options::{PlanOption, PlanOptions};
-pub use crate::run::rescore::Rescoring;
+pub use crate::analysis::agree::{Agreement, AgreementRequest};
+pub use crate::analysis::compare::{CompareRequest, ComparedParts, Comparison, Correction, Party};
+pub use crate::analysis::digest::{DigestReport, Window};
+pub use crate::analysis::drift::{DriftRequest, DriftResult, SystemReplayed};
+pub use crate::analysis::gates::{GateReport, GateRequest};
+pub use crate::analysis::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
+pub use crate::analysis::power::{PlanPower, PowerRequest};
+pub use crate::analysis::series::{SeriesRequest, SuiteSeries};
+pub use crate::analysis::suite_rows::{RowsRequest, SuiteRows};
+pub use crate::datasets::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
+pub use crate::datasets::curate::leaks::{LeakReport, NamedHit, suite_leaks};
+pub use crate::datasets::curate::output::{DatasetOutput, Existing};
+pub use crate::datasets::curate::replaced_parts::ReplacedParts;
+pub use crate::datasets::curate::sample::{DrawnSample, SampleMethod, SampleRequest};
+pub use crate::datasets::curate::split::{SplitRequest, WrittenSplit};
+pub use crate::datasets::curate::suite_warnings::dataset_warnings;
+pub use crate::datasets::datasheet::{DatasheetRequest, WrittenDatasheet};
+pub use crate::datasets::difference::{DatasetDiff, RowDifference};
+pub use crate::datasets::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};
+pub use crate::datasets::removal::{RemovalRequest, RemovedItems};
+pub use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
+pub use crate::datasets::versions::{DatasetVersion, RecordedVersion};
+pub use crate::imports::manual_outputs::ImportedBaseline;
+pub use crate::imports::merge::{Completeness, MergeRequest};
+pub use crate::imports::prices::{AddedPrices, PriceChange};
+pub use crate::imports::snapshot_check::SnapshotCheck;
+pub use crate::imports::span_snapshot::ImportedSnapshot;
+pub use crate::imports::suite_import::{DifferingFigure, FigureCheck, ImportedSuite};
+pub use crate::imports::traces::AddedTraces;
+pub use crate::project::atomic_file::AtomicFile;
+pub use crate::project::ci::{CiService, CiWorkflow};
+pub use crate::project::fetch::FetchedFile;
+pub use crate::project::invocation::{CalibrationRequest, GateFlags, Invocation, RunRequest};
+pub use crate::project::load::LoadedSuite;
+pub use crate::project::presets::names as preset_names;
+pub use crate::project::presets::starter::{StarterRequest, starter_providers, starter_tasks};
+pub use crate::project::ready_rubrics::{ready_rubric, ready_rubrics};
+pub use crate::project::request::{RequestError, read_request, request_schema, schema_settings};
+pub use crate::reports::export::{ExportedFiles, RunTable, SpanContent};
+pub use crate::reports::write::{ReportTo, WrittenReport};
+pub use crate::runs::batches::cancel::CancelledBatches;
+pub use crate::runs::calibrate::Rounds;
+pub use crate::runs::execution::{Execution, RunEnd};
+pub use crate::runs::options::estimate_document::estimate_document;
+pub use crate::runs::options::plan_options::{PlanOption, PlanOptions};
+pub use crate::runs::rescore::Rescoring;
+pub use crate::service::doctor::{Finding, Health};
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
 pub use crate::service::monitoring::delivery::Delivered;
@@ -109,28 +92,42 @@ pub use crate::service::order::{OrderAction, QueueOrder};
 pub use crate::service::queue::QueueEnd;
 pub use crate::service::role::Role;
 pub use crate::service::tokens::{Access, NewToken, TokenLine};
-pub use crate::suite::ci::{CiService, CiWorkflow};
-pub use crate::suite::fetch::FetchedFile;
-pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation, RunRequest};
-pub use crate::suite::load::LoadedSuite;
-pub use crate::suite::preset::names as preset_names;
-pub use crate::suite::ready_rubrics::{ready_rubric, ready_rubrics};
-pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
-pub use crate::view::cell::CellView;
-pub use crate::view::cells::{CellsPage, CellsRow};
-pub use crate::view::follow::counter::FinishedCell;
-pub use crate::view::follow::follower::{Look, RunFollower};
-pub use crate::view::follow::progress::{CellCounts, Progress};
-pub use crate::view::follow::run_state::{RunFilter, RunState};
-pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
-pub use crate::view::moved::MovedCells;
-pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};
-pub use crate::view::run_view::{RunView, ViewMetric};
-pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
-pub use crate::view::sample::SampleView;
-pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
-pub use crate::view::view_cache::ViewState;
-pub use atomic_file::AtomicFile;
+pub use crate::stored::figures::{Headline, RunFigures};
+pub use crate::stored::invalidate::Invalidation;
+pub use crate::stored::kept_pages::RunPage;
+pub use crate::stored::labels::question::Question as AnnotationQuestion;
+pub use crate::stored::messages::{Message, reply_text, request_blobs, request_messages};
+pub use crate::stored::recording::CallRecording;
+pub use crate::stored::runs::{RunLine, rfc3339};
+pub use crate::stored::store_check::CheckedStore;
+pub use crate::tasks::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
+pub use crate::tasks::export::{ExportForm, ExportRequest, LabelSource};
+pub use crate::tasks::golden::LabelPinRequest;
+pub use crate::tasks::label_files::{AnnotationRequest, JoinedLabels, LabelledSample};
+pub use crate::tasks::owner::TaskLine;
+pub use crate::tasks::people::HumanCeiling;
+pub use crate::tasks::queue::NextRequest;
+pub use crate::tasks::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
+pub use crate::views::cell::CellView;
+pub use crate::views::cells::{CellsPage, CellsRow};
+pub use crate::views::follow::counter::FinishedCell;
+pub use crate::views::follow::follower::{Look, RunFollower};
+pub use crate::views::follow::progress::{CellCounts, Progress};
+pub use crate::views::follow::run_state::{RunFilter, RunState};
+pub use crate::views::index::{CellFlag, MetricColumn, Place, RunIndex};
+pub use crate::views::moved::MovedCells;
+pub use crate::views::query::{CellOrder, CellQuery, Cursor, MatchedCells};
+pub use crate::views::run_view::{RunView, ViewMetric};
+pub use crate::views::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
+pub use crate::views::sample::SampleView;
+pub use crate::views::show::calls::{CellCall, Contents, JudgeCall, TracedCall};
+pub use crate::views::show::cells::{CellFilter, CellLine, JudgeWords};
+pub use crate::views::show::history::MetricLine;
+pub use crate::views::show::suite_cells::SuiteCell;
+pub use crate::views::show::trace::Trace;
+pub use crate::views::show::why::ReuseReasons;
+pub use crate::views::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
+pub use crate::views::view_cache::ViewState;
 pub use error::{
     AnalyseError, AnnotateError, AppError, BudgetError, Bug, CallCount, DatasetError, ErrorKind, ErrorPlace, FileError,
     GoldenError, ImportError, LabelError, Lines, MergeError, Names, RunError, ServiceError, StoredError, SuiteError,
@@ -170,7 +167,7 @@ pub fn html_page(title: &str, markdown: &str) -> String {
 
 /// The JSON Schema of suite files.
 pub fn suite_schema() -> String {
-    pretty(&karat_suite::suite_schema(&suite::catalog::compose()))
+    pretty(&karat_suite::suite_schema(&project::catalog::compose()))
 }
 
 /// The JSON Schema of `report.json`.

@@ -3,7 +3,7 @@
 use karat_demo::{Faults, Library, Service, serve};
 
 use crate::error::{Bug, Names, SuiteError};
-use crate::suite::preset::{files_of, names};
+use crate::project::presets::{files_of, names};
 use crate::{App, AppError};
 
 /// Path of a preset's planted faults.
@@ -35,7 +35,7 @@ fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
     let texts: Vec<(&str, &str)> = texts.collect();
     let Some((_, faults)) = texts.iter().find(|(path, _)| *path == FAULTS) else {
         let served =
-            names().into_iter().filter(|name| crate::suite::preset::text(&format!("{name}/{FAULTS}")).is_some());
+            names().into_iter().filter(|name| crate::project::presets::text(&format!("{name}/{FAULTS}")).is_some());
         return Err(SuiteError::NoDemo { preset: preset.to_owned(), presets: Names::of(served) }.into());
     };
     let broken = |problem: String| Bug::Demo { problem };

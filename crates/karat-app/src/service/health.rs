@@ -4,9 +4,9 @@ use karat_providers::probe_address;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::execution::runtime;
-use crate::suite::preset::names as preset_names;
-use crate::view::follow::run_state::status_name;
+use crate::project::presets::names as preset_names;
+use crate::runs::execution::runtime;
+use crate::views::follow::run_state::status_name;
 use crate::{App, AppError, rfc3339};
 
 /// Suites below a root that are listed.

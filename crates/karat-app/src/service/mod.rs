@@ -3,13 +3,14 @@
 //! - `token` is the text of a token: its parts, its checksum, its hash.
 //! - `tokens` creates, lists, revokes and checks tokens; `role` is what they allow.
 //! - `demo` is a service to measure, for presets that need one.
-//! - `health` is the state of the store, and the suites that can be run.
+//! - `health` is the state of the store, and the suites that can be run; `doctor` checks the environment.
 //! - `order` is a run that was asked for, and its execution; `queue` keeps orders and their ends; `deaths` parks runs that end
 //!   their process.
 //! - `monitoring/` runs suites at due times, and tells people when something is wrong.
 
 mod deaths;
 mod demo;
+pub(crate) mod doctor;
 pub(crate) mod health;
 pub(crate) mod monitoring;
 pub(crate) mod order;

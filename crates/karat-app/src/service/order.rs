@@ -6,9 +6,9 @@ use karat_types::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Bug, RunError};
-use crate::run::execution::check_id;
-use crate::view::follow::progress::CellCounts;
-use crate::view::follow::run_state::RunState;
+use crate::runs::execution::check_id;
+use crate::views::follow::progress::CellCounts;
+use crate::views::follow::run_state::RunState;
 use crate::{App, AppError, Execution, Invocation, RunEnd, rfc3339};
 
 /// The part of a run that is asked for.

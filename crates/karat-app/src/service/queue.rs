@@ -4,7 +4,7 @@ use karat_store::{KeptAnswer, NewQueuedRun, QueueState, QueuedRun, Queueing, Sto
 use karat_suite::Plan;
 
 use crate::service::order::{OrderAction, QueueOrder};
-use crate::view::follow::run_state::RunState;
+use crate::views::follow::run_state::RunState;
 use crate::{App, AppError, rfc3339};
 
 /// The longest time for which a run keeps the plan that it was put into the queue with.

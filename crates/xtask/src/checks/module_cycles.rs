@@ -233,7 +233,7 @@ fn mutual_folders(graph: &Graph) -> BTreeSet<(ItemPath, ItemPath)> {
 #[cfg(test)]
 const MUTUAL_FOLDERS: &[(&str, usize)] = &[
     ("karat", 2),
-    ("karat-app", 9),
+    ("karat-app", 4),
     ("karat-engine", 12),
     ("karat-page", 2),
     ("karat-providers", 12),

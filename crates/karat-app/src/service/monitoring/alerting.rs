@@ -7,12 +7,12 @@ use karat_store::{QueuedRun, RunOutcome, StoreError, StoredIncident, StoredMessa
 use karat_types::{Moment, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::analyse::baseline::findings;
-use crate::analyse::canary::CanaryFinding;
-use crate::analyse::gates::failures;
-use crate::run::stored_invocation::read_stored_invocation;
+use crate::analysis::canary::CanaryFinding;
+use crate::analysis::gates::failures;
 use crate::service::monitoring::observations::{Observed, drift_request, of_canary, of_drift, of_gates};
 use crate::service::order::QueueOrder;
+use crate::stored::findings::findings;
+use crate::stored::invocation::read_stored_invocation;
 use crate::{App, AppError, ErrorKind, Invocation, RunEnd};
 
 pub(crate) use crate::service::monitoring::observations::RunFate;

@@ -11,7 +11,7 @@ use karat_text::env_template;
 use karat_types::Moment;
 
 use crate::error::{Names, ServiceError};
-use crate::run::execution::runtime;
+use crate::runs::execution::runtime;
 use crate::service::monitoring::alerting::{AlertSource, new_id, stored_path};
 use crate::service::monitoring::observations::Observed;
 use crate::{App, AppError, Invocation};

@@ -5,7 +5,7 @@ use karat_schedule::{ScheduleSpec, Task, Timetable, day_of_data};
 use karat_store::{StoreError, StoredFiring};
 use karat_types::{Exit, Moment, ReportFormat, RunStatus};
 
-use crate::analyse::canary::CanaryFinding;
+use crate::analysis::canary::CanaryFinding;
 use crate::error::ServiceError;
 use crate::service::monitoring::alerting::{AlertedRun, RunFate};
 use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};

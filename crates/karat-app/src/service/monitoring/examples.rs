@@ -5,8 +5,8 @@ use karat_text::redact::{Kind, Redactor};
 use karat_types::{Better, PlanHeader, PrivacySpec, SampleText, Score};
 use serde_json::Value;
 
-use crate::inspect::cells::{CellFilter, CellLine};
 use crate::service::monitoring::observations::Observed;
+use crate::views::show::cells::{CellFilter, CellLine};
 use crate::{App, AppError};
 
 impl App {

@@ -11,10 +11,10 @@ use karat_suite::has_service_keys;
 use karat_types::Moment;
 
 use crate::error::{Names, ServiceError};
+use crate::project::presets::SuiteFiles;
+use crate::project::root::RootFiles;
 use crate::service::monitoring::due_run::DueRun;
 use crate::service::monitoring::schedules::{ScheduleLine, find_schedule};
-use crate::suite::preset::SuiteFiles;
-use crate::suite::root::RootFiles;
 use crate::{App, AppError, Invocation};
 
 /// Milliseconds between two readings of the suites.

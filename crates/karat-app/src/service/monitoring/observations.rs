@@ -8,7 +8,7 @@ use karat_analysis::{Decision, Verdict, Verdicts};
 use karat_report::count_noun;
 use karat_types::Exit;
 
-use crate::analyse::canary::CanaryFinding;
+use crate::analysis::canary::CanaryFinding;
 use crate::error::AppError;
 use crate::{DriftRequest, RunEnd};
 

@@ -1,0 +1,205 @@
+//! Imports lists that people copied from a chat window as variants of a suite.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use karat_suite::{DiskFiles, Files};
+use karat_text::markdown;
+use karat_types::FilePath;
+
+use crate::error::{Bug, FileError, ImportError, Lines};
+use crate::project::atomic_file;
+use crate::{App, AppError};
+
+/// The preset whose suite gets the variants.
+const PRESET: &str = "claims";
+
+/// Required keys of a snapshot's front matter.
+const FACTS: [&str; 4] = ["date", "ui", "model", "toggles"];
+
+/// The two modes of prompting.
+const MODES: [&str; 2] = ["high_recall", "high_precision"];
+
+/// The heading above the claims.
+const SECTION: &str = "Claims";
+
+/// The result of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedBaseline {
+    /// The suite.
+    pub suite: PathBuf,
+    /// Snapshots.
+    pub snapshots: usize,
+    /// Claims in all of them.
+    pub claims: usize,
+    /// The variants made of them.
+    pub variants: Vec<String>,
+}
+
+/// The source of a snapshot, from its file name `{sample}-{provider}-{mode}.md`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ManualSource {
+    provider: String,
+    mode: String,
+}
+
+impl App {
+    /// Makes a suite of a folder of snapshots: the preset's suite, with one variant per provider and mode.
+    ///
+    /// # Errors
+    /// A folder without snapshots; every snapshot with a wrong name, without front matter or without claims; a folder
+    /// that already has a suite.
+    pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<ImportedBaseline, AppError> {
+        let suite = folder.join("karat.yaml");
+        if suite.exists() {
+            return Err(ImportError::Exists { path: suite.display().to_string() }.into());
+        }
+        let snapshots = snapshots(from)?;
+        let (mut sources, mut wrong, mut claims) = (BTreeSet::new(), Vec::new(), 0);
+        for (name, text) in &snapshots {
+            match check_snapshot(name, text) {
+                Ok((source, count)) => {
+                    sources.insert(source);
+                    claims += count;
+                }
+                Err(what) => wrong.push(format!("{}: {what}", from.join(name).display())),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(ImportError::WrongSnapshots { problems: Lines(wrong) }.into());
+        }
+        let variants: Vec<String> = sources.iter().map(ManualSource::variant).collect();
+        self.init(PRESET, folder, false)?;
+        let manual = folder.join("data/manual");
+        let failed = |error: std::io::Error| FileError::writing(&manual, error);
+        fs::remove_dir_all(&manual).map_err(failed)?;
+        for (name, text) in &snapshots {
+            atomic_file::write(&manual.join(name), text.as_bytes()).map_err(failed)?;
+        }
+        let written = fs::read_to_string(&suite).map_err(failed)?;
+        let text = with_variants(&written, &sources).ok_or(Bug::NoManualVariants)?;
+        atomic_file::write(&suite, text.as_bytes()).map_err(failed)?;
+        Ok(ImportedBaseline { suite, snapshots: snapshots.len(), claims, variants })
+    }
+}
+
+/// The Markdown files of a folder, by name.
+fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
+    let failed = |error: std::io::Error| {
+        FileError::of("reading the snapshots in", folder, error)
+            .with_hint("name the folder that holds `{videoId}-{provider}-{mode}.md` files")
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if path.is_file() && name.ends_with(".md") && !name.starts_with('.') {
+            let bytes = DiskFiles.read_path(&FilePath::beneath(folder.to_string_lossy(), &*name)).map_err(failed)?;
+            let problem = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{name} is not UTF-8 text"));
+            let text = String::from_utf8(bytes).map_err(problem).map_err(failed)?;
+            found.push((name, text));
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(ImportError::NoSnapshots { folder: folder.display().to_string() }.into());
+    }
+    Ok(found)
+}
+
+/// Returns the source of a snapshot and the number of its claims, or its problem.
+fn check_snapshot(name: &str, text: &str) -> Result<(ManualSource, usize), String> {
+    let source = ManualSource::of(name).ok_or_else(|| {
+        format!("the name is not `{{videoId}}-{{provider}}-{{mode}}.md` with a mode of {}", MODES.join(" or "))
+    })?;
+    let (facts, reply) = markdown::front_matter(text).ok_or("it has no front matter between two lines `---`")?;
+    let says = |fact: &&&str| {
+        facts.lines().any(|line| {
+            let said = line.split_once(':').filter(|(key, _)| key.trim().eq_ignore_ascii_case(fact));
+            said.is_some_and(|(_, value)| !value.trim().trim_matches(['"', '\'']).is_empty())
+        })
+    };
+    let silent: Vec<&str> = FACTS.iter().filter(|fact| !says(fact)).copied().collect();
+    if !silent.is_empty() {
+        return Err(format!("its front matter does not say {}", silent.join(", ")));
+    }
+    let section = markdown::section(reply, SECTION).ok_or_else(|| format!("it has no heading `# {SECTION}`"))?;
+    match markdown::items(section).len() {
+        0 => Err(format!("it has no bullet under its heading `# {SECTION}`")),
+        claims => Ok((source, claims)),
+    }
+}
+
+impl ManualSource {
+    fn of(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(".md")?;
+        let mode = MODES.iter().find(|mode| stem.ends_with(&format!("-{mode}")))?;
+        let (sample, provider) = stem.strip_suffix(&format!("-{mode}"))?.rsplit_once('-')?;
+        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (!sample.is_empty() && plain(provider))
+            .then(|| Self { provider: provider.to_owned(), mode: (*mode).to_owned() })
+    }
+
+    fn variant(&self) -> String {
+        format!("manual-{}-{}", self.provider, self.mode.replace('_', "-"))
+    }
+}
+
+/// The preset's suite with these variants instead of its own manual ones.
+fn with_variants(suite: &str, sources: &BTreeSet<ManualSource>) -> Option<String> {
+    let (before, rest) = suite.split_once("  manual-high-recall:")?;
+    let (_, after) = rest.split_once("\nscorers:")?;
+    let variants: String = sources
+        .iter()
+        .map(|source| {
+            let (variant, ManualSource { provider, mode }) = (source.variant(), source);
+            format!(
+                "  {variant}:\n    - recorded: {{ from: \"{{{{ params.manual }}}}/{{{{ sample.id }}}}-{provider}-{mode}.md\", \
+                 missing: skip }}\n      parse: {{ as: bullets, section: {SECTION}, into: claims }}\n"
+            )
+        })
+        .collect();
+    let (head, from) = after.split_once("      from: [manual-")?;
+    let (_, tail) = from.split_once("]\n")?;
+    let names = sources.iter().map(ManualSource::variant).collect::<Vec<_>>().join(", ");
+    Some(format!("{before}{variants}\nscorers:{head}      from: [{names}]\n{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SNAPSHOT: &str =
+        "---\ndate: d\nui: u\nmodel: m\ntoggles: t\n---\n# Claims\n- a\n- b\n# What I excluded\n- c\n";
+
+    /// CL-09: names, front matter and claims are checked, and problems are reported.
+    #[test]
+    fn a_snapshot_without_claims_is_refused() {
+        let (source, claims) = check_snapshot("kr-oats-01-gemini-high_recall.md", SNAPSHOT).unwrap();
+        assert_eq!((source.variant().as_str(), claims), ("manual-gemini-high-recall", 2));
+        assert!(check_snapshot("oats.md", SNAPSHOT).unwrap_err().contains("high_precision"));
+        assert!(check_snapshot("a-b-high_recall.md", "# Claims\n- a").unwrap_err().contains("front matter"));
+        assert!(check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("ui:", "UI:")).is_ok());
+        let silent = SNAPSHOT.replace("toggles: t\n", "");
+        assert!(check_snapshot("a-b-high_recall.md", &silent).unwrap_err().contains("toggles"));
+        assert!(check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("- ", "")).unwrap_err().contains("no bullet"));
+        assert!(
+            check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("# Claims", "")).unwrap_err().contains("no heading")
+        );
+        let pasted = SNAPSHOT.replace("- b\n", "## Later\n2) b\n– c\n").replace('\n', "\r\n");
+        assert_eq!(check_snapshot("a-b-high_recall.md", &format!("\u{feff}{pasted}")).unwrap().1, 3);
+    }
+
+    /// CL-09: the preset's suite accepts snapshots of any provider as variants.
+    #[test]
+    fn the_suite_gets_the_imported_variants() {
+        let suite = crate::project::presets::text("claims/karat.yaml").unwrap();
+        let source = ManualSource { provider: "copilot".to_owned(), mode: "high_recall".to_owned() };
+        let text = with_variants(suite, &BTreeSet::from([source])).unwrap();
+        assert!(
+            text.contains("  manual-copilot-high-recall:\n") && text.contains("from: [manual-copilot-high-recall]")
+        );
+        assert!(!text.contains("chatgpt") && text.contains("\nscorers:\n"));
+    }
+}

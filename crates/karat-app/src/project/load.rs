@@ -1,0 +1,241 @@
+//! Loads a suite file or preset as a plan.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use karat_analysis::gate;
+use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite, SuitePart};
+use karat_types::{PlanHeader, ScorerKind};
+
+use crate::error::{AnalyseError, Lines, Names, SuiteError};
+use crate::project::catalog;
+use crate::project::design;
+use crate::project::presets::{SuiteFiles, is_preset, names, suite_path};
+use crate::project::root::RootFiles;
+use crate::{App, AppError, Invocation};
+
+/// A suite that was read, checked and planned.
+pub struct LoadedSuite {
+    /// The plan, with the suite's warnings and unplanned parts.
+    pub plan: Plan,
+}
+
+/// A suite that was read.
+pub(crate) struct ReadSuite {
+    pub suite: Suite,
+    path: String,
+    overrides: Overrides,
+}
+
+impl App {
+    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
+    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let loaded = match &invocation.calibrating {
+            Some(asked) => self.load_round(invocation, asked),
+            None => self.load_with(invocation, &self.suite_files(), |_| {}),
+        };
+        Ok(with_shadow_note(loaded?, invocation))
+    }
+
+    /// Reads a suite as [`App::load`] does, and warns of paths that lead to nothing in any output of its last run.
+    ///
+    /// # Errors
+    /// Those of [`App::load`].
+    pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let last_outputs = self.last_outputs();
+        let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;
+        Ok(with_shadow_note(loaded, invocation))
+    }
+
+    /// The files that suites may read: of a server, those below its root.
+    pub(crate) fn suite_files(&self) -> Arc<dyn Files> {
+        match self.opened.root() {
+            None => Arc::new(SuiteFiles),
+            Some(root) => Arc::new(RootFiles::new(root.to_owned())),
+        }
+    }
+
+    /// Reads a suite with these files and further changes. Every suite is read here.
+    pub(crate) fn read_suite(
+        &self,
+        invocation: &Invocation,
+        files: &Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<ReadSuite, AppError> {
+        let read = || {
+            let path = find_suite(&invocation.suite, &**files)?;
+            let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+            overrides.context.traces = self.trace_files();
+            overrides.context.host_functions = self.opened.host().versions();
+            let changes_models = !overrides.models.is_empty()
+                || overrides.tier.is_some()
+                || overrides.set.iter().any(|(address, _)| address.starts_with("models"));
+            if is_preset(&path) && changes_models {
+                overrides.context.real_judges = Some(self.real_judges()?);
+            }
+            change(&mut overrides);
+            let suite = Suite::load(files.clone(), &path, &overrides, &catalog::compose(), &self.known_models()?)?;
+            Ok(ReadSuite { suite, path, overrides })
+        };
+        // The suite's own message about a file outside of the root says only that it cannot be read.
+        let read = read();
+        files.refused_path().map_or(read, |path| Err(SuiteError::OutsideRoot { path }.into()))
+    }
+
+    /// Reads, checks and plans a suite with these files and further changes.
+    pub(crate) fn load_with(
+        &self,
+        invocation: &Invocation,
+        files: &Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<LoadedSuite, AppError> {
+        let baseline = invocation.gates.baseline.as_deref().filter(|_| self.opened.root().is_some());
+        let has_baseline = baseline.is_none_or(|path| files.is_file(path));
+        let loaded = self.read_suite(invocation, files, change).and_then(|suite| suite.plan(files));
+        match (files.refused_path(), baseline) {
+            (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
+            (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
+            (None, _) => loaded,
+        }
+    }
+
+    /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
+        let suite = self.read_suite(invocation, &self.suite_files(), |_| {})?.suite;
+        Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
+    }
+
+    /// The registry, extended by a suite's registry files.
+    pub fn registry(&self, suite: Option<&str>) -> Result<Registry, AppError> {
+        let Some(suite) = suite else { return self.known_models() };
+        Ok(self.read_suite(&Invocation::of(suite), &self.suite_files(), |_| {})?.suite.registry().clone())
+    }
+}
+
+impl ReadSuite {
+    fn plan(self, files: &Arc<dyn Files>) -> Result<LoadedSuite, AppError> {
+        let Self { suite, path, overrides } = self;
+        let mut plan = suite.plan()?;
+        design::settle(&suite, &path, files, &overrides.context.traces, &mut plan)?;
+        let mut problems = scorer_problems(&plan.header);
+        let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
+        problems.extend(checked.err().map(|error| error.into()));
+        match gate::stop_problems(&plan.header, &plan.rules) {
+            Ok(warnings) => plan.notes.extend(warnings),
+            Err(problem) => problems.push(problem.into()),
+        }
+        if !problems.is_empty() {
+            return Err(SuiteError::Problems { problems: Lines(problems) }.into());
+        }
+        match overrides.shard {
+            Some(shard) => {
+                let plan = plan.of_shard(shard).map_err(|error| Diagnostics::from(error.problem().clone()))?;
+                Ok(LoadedSuite { plan })
+            }
+            None => Ok(LoadedSuite { plan }),
+        }
+    }
+}
+
+/// Option problems that only the metrics themselves can find.
+fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
+    let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
+    metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
+}
+
+/// Adds the note for a preset that hides a folder with a suite of the same name.
+fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation) -> LoadedSuite {
+    let suite = &invocation.suite;
+    let has_folder = || SuiteFiles.is_file(&format!("{suite}/karat.yaml"));
+    if !SuiteFiles.is_file(suite) && suite_path(suite).is_some() && has_folder() {
+        loaded
+            .plan
+            .notes
+            .push(format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"));
+    }
+    loaded
+}
+
+/// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
+pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+    let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
+    if files.is_file(suite) {
+        return Ok(suite.to_owned());
+    }
+    if let Some(path) = suite_path(suite) {
+        return Ok(path);
+    }
+    if files.is_file(&in_folder) {
+        return Ok(in_folder);
+    }
+    Err(missing_suite(suite, files).into())
+}
+
+/// The suite that a bare command runs.
+const DEFAULT_SUITE: &str = "karat.yaml";
+
+/// The error for a suite that is not there: it says where it was looked for.
+fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
+    let presets = names();
+    let suites_in = |folder: &str| {
+        let is_yaml = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
+        let mut names: Vec<String> = files.list(folder).ok()?.into_iter().filter(is_yaml).collect();
+        names.sort();
+        Some(names)
+    };
+    let here = suites_in("").unwrap_or_default();
+    if suite == DEFAULT_SUITE {
+        let others: Vec<String> = here.iter().take(3).map(|name| format!("`{name}`")).collect();
+        return match others.is_empty() {
+            true => SuiteError::NotFoundHere { presets: Names::of(presets) },
+            false => SuiteError::NotFoundHereBut { files: others.join(", ") },
+        };
+    }
+    if let Some(mut candidates) = suites_in(suite) {
+        candidates.truncate(3);
+        let folder = suite.trim_end_matches('/');
+        let paths: Vec<String> = candidates.iter().map(|name| format!("`{folder}/{name}`")).collect();
+        let folder = if folder.is_empty() { suite } else { folder }.to_owned();
+        let also = if paths.is_empty() { String::new() } else { format!(", but {}", paths.join(", ")) };
+        return SuiteError::NoSuiteInFolder { folder, also };
+    }
+    let wanted = suite.to_owned();
+    match here
+        .contains(&DEFAULT_SUITE.to_owned())
+        .then(|| karat_suite::part_named(files, DEFAULT_SUITE, suite))
+        .flatten()
+    {
+        Some(SuitePart::Variant) => return SuiteError::IsVariant { name: wanted },
+        Some(SuitePart::Model) => return SuiteError::IsModel { name: wanted },
+        None if Registry::builtin().find(suite).is_some() => return SuiteError::IsModel { name: wanted },
+        None => {}
+    }
+    if let Some(file) = karat_suite::nearest(suite, here.iter().map(String::as_str)) {
+        return SuiteError::NotFoundFile { suite: wanted, file: file.to_owned() };
+    }
+    match karat_suite::nearest(suite, presets.iter().copied()) {
+        Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
+        None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_scoring::summary::{JudgeOptions, judge_rubric};
+
+    /// SU-06: the library reads the preset's rubric as the suite's loader does.
+    #[test]
+    fn the_summary_rubric_is_read_alike_by_the_library() {
+        let overrides = Overrides { judges: vec!["sim-summary-judge".to_owned()], ..Overrides::default() };
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = "preset:summary/karat.yaml";
+        let suite = Suite::load(files, path, &overrides, &catalog::compose(), &Registry::builtin()).unwrap();
+        let plan = suite.plan().unwrap();
+        let rubrics = plan.header.scorers.iter().filter_map(|scorer| match &scorer.kind {
+            ScorerKind::Rubric(judged) => Some(&judged.rubric),
+            ScorerKind::Metric { .. } => None,
+        });
+        assert_eq!(rubrics.collect::<Vec<_>>(), [&judge_rubric(&JudgeOptions::default()).unwrap()]);
+    }
+}

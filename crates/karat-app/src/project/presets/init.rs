@@ -1,0 +1,88 @@
+//! Writes a suite of one's own: a copy of a preset, or a small suite for a task and a provider.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{FileError, Names, SuiteError};
+use crate::project::atomic_file;
+use crate::project::presets::starter::StarterRequest;
+use crate::project::presets::{files_of, names};
+use crate::{App, AppError};
+
+impl App {
+    /// Copies a preset into a folder, which is made if it does not exist. Returns the files, `karat.yaml` first.
+    ///
+    /// # Errors
+    /// An unknown preset; existing files, unless they may be replaced; a folder that cannot be written.
+    pub fn init(&self, preset: &str, folder: &Path, replace: bool) -> Result<Vec<PathBuf>, AppError> {
+        let files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
+        let files = files.into_iter().map(|(path, content)| (path, content.to_vec())).collect();
+        write_files(files, &format!("the preset `{preset}`"), folder, replace)
+    }
+
+    /// Writes the suite for a task into a folder, which is made if it does not exist. Returns the files, `karat.yaml`
+    /// first.
+    ///
+    /// # Errors
+    /// An unknown task or provider; existing files, unless they may be replaced; a folder that cannot be written.
+    pub fn init_starter(
+        &self,
+        starter: &StarterRequest,
+        folder: &Path,
+        replace: bool,
+    ) -> Result<Vec<PathBuf>, AppError> {
+        write_files(starter.files()?, &format!("the suite `{}`", starter.task), folder, replace)
+    }
+}
+
+fn write_files(
+    mut files: Vec<(PathBuf, Vec<u8>)>,
+    what: &str,
+    folder: &Path,
+    replace: bool,
+) -> Result<Vec<PathBuf>, AppError> {
+    files.sort_by_key(|(path, _)| (path != Path::new("karat.yaml"), path.clone()));
+    let present: Vec<String> = files
+        .iter()
+        .map(|(path, _)| folder.join(path))
+        .filter(|path| path.exists() && !is_ignore_file(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !present.is_empty() && !replace {
+        let shown = present.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let more = if present.len() > 3 { format!(" and {} more", present.len() - 3) } else { String::new() };
+        let files = format!("{shown}{more}");
+        return Err(SuiteError::WouldReplace { what: what.to_owned(), files }.into());
+    }
+    let mut written = Vec::new();
+    for (path, content) in files {
+        let target = folder.join(path);
+        let content = if is_ignore_file(&target) { merge_ignore_lines(&target, &content) } else { content };
+        atomic_file::write(&target, &content)
+            .map_err(|error| FileError::writing(&target, error).with_hint("name another folder"))?;
+        written.push(target);
+    }
+    Ok(written)
+}
+
+fn is_ignore_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".gitignore")
+}
+
+/// The present ignore file with the new lines added.
+fn merge_ignore_lines(path: &Path, lines: &[u8]) -> Vec<u8> {
+    let Ok(present) = fs::read_to_string(path) else { return lines.to_vec() };
+    let lines = String::from_utf8_lossy(lines);
+    let new = lines.lines().filter(|line| !present.lines().any(|known| known == *line));
+    let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
+    new.fold(format!("{present}{gap}"), |text, line| text + line + "\n").into_bytes()
+}
+
+fn unknown_preset(preset: &str) -> AppError {
+    let (presets, preset) = (names(), preset.to_owned());
+    match karat_suite::nearest(&preset, presets.iter().copied()).map(str::to_owned) {
+        Some(near) => SuiteError::NoPresetNear { preset, near },
+        None => SuiteError::NoPreset { preset, presets: Names::of(presets) },
+    }
+    .into()
+}

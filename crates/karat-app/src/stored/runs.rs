@@ -1,0 +1,111 @@
+//! The list of stored runs.
+
+use karat_store::{RunSummary, Store};
+use karat_types::{PlanHeader, RunStatus, Shard};
+use serde::Serialize;
+
+use crate::stored::figures::{RunFigures, kept_figures};
+use crate::views::follow::counter::judges_of;
+use crate::{App, AppError};
+
+/// Number of cells that a list reads for verdicts and figures that the store does not keep yet. Older runs beyond it are
+/// listed without them.
+const MAX_SUMMARIZED: u64 = 100_000;
+
+/// A stored run in one line.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunLine {
+    /// Its id.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// Its status.
+    pub status: String,
+    /// The part of a run that it is, such as `1/4`; absent for a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// Its batches that are under way at providers.
+    pub batches: usize,
+    /// Cells of its plan.
+    pub planned: u64,
+    /// Finished cells, including their judgments.
+    pub cells: u64,
+    /// Finished cells that are errors.
+    pub errors: u64,
+    /// Start of the run, RFC 3339.
+    pub started_at: String,
+    /// Verdict of its gates: `pass`, `fail`, `undecided` or `review`; `None` without gates.
+    pub verdict: Option<String>,
+    /// Its first headline metric.
+    pub metric: Option<String>,
+    /// The metric's value: the mean over systems.
+    pub value: Option<f64>,
+    /// Dollars that the run paid.
+    pub cost_usd: Option<f64>,
+    /// True if every model and judge was simulated, so that the cost was not billed.
+    pub simulated: bool,
+}
+
+impl App {
+    /// The newest runs.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunLine>, AppError> {
+        if !self.store.exists() {
+            self.store.check_orphans()?;
+            return Ok(Vec::new());
+        }
+        let store = self.store_to_read()?;
+        let mut left = MAX_SUMMARIZED;
+        let line = |run: RunSummary| {
+            let header = store.run(&run.id)?;
+            // A run that cannot be analysed is still listed; `karat report RUN` says why.
+            let figures = match kept_figures(&store.rows(&run.id)?)? {
+                Some(kept) => kept,
+                None => match left.checked_sub(run.totals.cells) {
+                    Some(rest) if run.totals.cells > 0 => {
+                        left = rest;
+                        self.run_figures(&run.id).unwrap_or_default()
+                    }
+                    _ => RunFigures::default(),
+                },
+            };
+            Ok(RunLine {
+                verdict: figures.verdict,
+                value: figures.headline.as_ref().and_then(|headline| headline.value),
+                metric: figures.headline.map(|headline| headline.metric),
+                cost_usd: Some(run.totals.spending.spent.usd()),
+                simulated: header.plan.is_simulated(),
+                status: serialized_name(&run.status),
+                shard: header.shard(),
+                batches: store.batches(&run.id)?.iter().filter(|batch| batch.state.is_under_way()).count(),
+                cells: count_done(&store, &run, &header.plan)?,
+                errors: run.totals.errors,
+                started_at: rfc3339(run.started_at),
+                planned: run.planned,
+                id: run.id,
+                suite: run.suite,
+            })
+        };
+        store.runs(limit)?.into_iter().map(line).collect()
+    }
+}
+
+/// A moment as RFC 3339 in UTC; empty if it is out of range.
+pub fn rfc3339(moment: karat_types::Moment) -> String {
+    jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
+}
+
+/// The number of finished cells of a run.
+pub(crate) fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> Result<u64, AppError> {
+    if run.status == RunStatus::Finished {
+        return Ok(run.totals.cells);
+    }
+    Ok(store.finished_cells(&run.id)?.count_done(&judges_of(plan)))
+}
+
+/// The serialized name of a unit enum.
+fn serialized_name<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
