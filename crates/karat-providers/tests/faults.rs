@@ -145,6 +145,69 @@ async fn the_provider_says_how_long_to_wait() {
     assert!(waits.seen()[0].1 >= 120 && start.elapsed() >= Duration::from_millis(120));
 }
 
+/// F33, RE-36: a wait that only the body of a refusal names is waited for, in each protocol and under each status that
+/// may pass.
+#[tokio::test]
+async fn the_body_says_how_long_to_wait() {
+    let words = |text: &str| json!({ "error": { "message": text, "type": "requests" } });
+    let info = json!({ "error": { "code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.120s" }] } });
+    let bodies = [
+        (429, info.clone()),
+        (429, json!([info.clone()])),
+        (503, words("Overloaded, please retry after 120 milliseconds")),
+        (429, words("Rate limit reached. Please try again in 120ms.")),
+        (200, json!({ "error": { "code": 429, "message": "Please retry in 0.12s." } })),
+    ];
+    for protocol in ["openai", "anthropic", "gemini"] {
+        for (status, body) in &bodies {
+            // No header, or one that says nothing.
+            for retry_after in [None, Some("0")] {
+                let refusal = Behaviour::raw(*status, body.to_string());
+                let refusal = match retry_after {
+                    Some(value) => refusal.with_header("retry-after", value),
+                    None => refusal,
+                };
+                let bench = Bench::new(protocol, Script::sequence([refusal, Behaviour::ok("x")])).retries(1);
+                let waits = Waits::default();
+                let exchange = bench.observed(&request(&[(Role::User, "?")]), &waits).await;
+                assert!(waits.seen()[0].1 >= 120, "{protocol} {status} {body}: {:?}", exchange.outcome);
+                assert_eq!(bench.server.requests(), 2, "{protocol} {status} {body}");
+            }
+        }
+    }
+}
+
+/// RE-36: one refusal pauses the whole model; calls that come later wait, too.
+#[tokio::test]
+async fn a_wait_named_in_a_body_pauses_the_model() {
+    let refusal = Behaviour::status(503, "Please try again in 300ms.");
+    let bench = Bench::new("openai", Script::sequence([refusal, Behaviour::ok("x"), Behaviour::ok("y")])).retries(0);
+    let (providers, request) = (bench.providers(), request(&[(Role::User, "?")]));
+    let call =
+        Call { model: "mock", request: &request, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
+    assert!(providers.call(call, &SilentObserver).await.outcome.is_err());
+    let start = Instant::now();
+    assert!(providers.call(call, &SilentObserver).await.outcome.is_ok());
+    assert!(start.elapsed() >= Duration::from_millis(250), "{:?}", start.elapsed());
+}
+
+/// RE-36: a wait that no longer fits into what a call waits in all ends this call, and no other.
+#[tokio::test]
+async fn a_wait_beyond_the_rest_ends_this_call_only() {
+    let refusal = Behaviour::status(429, "Please try again in 3s.");
+    let answers = [refusal.clone(), refusal, Behaviour::ok("x")];
+    let mut bench = Bench::new("openai", Script::sequence(answers)).retries(5);
+    bench.settings.backoff.total = Duration::from_secs(4);
+    let (providers, request) = (bench.providers(), request(&[(Role::User, "?")]));
+    let call =
+        Call { model: "mock", request: &request, body: None, timeout: bench.timeout, retries: 5, jitter_seed: 1 };
+    let error = providers.call(call, &SilentObserver).await.outcome.unwrap_err();
+    assert!(error.message.contains("asks for a wait of 3 s") && error.message.contains("`karat retry`"), "{error}");
+    assert!(providers.call(call, &SilentObserver).await.outcome.is_ok());
+    assert_eq!(bench.server.requests(), 3);
+}
+
 /// PE-27: a `retry-after` longer than a call waits ends the call, and the error names it.
 #[tokio::test]
 async fn a_long_retry_after_ends_the_call() {

@@ -13,6 +13,7 @@ use crate::attempt::exchange::{
     Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun, milliseconds, unsent_exchange,
 };
 use crate::attempt::failure::{CallTarget, Failure};
+use crate::attempt::named_wait::wait_in_body;
 use crate::attempt::retry::{Backoff, Waits};
 use crate::capture::secrets::Secrets;
 use crate::http::compressed::detect_compression;
@@ -68,8 +69,8 @@ impl Attempt {
     pub fn read(sent: HttpAttempt, read: impl FnOnce(u16, &ReceivedResponse) -> Result<Reply, Failure>) -> Self {
         let (received, end) = sent;
         let outcome = end.and_then(|code| read(code, &received));
+        let outcome = outcome.map_err(|failure| received.with_wait(failure));
         let ReceivedResponse { body: response, status, exhausted, memory, took: latency, .. } = received;
-        let outcome = outcome.map_err(|failure| Failure { status, ..failure });
         Self { response, status, latency, exhausted, memory, program_run: None, outcome, rewritten: None }
     }
 
@@ -176,7 +177,8 @@ impl Dispatch {
                 payer.withdraw();
                 attempts -= 1;
             } else if let Some(admission) = admission {
-                admission.end(self.limit_outcome(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
+                let exhausted = exhausted.map(|time| time.min(self.backoff.most));
+                admission.end(limit_outcome(&outcome), exhausted.max(self.pause_after(&outcome)));
             }
             // A reply without content is paid like any other. It is asked for once more, and then it is the answer.
             let (outcome, empty) = match outcome {
@@ -197,16 +199,17 @@ impl Dispatch {
                     } else {
                         refused_by.filter(|known| Some(known) == address.as_ref())
                     };
-                    let failure = failure.limit_wait(self.backoff.total);
+                    let failure = failure.limit_wait(waits.time_left());
                     let error = failure.error(target, attempts, &self.secrets);
-                    if let (Some(named_wait), Some(limiter)) = (failure.excessive_wait(), path.limiter) {
+                    let excessive = failure.excessive_wait().filter(|wait| *wait > self.backoff.total);
+                    if let (Some(named_wait), Some(limiter)) = (excessive, path.limiter) {
                         limiter.close(named_wait, &error);
                     }
                     let is_limited = failure.most_retries < u32::MAX;
                     let wait = match failure.retry {
                         true if is_limited && limited_retries >= failure.most_retries => None,
                         true if failure.is_unreachable && !self.has_answered(who) => waits.next_brief(),
-                        true => waits.next(failure.retry_after),
+                        true => waits.next(failure.named_wait),
                         false => None,
                     };
                     if let Some(wait) = wait {
@@ -302,7 +305,7 @@ impl Dispatch {
                 let location = received.location.take().map(|location| self.secrets.clean_text(location));
                 let location = location.as_ref().map(|location| self.secrets.redact_for_message(location.as_bytes()));
                 let (status, said) = (status.unwrap_or_default(), self.secrets.redact_for_message(&received.body));
-                let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &said);
+                let refusal = Failure::of_status(status, location.as_deref(), &said);
                 Err(match transport.proxy(prepared) {
                     Some(proxy) => proxy.name_in_refusal(refusal),
                     None => refusal,
@@ -312,14 +315,34 @@ impl Dispatch {
         (received, end)
     }
 
-    fn limit_outcome(&self, outcome: &Result<Reply, Failure>) -> CallEnd {
-        match outcome {
-            Ok(reply) => CallEnd::Succeeded(tokens_used(reply)),
-            Err(failure) if failure.code == CallErrorCode::RateLimited => {
-                CallEnd::RateLimited(failure.retry_after.filter(|named_wait| *named_wait <= self.backoff.total))
-            }
-            Err(_) => CallEnd::Failed,
-        }
+    /// The time for which the whole model waits: the provider answered one call for all.
+    fn pause_after(&self, outcome: &Result<Reply, Failure>) -> Option<Duration> {
+        let failure = outcome.as_ref().err().filter(|failure| failure.retry)?;
+        failure.named_wait.filter(|named_wait| *named_wait <= self.backoff.total)
+    }
+}
+
+impl ReceivedResponse {
+    /// The failure with the status of this answer and the wait that it names.
+    fn with_wait(&self, failure: Failure) -> Failure {
+        use CallErrorCode::{RateLimited, ServerError};
+        let is_refused = self.status.is_some_and(|status| !(200..=299).contains(&status));
+        let is_busy = matches!(failure.code, RateLimited | ServerError);
+        let in_body = || (is_refused || is_busy).then(|| wait_in_body(&self.body, is_refused)).flatten();
+        let by_quota = || self.exhausted.filter(|_| failure.code == RateLimited);
+        let named_wait = match failure.code.is_retryable() {
+            true => self.retry_after.or_else(in_body).or_else(by_quota),
+            false => None,
+        };
+        Failure { status: self.status, named_wait, ..failure }
+    }
+}
+
+fn limit_outcome(outcome: &Result<Reply, Failure>) -> CallEnd {
+    match outcome {
+        Ok(reply) => CallEnd::Succeeded(tokens_used(reply)),
+        Err(failure) if failure.code == CallErrorCode::RateLimited => CallEnd::RateLimited,
+        Err(_) => CallEnd::Failed,
     }
 }
 

@@ -31,8 +31,8 @@ pub(crate) struct Failure {
     pub retry: bool,
     /// Largest number of further attempts for failures of this kind, if that is fewer than the run allows.
     pub most_retries: u32,
-    /// The provider's `retry-after`.
-    pub retry_after: Option<Duration>,
+    /// The wait that the provider asks for.
+    pub named_wait: Option<Duration>,
     /// True if this machine had no file descriptor for it, so nothing was sent.
     pub lacks_descriptor: bool,
     /// True if nothing listens at the address, or its host is unknown.
@@ -119,7 +119,7 @@ impl Failure {
             program_output: None,
             retry,
             most_retries: u32::MAX,
-            retry_after: None,
+            named_wait: None,
             lacks_descriptor: false,
             is_unreachable: false,
             remedy: None,
@@ -137,14 +137,14 @@ impl Failure {
     }
 
     /// An answer with a status that is not 2xx.
-    pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
+    pub fn of_status(status: u16, location: Option<&[u8]>, body: &[u8]) -> Self {
         let refusal = ErrorBody::read(body);
         let code = if refusal.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
         let what = match location.filter(|_| code == CallErrorCode::Redirect) {
             Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
             None => format!("answered {status}{}", refusal.words.map_or(String::new(), |words| format!(", {words}"))),
         };
-        Self { status: Some(status), retry_after, ..Self::new(code, what) }
+        Self { status: Some(status), ..Self::new(code, what) }
     }
 
     /// A 2xx answer without a reply.
@@ -170,7 +170,7 @@ impl Failure {
 
     /// The same failure, without a retry if the provider asks for a longer wait than `longest_wait`.
     pub fn limit_wait(self, longest_wait: Duration) -> Self {
-        match self.retry_after.filter(|named_wait| self.retry && *named_wait > longest_wait) {
+        match self.named_wait.filter(|named_wait| self.retry && *named_wait > longest_wait) {
             Some(named_wait) => {
                 let what = format!("{}, and asks for a wait of {} s", self.what, named_wait.as_secs());
                 Self { what, retry: false, ..self }
@@ -181,7 +181,7 @@ impl Failure {
 
     /// The wait that the provider asked for, if the call is given up because of it.
     pub fn excessive_wait(&self) -> Option<Duration> {
-        self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
+        self.named_wait.filter(|_| !self.retry && self.code.is_retryable())
     }
 
     /// The address that would refuse any other call alike, until something outside the run changes. The paths and hosts of
@@ -299,7 +299,7 @@ impl Failure {
                     .to_owned()
             }
             (CallErrorCode::RateLimited, _) => {
-                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: finished cells are reused".to_owned()
+                "give the model the limit of your account, such as `limits: { rpm: 60 }`, then run the suite again: finished cells are reused".to_owned()
             }
             (CallErrorCode::ServerError, _) => {
                 "the problem is on the provider's side: run the suite again later; finished cells are reused".to_owned()
@@ -346,6 +346,8 @@ impl ErrorBody {
             return Self { words: None, is_out_of_credit: false };
         }
         let json: Value = serde_json::from_slice(without_bom(body)).unwrap_or_default();
+        // Google wraps the refusals of its OpenAI protocol into a list.
+        let json = json.get(0).unwrap_or(&json);
         let error = &json["error"];
         let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
         let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
@@ -367,7 +369,7 @@ mod tests {
     #[test]
     fn exhausted_credit_is_not_retried() {
         let body = br#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#;
-        let failure = Failure::of_status(429, None, None, body);
+        let failure = Failure::of_status(429, None, body);
         assert!(!failure.retry);
         assert_eq!(failure.code, CallErrorCode::Auth);
     }

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 /// Exponential backoff with full jitter, within bounds.
 ///
-/// The n-th wait is drawn uniformly from 0 to min(`most`, `first` · 2ⁿ). If the provider names a wait, it is that wait
-/// plus a draw of the first kind, so that callers with the same `retry-after` do not return together. All waits of a
-/// call stay below `total`; a longer `retry-after` is not waited for.
+/// The n-th wait is drawn uniformly from 0 to min(`most`, `first` · 2ⁿ). If the provider names a wait, it is the larger of
+/// that draw and the named wait with up to a tenth of it, so that callers with the same `retry-after` do not return
+/// together. All waits of a call stay within `total`; a longer named wait is not waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// Upper bound of the first wait.
@@ -55,13 +53,21 @@ impl Waits {
     pub fn next(&mut self, named_wait: Option<Duration>) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let Backoff { first, most, total } = self.backoff;
+        let left = self.time_left();
+        let own = self.draw(first.saturating_mul(2_u32.saturating_pow(self.failures)).min(most));
         let wait = match named_wait {
-            Some(named_wait) => named_wait.saturating_add(self.draw(first)),
-            None => self.draw(first.saturating_mul(2_u32.saturating_pow(self.failures)).min(most)),
+            Some(named_wait) if named_wait > left => return None,
+            Some(named_wait) => (named_wait + self.draw(named_wait / 10)).min(left).max(own),
+            None => own,
         };
         self.failures += 1;
         self.waited = self.waited.checked_add(wait).filter(|waited| *waited <= total)?;
         Some(wait)
+    }
+
+    /// The time that the call may still wait.
+    pub fn time_left(&self) -> Duration {
+        self.backoff.total.saturating_sub(self.waited)
     }
 
     /// A draw from 0 to `bound`, fixed by the seed and the number of failures.
@@ -72,38 +78,8 @@ impl Waits {
     }
 }
 
-const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
-
-/// The wait that the provider names: milliseconds in its own header, seconds, or an HTTP date. A date is compared with
-/// the date of the same answer, so that no local clock can be wrong, and with `now` if the answer has none.
-pub(crate) fn retry_after(headers: &HeaderMap, now: impl FnOnce() -> Option<Timestamp>) -> Option<Duration> {
-    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
-    let number = |name, unit: f64| {
-        let seconds = text(name)?.parse::<f64>().ok()? * unit;
-        // A duration beyond any clock is as good as endless.
-        let is_endless = seconds.is_finite() && seconds >= Duration::MAX.as_secs_f64();
-        if is_endless { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
-    };
-    let date = || {
-        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment_of(headers).or_else(now)?);
-        Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
-    };
-    number(RETRY_AFTER_MS, 1e-3).or_else(|| number(RETRY_AFTER, 1.0)).or_else(date)
-}
-
-/// The date of an answer, by the server's clock.
-pub(crate) fn moment_of(headers: &HeaderMap) -> Option<Timestamp> {
-    moment(headers.get(DATE)?.to_str().ok()?.trim())
-}
-
-fn moment(date: &str) -> Option<Timestamp> {
-    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use reqwest::header::HeaderValue;
-
     use super::*;
 
     fn waits(retries: u32, seed: u64, named_wait: Option<Duration>) -> Vec<Duration> {
@@ -144,33 +120,28 @@ mod tests {
         }
     }
 
+    /// F34, RE-36: a wait is as long as the provider says, with at most a tenth more, and never shorter than without its
+    /// words.
     #[test]
-    fn retry_after_is_kept_with_a_little_jitter() {
-        let named_wait = Duration::from_secs(3);
-        for wait in waits(5, 1, Some(named_wait)) {
-            assert!(wait >= named_wait && wait <= named_wait + Duration::from_millis(500), "{wait:?}");
+    fn a_named_wait_never_shortens_the_own() {
+        for seed in 0..200 {
+            let own = waits(5, seed, None);
+            for named_wait in [Duration::from_millis(1), Duration::from_millis(900), Duration::from_secs(35)] {
+                let all = waits(5, seed, Some(named_wait));
+                assert_eq!(all.len(), 5);
+                for (wait, own) in all.into_iter().zip(&own) {
+                    let most = (named_wait + named_wait / 10).max(*own);
+                    assert!(wait >= named_wait && wait >= *own && wait <= most, "{seed} {named_wait:?}: {wait:?}");
+                }
+            }
         }
     }
 
+    /// RE-36: a wait that just fits is waited for, whatever its jitter, and then none is left.
     #[test]
-    fn retry_after_has_three_forms() {
-        let read = |pairs: &[(&'static str, &'static str)]| {
-            let pairs =
-                pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-            retry_after(&pairs.collect(), || moment("Sun, 06 Nov 1994 08:49:00 GMT"))
-        };
-        let now = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
-        assert_eq!(read(&[("retry-after", "2")]), Some(Duration::from_secs(2)));
-        assert_eq!(read(&[("retry-after", "2"), ("retry-after-ms", "150")]), Some(Duration::from_millis(150)));
-        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), now]), Some(Duration::from_secs(7)));
-        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), now]), Some(Duration::ZERO));
-        // Without the answer's own date, ours.
-        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::from_secs(37)));
-        for endless in ["18446744073709551615", "99999999999999999999", "1e300"] {
-            assert_eq!(read(&[("retry-after", endless), now]), Some(Duration::MAX), "{endless}");
-        }
-        for nonsense in ["-1", "soon", "NaN", "inf", ""] {
-            assert_eq!(read(&[("retry-after", nonsense), now]), None, "{nonsense}");
+    fn jitter_never_takes_a_wait_beyond_the_bound() {
+        for seed in 0..50 {
+            assert_eq!(waits(5, seed, Some(Duration::from_secs(600))), [Duration::from_secs(600)], "{seed}");
         }
     }
 }

@@ -168,7 +168,7 @@ impl Providers {
                 let reader = AnswerReader { codec: endpoint.codec, cost_report: &endpoint.cost_report };
                 reader.read(secrets, code, &response, None)
             }
-            _ => Err(Failure::of_status(code, None, None, &secrets.redact_for_message(&response))),
+            _ => Err(Failure::of_status(code, None, &secrets.redact_for_message(&response))),
         };
         let mut failed_attempts = FailedAttempts::default();
         let outcome = outcome.map_err(|failure: Failure| {

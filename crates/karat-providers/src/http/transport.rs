@@ -16,7 +16,7 @@ use reqwest::{Client, redirect};
 use tokio::time::Instant;
 
 use crate::attempt::failure::Failure;
-use crate::attempt::retry::retry_after;
+use crate::attempt::named_wait::retry_after;
 use crate::http::compressed::named_compression;
 use crate::http::descriptors;
 use crate::http::link_local::{REFUSED, Resolver, is_link_local_error};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-use crate::attempt::retry::moment_of;
+use crate::attempt::named_wait::{moment_of, parse_duration};
 
 /// Header names of the remaining quota and its reset: OpenAI's, which many copy, and Anthropic's.
 const LEFT: [(&str, &str); 4] = [
@@ -42,27 +42,6 @@ fn time(text: &str, headers: &HeaderMap) -> Option<Duration> {
         return Some(Duration::try_from(until.duration_since(now)).unwrap_or_default());
     }
     parse_duration(text)
-}
-
-/// Numbers with units, such as `6m0s`.
-fn parse_duration(mut text: &str) -> Option<Duration> {
-    let mut sum = 0.0;
-    while !text.is_empty() {
-        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, rest) = text.split_at(digits);
-        let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let (unit, rest) = rest.split_at(end);
-        let seconds = match unit {
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        sum += number.parse::<f64>().ok()? * seconds;
-        text = rest;
-    }
-    Duration::try_from_secs_f64(sum).ok()
 }
 
 #[cfg(test)]

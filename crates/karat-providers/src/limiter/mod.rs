@@ -61,8 +61,8 @@ pub(crate) struct Admission<'a> {
 pub(crate) enum CallEnd {
     /// With a reply that used this number of tokens, if its provider reports it.
     Succeeded(Option<u64>),
-    /// Rejected for its rate, with the provider's `retry-after` if it names one.
-    RateLimited(Option<Duration>),
+    /// Rejected for its rate.
+    RateLimited,
     /// In any other way: its usage is unknown.
     Failed,
 }
@@ -112,12 +112,12 @@ impl Limiter {
 }
 
 impl Admission<'_> {
-    /// Reports the end of the call, and the time for which the provider's limits are exhausted.
-    pub fn end(mut self, ended: CallEnd, exhausted: Option<Duration>) {
+    /// Reports the end of the call, and the time for which no other should be made.
+    pub fn end(mut self, ended: CallEnd, pause: Option<Duration>) {
         self.is_made = true;
         let now = Instant::now();
         let mut state = self.limiter.state();
-        if let Some(time) = exhausted {
+        if let Some(time) = pause {
             state.pause(now + time);
         }
         match ended {
@@ -127,12 +127,9 @@ impl Admission<'_> {
                     state.give_back(self.tokens - used as f64);
                 }
             }
-            CallEnd::RateLimited(named_wait) => {
+            CallEnd::RateLimited => {
                 state.record_rate_limit(self.at, now);
                 state.give_back(self.tokens);
-                if let Some(named_wait) = named_wait {
-                    state.pause(now + named_wait);
-                }
             }
             CallEnd::Failed => state.give_back(self.tokens),
         }

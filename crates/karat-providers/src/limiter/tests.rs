@@ -109,7 +109,7 @@ async fn an_undeclared_limit_is_found() {
                     admission.end(CallEnd::Succeeded(None), None);
                 } else {
                     refused.fetch_add(1, Ordering::SeqCst);
-                    admission.end(CallEnd::RateLimited(Some(Duration::from_millis(200))), None);
+                    admission.end(CallEnd::RateLimited, Some(Duration::from_millis(200)));
                 }
             }
         })
@@ -128,7 +128,7 @@ async fn an_undeclared_limit_is_found() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_all() {
     let limiter = Limiter::new(Limits::default());
-    limiter.admit(1).await.end(CallEnd::RateLimited(Some(Duration::from_secs(7))), None);
+    limiter.admit(1).await.end(CallEnd::RateLimited, Some(Duration::from_secs(7)));
     let started = Instant::now();
     drop(limiter.admit(1).await);
     assert_eq!(started.elapsed(), Duration::from_secs(7));
@@ -146,9 +146,8 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
             let at = started.elapsed();
             tokio::time::sleep(Duration::from_millis(10)).await;
             let named_wait = at.is_zero().then_some(Duration::from_secs(7));
-            admission
-                .unwrap()
-                .end(named_wait.map_or(CallEnd::Succeeded(None), |wait| CallEnd::RateLimited(Some(wait))), None);
+            let end = if at.is_zero() { CallEnd::RateLimited } else { CallEnd::Succeeded(None) };
+            admission.unwrap().end(end, named_wait);
             at
         })
     });
