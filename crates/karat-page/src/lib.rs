@@ -9,7 +9,7 @@
 //! - `text/`: makes strings from outside harmless; Markdown of models; word diff.
 //! - `block/`: what an analysis hands over: plain data. Knows no analysis and no preset.
 //! - `render`: a block to a panel. `tabulate`: its numbers as a table, for documents without charts; a chart has the same one.
-//! - `chart/`: one file for each chart, on the primitives of `chart/draw`.
+//! - `draw/`: axes, marks, dots, sparklines. `chart/`: one file for each chart on them.
 //! - `component/`: what pages are built from beside blocks, and the shell of a page.
 //! - `assets`: style, script and font, embedded and addressed by their hash.
 //! - `style/`: the page that shows every component and chart in every state.
@@ -20,6 +20,7 @@ pub mod assets;
 pub mod block;
 mod chart;
 pub mod component;
+mod draw;
 pub mod number;
 mod render;
 pub mod style;

@@ -62,7 +62,7 @@ fn shows_version(error: &clap::Error) -> bool {
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
-    let command = environment.with_file_values(args::command());
+    let command = environment.with_file_values(help::command());
     let explain = |error| help::explain(error, &command, |name| environment.get(name));
     let (command_line, command) = help::with_hidden_flags(std::env::args_os().collect(), command.clone());
     let matches = command.try_get_matches_from(command_line).map_err(|error| Failure::Usage(explain(error)))?;

@@ -9,6 +9,7 @@ mod head;
 mod plots;
 mod table;
 mod texts;
+pub mod verdict;
 
 pub use head::{Empty, Head};
 pub use plots::{

@@ -1,7 +1,7 @@
 //! Data of charts.
 
 use crate::block::Head;
-use crate::component::verdict::Verdict;
+use crate::block::verdict::Verdict;
 use crate::number::{Estimate, Scale};
 
 /// A value under a name.

@@ -1,7 +1,7 @@
 //! Tables and cards.
 
 use crate::block::Head;
-use crate::component::verdict::Verdict;
+use crate::block::verdict::Verdict;
 use crate::number::{Estimate, Scale};
 
 /// A cell of a table.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::block::Head;
-use crate::component::verdict::Verdict;
+use crate::block::verdict::Verdict;
 
 /// A marked part of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

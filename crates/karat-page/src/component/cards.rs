@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 
 use crate::block::Stat;
-use crate::chart::curve::sparkline;
-use crate::component::{table, verdict};
+use crate::block::verdict;
+use crate::component::table;
+use crate::draw::sparkline;
 use crate::text::visible::{Words, line};
 
 /// Renders cards in their order.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::component::verdict::{self, Verdict};
+use crate::block::verdict::{self, Verdict};
 use crate::component::{state, table};
 use crate::number::{Estimate, Scale};
 use crate::text::visible::{Line, Words, line};

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use crate::chart::draw::axis::Axis;
-use crate::chart::rows::dots;
 use crate::component::gates;
+use crate::draw::axis::Axis;
+use crate::draw::dots;
 use crate::number::{Estimate, Scale};
 use crate::text::visible::{Line, Name, Words, line};
 

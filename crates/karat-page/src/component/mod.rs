@@ -1,7 +1,7 @@
 //! Components: what pages are built from beside blocks. Each takes plain data and returns markup.
 //!
 //! - `shell`: the document around a page, as one file or with loaded assets.
-//! - `verdict`, `table`, `cards`: used by most others.
+//! - `table`, `cards`: used by most others.
 //! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
 //! - `live`: a run while it runs. `action`: a button that changes something on the server.
 //! - `texts/`: excerpts, transcripts and marked parts of texts.
@@ -21,7 +21,6 @@ pub mod shell;
 pub mod state;
 pub mod table;
 pub mod texts;
-pub mod verdict;
 
 pub use linked::detail;
 pub use texts::{excerpts, highlight, transcript};

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::block::Empty;
-use crate::component::verdict::{self, Verdict};
+use crate::block::verdict::{self, Verdict};
 use crate::number::count;
 use crate::text::visible::{Words, line};
 

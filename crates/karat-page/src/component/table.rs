@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use crate::block::verdict;
 use crate::block::{Cell, Column, Row, Rows, Table};
-use crate::chart::curve::sparkline;
-use crate::component::{state, verdict};
+use crate::component::state;
+use crate::draw::sparkline;
 use crate::number::{NONE, count, count_noun, usd};
 use crate::text::visible::{Line, Words, is_whole, line, lines, safe_href};
 

@@ -1,10 +1,10 @@
 //! Charts in every state: none, one, two, many, all equal, missing, few observations.
 
+use crate::block::verdict::Verdict;
 use crate::block::{
     Bar, Bars, Block, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Head, Histogram, Incident, Matrix,
     MatrixShape, Radar, RadarAxis, Scatter, ScatterPoint, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
-use crate::component::verdict::Verdict;
 use crate::number::{Estimate, Scale, Unit};
 use crate::style::data::{Draws, LONG_NAME, dates, estimate};
 

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::block::verdict::{Verdict, verdict_line};
 use crate::block::{
     Block, Cell, Column, Empty, Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Filter, Head, Highlight, Message, Row,
     Rows, Stat, Stats, Table, TextBlock, TextForm, Transcript,
@@ -11,7 +12,6 @@ use crate::component::ledger::{self, CostRow, FailureGroup};
 use crate::component::live::{self, LiveLinks, LiveRun};
 use crate::component::metrics::{self, MetricRow};
 use crate::component::state;
-use crate::component::verdict::{Verdict, verdict_line};
 use crate::number::{Estimate, Scale, Unit};
 use crate::render::render;
 use crate::style::data::{Draws, LONG_NAME, dates, estimate};

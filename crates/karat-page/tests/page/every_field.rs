@@ -1,11 +1,11 @@
 //! Any text in any field of any block is read back by an HTML parser as it was.
 
+use karat_page::block::verdict::Verdict;
 use karat_page::block::*;
 use karat_page::component::gates::GateRow;
 use karat_page::component::ledger::{CostRow, FailureGroup};
 use karat_page::component::metrics::MetricRow;
 use karat_page::component::transcript;
-use karat_page::component::verdict::Verdict;
 use karat_page::component::{gates, ledger, metrics, state};
 use karat_page::number::{Estimate, Scale, Unit};
 use karat_page::text::{diff, visible};

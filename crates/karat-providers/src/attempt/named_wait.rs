@@ -93,7 +93,8 @@ fn texts_of(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
 }
 
 /// A number with its unit, as `6m0.5s`, `20ms` or `1 minute and 5 seconds` write it.
-const PART: &str = r"\d+(?:\.\d+)?\s*(?:milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)";
+const PART: &str =
+    r"\d+(?:\.\d+)?\s*(?:milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)";
 
 /// The longest wait that words name, such as "try again in 6m0.5s", "retry after 7 seconds" or a `RetryInfo` as text.
 fn wait_in_text(text: &str) -> Option<Duration> {
@@ -180,8 +181,10 @@ mod tests {
     /// F33, RE-36: Google names the wait in `RetryInfo`, in each of its protocols, and it holds over words.
     #[test]
     fn retry_info_names_a_wait() {
-        let info = |delay: Value| json!([{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{}]},
-            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]);
+        let info = |delay: Value| {
+            json!([{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{}]},
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}])
+        };
         for (delay, seconds) in [
             (json!("35s"), Some(35.0)),
             (json!("0.5s"), Some(0.5)),
@@ -192,7 +195,11 @@ mod tests {
             (json!("soon"), None),
             (json!("-3s"), None),
         ] {
-            assert_eq!(named(json!({"code": 429, "message": "quota", "details": info(delay.clone())})), seconds, "{delay}");
+            assert_eq!(
+                named(json!({"code": 429, "message": "quota", "details": info(delay.clone())})),
+                seconds,
+                "{delay}"
+            );
         }
         let both = json!({"message": "Please retry in 23.07s.", "details": info(json!("35s"))});
         assert_eq!(named(both.clone()), Some(35.0));
@@ -206,7 +213,10 @@ mod tests {
     #[test]
     fn words_name_a_wait() {
         for (words, seconds) in [
-            ("Rate limit reached for gpt-4o on requests per min (RPM): Limit 3. Please try again in 20s. Visit x", 20.0),
+            (
+                "Rate limit reached for gpt-4o on requests per min (RPM): Limit 3. Please try again in 20s. Visit x",
+                20.0,
+            ),
             ("Limit 30000, Used 29500, Requested 800. Please try again in 172ms.", 0.172),
             ("Please try again in 6m0.5s.", 360.5),
             ("Please try again in 1h12m3s", 4323.0),
@@ -225,8 +235,15 @@ mod tests {
             assert!((plain.as_secs_f64() - seconds).abs() < 1e-6, "a body that is a text: {words}");
         }
         for nothing in [
-            "Rate limit reached", "try again later", "Please try again in 0s.", "limit 10 per 60s", "retry in -5s",
-            "try again in a moment", "try again in 5 songs", "retry in 5", "We await 30 metrics",
+            "Rate limit reached",
+            "try again later",
+            "Please try again in 0s.",
+            "limit 10 per 60s",
+            "retry in -5s",
+            "try again in a moment",
+            "try again in 5 songs",
+            "retry in 5",
+            "We await 30 metrics",
         ] {
             assert_eq!(named(json!({"message": nothing})), None, "{nothing}");
         }

@@ -1,7 +1,7 @@
 //! A block as Markdown: its question, its numbers as a table, its remarks.
 
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Block, Cell, Excerpt, Row};
-use karat_page::component::verdict::Verdict;
 use karat_page::{is_empty, tabulate};
 
 use crate::markdown::page::{Column, Inline, Page};

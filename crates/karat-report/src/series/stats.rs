@@ -2,8 +2,8 @@
 
 use karat_analysis::drift::SkippedDay;
 use karat_analysis::series::{CardFilter, DriftState, SeriesDrift, SeriesView};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Stat, Stats};
-use karat_page::component::verdict::Verdict;
 use karat_page::number::{Estimate, Scale, Unit, count_noun};
 use karat_page::{Block, Head, Markup, render};
 

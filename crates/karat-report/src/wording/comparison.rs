@@ -6,7 +6,7 @@ use karat_analysis::compare::{
 };
 use karat_analysis::planning::{Needed, PLANNED_POWER};
 
-use karat_page::component::verdict::Verdict;
+use karat_page::block::verdict::Verdict;
 
 use crate::shared::figures::{self, MOST_DIGITS, NONE, count, percent};
 use crate::shared::visible::excerpt;

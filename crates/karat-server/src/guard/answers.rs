@@ -12,11 +12,11 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::header;
 use http::response::Parts;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::layers::entity::is_stream;
 use crate::problem::Problem;
 
 /// Callers who ask while one answer is made, from which on they are a crowd.
@@ -173,6 +173,12 @@ impl Drop for Place<'_> {
             self.answers.leave(self.question, turn);
         }
     }
+}
+
+/// Returns whether the response is a stream of events, which has no end to wait for.
+pub(crate) fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ use crate::guard::host::AllowedHosts;
 use crate::guard::session::Sessions;
 use crate::settings::{Loopback, Purpose, Settings};
 
+/// The address to which a browser posts to end its session.
+pub(crate) const SIGN_OUT: &str = "/session/end";
+
 /// The rules of a server.
 pub(crate) struct Guard {
     pub hosts: AllowedHosts,

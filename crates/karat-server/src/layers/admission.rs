@@ -19,16 +19,13 @@ use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
 use crate::guard::peer::Peer;
-use crate::guard::{WithoutTokens, origin};
+use crate::guard::{SIGN_OUT, WithoutTokens, origin};
 use crate::problem::Problem;
 use crate::route::{Routes, is_safe};
 use crate::state::State;
 
 /// The name of the key in the printed address in sessions. No token has this id.
 const OWN: &str = "view";
-
-/// The address to which a browser posts to end its session.
-pub(crate) const SIGN_OUT: &str = "/session/end";
 
 /// Passes a request on with what it may do, or refuses it.
 pub(crate) async fn check(

@@ -6,6 +6,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::guard::answers::is_stream;
 use crate::problem::Problem;
 
 /// The cache rule of everything that has none: only the caller keeps it, and asks before it uses it.
@@ -47,12 +48,6 @@ pub(crate) async fn compare_tag(request: Request, next: Next) -> Response {
 /// Returns whether a list of tags, as `If-None-Match` has it, contains a tag. Weak tags compare like strong ones here.
 fn lists(known: &str, tag: &str) -> bool {
     known.split(',').map(|one| one.trim().trim_start_matches("W/")).any(|one| one == tag || one == "*")
-}
-
-/// Returns whether the response is a stream of events, which has no end to wait for.
-pub(crate) fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
 #[cfg(test)]

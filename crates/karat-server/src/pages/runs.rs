@@ -3,13 +3,13 @@
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Redirect, Response};
 use karat_app::{Headline, RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
+use karat_page::block::verdict::{Verdict, mark};
 use karat_page::block::{Cell, Empty};
 use karat_page::component::browse::filters::{self, Field, FilterChip};
 use karat_page::component::browse::listing::{self, Direction, ListColumn, ListRow, Listing};
 use karat_page::component::browse::pager::{self, Pager};
 use karat_page::component::state;
 use karat_page::component::table::{content, link};
-use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{Estimate, count, millis, usd};
 use karat_page::text::visible::{Line, Name, line};
 use karat_page::{Document, Markup, html};

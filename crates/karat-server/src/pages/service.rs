@@ -12,7 +12,7 @@ use karat_page::number::count;
 use karat_page::text::visible::{Line, Words, line};
 use karat_page::{Document, Markup, html};
 
-use crate::layers::admission::SIGN_OUT;
+use crate::guard::SIGN_OUT;
 use crate::pages::PageResult;
 use crate::pages::parts::address;
 use crate::pages::parts::figure::time;

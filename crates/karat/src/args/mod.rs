@@ -5,7 +5,7 @@
 //! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
 //! - `run`, `ci`, `people`, `data`, `history`, `server`, `service`, `housekeeping`: the flags of one group of commands each
 //!
-//! `command` adds what derive cannot express: examples, command groups, and the help flag. Read `suite` first, then `run`.
+//! `command` adds what derive cannot express: flags of the store and the help flag. Read `suite` first, then `run`.
 
 mod ci;
 mod data;
@@ -51,8 +51,6 @@ pub use server::{HealthArgs, LogFormat, McpArgs, ServeArgs, TokenCommand, Traces
 pub use service::{AlertCommand, NextArgs, ScheduleCommand, ScheduleRunArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
-use crate::help;
-
 pub use heading::ADVANCED;
 
 /// Headings of the flags of commands that have many of them.
@@ -70,12 +68,12 @@ mod heading {
 /// A command with fewer flags than this lists them under one heading.
 const FLAGS_WORTH_HEADINGS: usize = 16;
 
-/// Returns the whole tree of commands.
+/// Returns the tree of commands; [`crate::help::command`] adds examples and groups to it.
 pub fn command() -> clap::Command {
     let help = Arg::new("help").short('h').long("help").global(true).action(ArgAction::Help);
     let help = help.help_heading(heading::GLOBAL).help("Print help (`-h` prints a summary)");
     let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
-    help::with_groups(adjust(help::with_examples(with_store_flags(command))))
+    adjust(with_store_flags(command))
 }
 
 /// Commands that open no store.

@@ -38,8 +38,6 @@ use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema,
 use people::{agree, annotate, calibrate, rubrics};
 use server::{alert, health, mcp, schedule, serve, token, traces, view};
 
-pub use values::usd;
-
 /// Runs the command that was parsed, and returns the exit code.
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let context = CommandContext::new(&cli.common, environment, printer)?;

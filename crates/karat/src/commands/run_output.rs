@@ -3,9 +3,10 @@
 use karat_app::{CallRecording, Execution, RunEnd, Stop, count_noun};
 use karat_types::RunStatus;
 
-use super::{CommandContext, usd};
+use super::CommandContext;
 use crate::args::ProgressArgs;
 use crate::events;
+use crate::printer::usd;
 use crate::progress::{self, Detail};
 
 /// Returns the execution of a new run: Ctrl-C stops it, and its events are shown.

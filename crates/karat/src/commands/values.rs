@@ -1,4 +1,4 @@
-//! Numbers that users write, and amounts that they read.
+//! Numbers that users write.
 
 use karat_types::Threshold;
 
@@ -15,9 +15,4 @@ pub fn number(text: &str) -> Option<f64> {
 pub fn threshold(text: &str) -> Option<Threshold> {
     let value = number(text).filter(|value| value.is_finite())?;
     Some(Threshold { value, percent: text.trim_end().ends_with('%') })
-}
-
-/// Returns an amount in dollars, with more digits below one cent.
-pub fn usd(usd: f64) -> String {
-    if usd == 0.0 || usd >= 0.01 { format!("${usd:.2}") } else { format!("${usd:.6}") }
 }

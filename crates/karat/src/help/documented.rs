@@ -96,7 +96,7 @@ fn every_documented_command_parses() {
     for Documented { place, line } in pages().iter().flat_map(|page| command_lines(page)) {
         for words in karat_commands(&line) {
             count += 1;
-            match crate::args::command().try_get_matches_from(&words) {
+            match crate::help::command().try_get_matches_from(&words) {
                 Err(error)
                     if !matches!(
                         error.kind(),

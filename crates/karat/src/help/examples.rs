@@ -765,7 +765,7 @@ mod tests {
     /// The help of each command has at least two examples, and they fit 80 columns.
     #[test]
     fn every_command_has_two_examples() {
-        let command = crate::args::command();
+        let command = crate::help::command();
         let paths = paths("", &command);
         for path in &paths {
             assert!(of(path).len() >= 2, "{path}");
@@ -782,7 +782,7 @@ mod tests {
         for (path, examples) in EXAMPLES {
             for (line, _) in *examples {
                 assert!(line.starts_with(&format!("karat {path}")), "{line}");
-                let parsed = crate::args::command().try_get_matches_from(line.split_whitespace());
+                let parsed = crate::help::command().try_get_matches_from(line.split_whitespace());
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
             }
         }

@@ -63,7 +63,7 @@ mod tests {
     /// The help lists each command exactly once.
     #[test]
     fn every_command_is_in_one_group() {
-        let command = crate::args::command();
+        let command = crate::help::command();
         let all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
         let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         for name in &all {
@@ -75,7 +75,7 @@ mod tests {
     /// F65: a newcomer finds the first commands and the tutorial at the top, and what reads results among the everyday ones.
     #[test]
     fn help_begins_with_the_first_steps() {
-        let help = crate::args::command().render_help().to_string();
+        let help = crate::help::command().render_help().to_string();
         let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is not in {help}"));
         assert!(at("Start here:") < at("karat run faq") && at("docs/start/tutorial.md") < at("Everyday:"));
         let everyday = &help[at("Everyday:")..at("\nCI:")];
@@ -87,7 +87,7 @@ mod tests {
     /// F65: the everyday flags of a run are those of every day.
     #[test]
     fn flags_of_a_run_stand_where_they_are_looked_for() {
-        let mut command = crate::args::command();
+        let mut command = crate::help::command();
         let help = command.find_subcommand_mut("run").unwrap().render_help().to_string();
         let heading = |flag: &str| {
             let before = &help[..help.find(flag).unwrap_or_else(|| panic!("{flag} is not in {help}"))];
@@ -106,7 +106,7 @@ mod tests {
     /// STYLE: everything reads well in 80 columns.
     #[test]
     fn the_groups_fit_80_columns() {
-        let help = crate::args::command().render_help().to_string();
+        let help = crate::help::command().render_help().to_string();
         let list = help.split("\nOptions:").next().unwrap();
         let list = &list[list.find("Start here:").unwrap()..];
         let wide: Vec<&str> = list.lines().filter(|line| line.chars().count() > 80).collect();

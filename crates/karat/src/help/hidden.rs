@@ -46,7 +46,7 @@ mod tests {
 
     fn help(words: &[&str]) -> String {
         let words = words.iter().map(OsString::from).collect();
-        let (words, command) = with_hidden_flags(words, crate::args::command());
+        let (words, command) = with_hidden_flags(words, crate::help::command());
         command.try_get_matches_from(words).unwrap_err().to_string()
     }
 
@@ -63,7 +63,7 @@ mod tests {
         }
         for words in [["--tier", "budget"], ["--corpus", "a.json"], ["--invalidate-run", "a"], ["--format", "both"]] {
             let words = ["karat", "run"].into_iter().chain(words);
-            assert!(crate::args::command().try_get_matches_from(words).is_ok());
+            assert!(crate::help::command().try_get_matches_from(words).is_ok());
         }
     }
 
@@ -79,11 +79,11 @@ mod tests {
         }
         for path in ["schema", "completions", "init", "rubrics"] {
             assert!(!help(&["karat", "help", path]).contains("Advanced:"), "{path}");
-            let refused = crate::args::command().try_get_matches_from(["karat", path, "--allow-network-fs"]);
+            let refused = crate::help::command().try_get_matches_from(["karat", path, "--allow-network-fs"]);
             assert!(refused.is_err_and(|error| error.kind() == clap::error::ErrorKind::UnknownArgument), "{path}");
         }
         for words in [["karat", "--allow-network-fs", "ls"], ["karat", "ls", "--allow-network-fs"]] {
-            let matches = crate::args::command().try_get_matches_from(words).unwrap();
+            let matches = crate::help::command().try_get_matches_from(words).unwrap();
             let mut cli = crate::args::Cli::from_arg_matches(&matches).unwrap();
             cli.common.add_store_flags(&matches);
             assert!(cli.common.allow_network_fs && !cli.common.allow_unsafe_postgres);

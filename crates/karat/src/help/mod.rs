@@ -14,8 +14,11 @@ mod groups;
 mod hidden;
 mod reference;
 
-pub use examples::with_examples;
 pub use foreign_flags::explain;
-pub use groups::with_groups;
 pub use hidden::with_hidden_flags;
 pub use reference::{commands, environment};
+
+/// Returns the whole tree of commands with its examples and groups.
+pub fn command() -> clap::Command {
+    groups::with_groups(examples::with_examples(crate::args::command()))
+}

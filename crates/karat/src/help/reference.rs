@@ -21,7 +21,7 @@ const OTHER_VARIABLES: &[(&str, &str)] = &[
 
 /// Returns the reference of all commands.
 pub fn commands() -> String {
-    let mut root = crate::args::command();
+    let mut root = crate::help::command();
     root.build();
     let mut text = String::from("# Commands\n\nGenerated from the command line; do not edit.\n");
     for (heading, names) in groups::GROUPS {
@@ -46,7 +46,7 @@ pub fn commands() -> String {
 /// Returns the reference of environment variables.
 pub fn environment() -> String {
     let mut named = BTreeMap::new();
-    collect(&mut named, &crate::args::command());
+    collect(&mut named, &crate::help::command());
     let mut text = String::from(
         "# Environment variables\n\nGenerated from the command line; do not edit.\n\nA flag takes its value from the command \
          line, then from its variable in the environment, then from `.env.local`, then from `.env`. An empty variable counts \

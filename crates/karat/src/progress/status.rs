@@ -6,7 +6,7 @@ use std::time::Duration;
 use karat_types::{CellProgress, CellStatus, Event, Money};
 use tokio::time::Instant;
 
-use crate::commands::usd;
+use crate::printer::usd;
 
 /// The remaining time is shown once a run lasts this long.
 const FIRST_ESTIMATE: Duration = Duration::from_secs(2);

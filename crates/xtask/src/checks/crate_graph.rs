@@ -129,8 +129,7 @@ fn libraries_have_no_network_stack() {
 }
 
 /// Files of karat-analysis with statistics of their own: frozen cards, coefficients, cascades, slopes.
-const OWN_STATISTICS: &[&str] =
-    &["infer/", "reference/canary.rs", "agreement/", "figures/slope.rs"];
+const OWN_STATISTICS: &[&str] = &["infer/", "reference/canary.rs", "agreement/", "figures/slope.rs"];
 
 /// Formulas of intervals of figures and of tests of changes.
 const FORMULAS: &[&str] = &[

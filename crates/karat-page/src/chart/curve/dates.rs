@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::block::SeriesLine;
-use crate::chart::draw::mark::{path, percent};
+use crate::draw::mark::{date_position, path, percent};
 use crate::number::Scale;
 use crate::text::visible::short_name;
 
@@ -15,11 +15,6 @@ const MOST_LONG_LABELS: usize = 4;
 
 /// Most points of one line; of more, the lowest and highest of each part are kept.
 pub(crate) const MOST_POINTS: usize = 2_000;
-
-/// Returns the position of a date from 0 to 1; a single one stands in the centre.
-pub(crate) fn position(at: usize, dates: usize) -> f64 {
-    if dates < 2 { 0.5 } else { at as f64 / (dates - 1) as f64 }
-}
 
 /// The labels of dates below a chart.
 pub(crate) fn labels(dates: &[String], position: impl Fn(usize) -> f64, y: f64) -> Markup {
@@ -68,7 +63,7 @@ pub(crate) fn values(line: &SeriesLine) -> Vec<Option<f64>> {
 pub(crate) fn line_path(line: &SeriesLine, n: usize, y: impl Fn(f64) -> f64) -> String {
     let values = values(line);
     let kept = thin(&values);
-    path(kept.into_iter().map(|at| Some((position(at, n), y(values.get(at).copied().flatten()?)))))
+    path(kept.into_iter().map(|at| Some((date_position(at, n), y(values.get(at).copied().flatten()?)))))
 }
 
 /// Returns the last value of a line as text.

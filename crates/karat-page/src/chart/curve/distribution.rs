@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Curve, CurveLine, Row, Rows};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane, legend};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
+use crate::chart::figure::{Figure, Plane, legend};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
 use crate::number::{Estimate, Scale, Unit};
 use crate::text::visible::short_name;
 

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use crate::block::{Bin, Cell, Column, Histogram, Row, Rows};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane};
-use crate::chart::draw::mark::{Marker, coordinate, percent};
+use crate::chart::figure::{Figure, Plane};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{Marker, coordinate, percent};
 use crate::number::{Scale, Unit, count_noun};
 use crate::text::visible::{line, short_name};
 

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Curve, CurveLine, CurvePoint, CurveShape, Row, Rows};
 use crate::chart::curve::distribution;
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane, legend};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
+use crate::chart::figure::{Figure, Plane, legend};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
 use crate::number::{Estimate, Scale, Unit};
 use crate::text::visible::{line, short_name};
 
@@ -133,13 +133,9 @@ fn counts(points: &[CurvePoint], horizontal: &Axis, plane: &Plane<'_>) -> Markup
         }
     };
     // The same gutter as above, so that bars stand below their points.
-    let ticks: Vec<String> = plane
-        .vertical
-        .ticks()
-        .iter()
-        .map(|tick| crate::chart::draw::axis::tick_text(plane.scale, *tick, false))
-        .collect();
-    let gutter = crate::chart::draw::figure::gutter(ticks.iter().map(String::as_str));
+    let ticks: Vec<String> =
+        plane.vertical.ticks().iter().map(|tick| crate::draw::axis::tick_text(plane.scale, *tick, false)).collect();
+    let gutter = crate::chart::figure::gutter(ticks.iter().map(String::as_str));
     html! {
         div.plane {
             svg width=(gutter) height=(COUNTS + 4.0) aria-hidden="true" {

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::block::Series;
 use crate::chart::curve::dates;
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::Plane;
-use crate::chart::draw::mark::{self, Marker, coordinate, stretch};
+use crate::chart::figure::Plane;
+use crate::draw::axis::Axis;
+use crate::draw::mark::{self, Marker, coordinate, stretch};
 use crate::text::visible::Name;
 
 const HEIGHT: f64 = 72.0;
@@ -35,8 +35,8 @@ pub(crate) fn draw(of: &Series, axis: &Axis) -> Markup {
                         line.threshold x1="0" x2="100%" y1=(y) y2=(y) {}
                     }
                     @let ends: Vec<String> = of.dates.first().into_iter().chain(of.dates.last().filter(|_| n > 1)).cloned().collect();
-                    (dates::labels(&ends, |at| dates::position(at, ends.len()), HEIGHT + 14.0))
-                    @if let Some((day, value)) = last { (Marker::of(0).draw(dates::position(day, n), plane.y(value))) }
+                    (dates::labels(&ends, |at| mark::date_position(at, ends.len()), HEIGHT + 14.0))
+                    @if let Some((day, value)) = last { (Marker::of(0).draw(mark::date_position(day, n), plane.y(value))) }
                 };
                 div {
                     div.label { (Name(&line.name)) span.soft { (dates::last_value(line, &of.scale)) } }

@@ -5,10 +5,11 @@ use std::f64::consts::TAU;
 use maud::{Markup, html};
 
 use crate::block::{Bar, Bars, Cell, Column, Radar, Row, Rows};
-use crate::chart::draw::axis::{Axis, tick_text};
-use crate::chart::draw::figure::Figure;
-use crate::chart::draw::mark::coordinate;
-use crate::chart::rows::{bars, dots};
+use crate::chart::figure::Figure;
+use crate::chart::rows::bars;
+use crate::draw::axis::{Axis, tick_text};
+use crate::draw::dots;
+use crate::draw::mark::coordinate;
 use crate::number::Estimate;
 use crate::text::visible::{line, short_name};
 

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Row, Rows, Scatter, ScatterPoint};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane, legend};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, percent};
+use crate::chart::figure::{Figure, Plane, legend};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{self, Marker, SERIES, coordinate, percent};
 use crate::number::Estimate;
 use crate::text::visible::{line, short_name};
 

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Row, Rows, Series, SeriesLine};
 use crate::chart::curve::{dates, multiples};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane, cut_note, end_labels, legend, missing_note};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, stretch};
+use crate::chart::figure::{Figure, Plane, cut_note, end_labels, legend, missing_note};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, stretch};
 use crate::number::Estimate;
 use crate::text::visible::{line, short_name};
 
@@ -86,7 +86,7 @@ fn swatch(at: usize, line: &SeriesLine) -> Markup {
 fn draw(series: &Series, axis: &Axis) -> Markup {
     let plane = Plane { vertical: axis, scale: &series.scale, height: HEIGHT, below: BELOW };
     let n = series.dates.len();
-    let x = |at: usize| dates::position(at, n);
+    let x = |at: usize| mark::date_position(at, n);
     let content = html! {
         @for incident in &series.incidents {
             @let half = 0.5 / n.max(2) as f64;
@@ -132,7 +132,7 @@ fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Marku
     html! {
         @for (day, point) in of.points.iter().enumerate().take(n) {
             @if let Some(value) = point.value.filter(|value| value.is_finite()) {
-                @let x = dates::position(day, n);
+                @let x = mark::date_position(day, n);
                 @if let Some((lo, hi)) = point.interval.filter(|_| n <= MOST_DOTS) {
                     @let x = percent(x);
                     line class={"whisker " (mark::series_class(at))} x1=(x) x2=(x) y1=(coordinate(plane.y(lo))) y2=(coordinate(plane.y(hi))) {}
@@ -153,7 +153,7 @@ fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Marku
 fn band_shapes(band: &[Option<(f64, f64)>], plane: &Plane<'_>) -> Markup {
     let place = |at: usize| {
         let (lo, hi) = band.get(at).copied().flatten().filter(|(lo, hi)| lo.is_finite() && hi.is_finite())?;
-        Some((dates::position(at, band.len()), plane.y(lo), plane.y(hi)))
+        Some((mark::date_position(at, band.len()), plane.y(lo), plane.y(hi)))
     };
     let mut shapes: Vec<Vec<(f64, f64, f64)>> = vec![Vec::new()];
     for at in 0..band.len() {

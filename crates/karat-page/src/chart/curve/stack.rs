@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Row, Rows, Stack};
 use crate::chart::curve::dates;
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, Plane, legend, missing_note};
-use crate::chart::draw::mark::{SERIES, coordinate, percent, series_class};
+use crate::chart::figure::{Figure, Plane, legend, missing_note};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{SERIES, coordinate, percent, series_class};
 use crate::number::{Estimate, Scale};
 use crate::text::visible::{line, short_name};
 

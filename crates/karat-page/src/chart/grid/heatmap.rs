@@ -5,10 +5,10 @@ use karat_types::Better;
 use maud::{Markup, html};
 
 use crate::block::{Cell, Column, Matrix, Row, Rows};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, missing_note};
-use crate::chart::draw::mark::percent;
+use crate::chart::figure::{Figure, missing_note};
 use crate::chart::grid::{cell, step};
+use crate::draw::axis::Axis;
+use crate::draw::mark::percent;
 use crate::number::{Estimate, Scale, count_noun};
 use crate::text::visible::{Name, line, short_name};
 

@@ -3,11 +3,13 @@
 use maud::{Markup, html};
 
 use crate::block::{Bar, Bars, Cell, Column, Row, Rows};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, cut_note, missing_note};
-use crate::chart::draw::mark::{Marker, percent};
-use crate::chart::rows::{HEIGHT, Line, MOST_LINES, cut_lines, dots, draw};
+use crate::chart::figure::{Figure, cut_note, missing_note};
+use crate::chart::rows::{Line, MOST_LINES, cut_lines, draw};
 use crate::component::gates::observed_value;
+use crate::draw::axis::Axis;
+use crate::draw::dots;
+use crate::draw::mark::LINE_HEIGHT;
+use crate::draw::mark::{Marker, percent};
 use crate::number::Unit;
 use crate::text::visible::{line, short_name};
 use karat_types::Better;
@@ -21,7 +23,7 @@ pub(crate) fn render(bars: &Bars) -> Markup {
     let behind = html! {
         @if let Some(value) = threshold {
             @let x = percent(axis.position(value));
-            line.threshold x1=(x) x2=(x) y1="0" y2=(HEIGHT) {}
+            line.threshold x1=(x) x2=(x) y1="0" y2=(LINE_HEIGHT) {}
         }
     };
     let lines: Vec<Line<'_>> = bars
@@ -62,9 +64,9 @@ fn solid(bar: &Bar, axis: &Axis) -> Markup {
     let (zero, end) = (axis.position(0.0), axis.position(value));
     let key = bar.key.as_deref().map(line);
     html! {
-        rect.bar-mark.s1 x=(percent(zero.min(end))) width=(percent((end - zero).abs())) y="7" height=(HEIGHT - 14.0) data-key=[key] {}
+        rect.bar-mark.s1 x=(percent(zero.min(end))) width=(percent((end - zero).abs())) y="7" height=(LINE_HEIGHT - 14.0) data-key=[key] {}
         @if let Some((lo, hi)) = bar.estimate.finite_interval() {
-            line.zero-line x1=(percent(axis.position(lo))) x2=(percent(axis.position(hi))) y1=(HEIGHT / 2.0) y2=(HEIGHT / 2.0) {}
+            line.zero-line x1=(percent(axis.position(lo))) x2=(percent(axis.position(hi))) y1=(LINE_HEIGHT / 2.0) y2=(LINE_HEIGHT / 2.0) {}
         }
     }
 }

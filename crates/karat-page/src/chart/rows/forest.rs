@@ -3,13 +3,15 @@
 use karat_types::Better;
 use maud::{Markup, html};
 
+use crate::block::verdict::{self, Verdict};
 use crate::block::{Cell, Column, Forest, ForestRow, Row, Rows};
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::figure::{Figure, missing_note};
-use crate::chart::draw::mark::{Marker, percent};
-use crate::chart::rows::{HEIGHT, Line, MOST_LINES, cut_lines, dots, draw};
+use crate::chart::figure::{Figure, missing_note};
+use crate::chart::rows::{Line, MOST_LINES, cut_lines, draw};
 use crate::component::table::{missing, observations};
-use crate::component::verdict::{self, Verdict};
+use crate::draw::axis::Axis;
+use crate::draw::dots;
+use crate::draw::mark::LINE_HEIGHT;
+use crate::draw::mark::{Marker, percent};
 use crate::number::{Estimate, Scale, count};
 use crate::text::visible::short_name;
 
@@ -23,10 +25,10 @@ pub(crate) fn render(forest: &Forest) -> Markup {
     let behind = html! {
         @if let Some(margin) = margin {
             @let from = axis.position(-margin);
-            rect.band x=(percent(from)) width=(percent(axis.position(margin) - from)) y="0" height=(HEIGHT) {}
+            rect.band x=(percent(from)) width=(percent(axis.position(margin) - from)) y="0" height=(LINE_HEIGHT) {}
         }
         @let zero = percent(axis.position(0.0));
-        line.zero-line x1=(zero) x2=(zero) y1="0" y2=(HEIGHT) {}
+        line.zero-line x1=(zero) x2=(zero) y1="0" y2=(LINE_HEIGHT) {}
     };
     let lines: Vec<Line<'_>> = rows
         .iter()

@@ -3,17 +3,14 @@
 //! The name and the value are text beside the plot, above it where the panel is narrow.
 
 pub(crate) mod bars;
-pub(crate) mod dots;
 pub(crate) mod forest;
 
 use maud::{Markup, html};
 
-use crate::chart::draw::axis::Axis;
+use crate::draw::axis::Axis;
+use crate::draw::mark::LINE_HEIGHT;
 use crate::number::Scale;
 use crate::text::visible::Name;
-
-/// Height of a line, in pixels.
-pub(crate) const HEIGHT: f64 = 28.0;
 
 /// Most lines drawn; all are in the table.
 pub(crate) const MOST_LINES: usize = 60;
@@ -41,9 +38,9 @@ pub(crate) fn draw(
                 div.row {
                     div.name { (Name(line.name)) }
                     div.plot {
-                        svg width="100%" height=(HEIGHT) aria-hidden="true" {
+                        svg width="100%" height=(LINE_HEIGHT) aria-hidden="true" {
                             (behind)
-                            (axis.grid(HEIGHT))
+                            (axis.grid(LINE_HEIGHT))
                             (line.plot)
                         }
                     }

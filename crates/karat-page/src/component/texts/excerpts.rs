@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use crate::block::verdict;
 use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight};
-use crate::component::{highlight, state, table, transcript, verdict};
+use crate::component::{highlight, state, table, transcript};
 use crate::text::diff;
 use crate::text::visible::{Line, Name, Words, line, lines};
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::block::Highlight;
-use crate::chart::draw::mark::series_class;
+use crate::draw::mark::series_class;
 use crate::text::visible::{line, lines};
 
 /// Renders a text with its marked parts. Parts outside the text or within a character are widened or left out.

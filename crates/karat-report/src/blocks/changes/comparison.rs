@@ -1,11 +1,11 @@
 //! A comparison as blocks: the verdict on each metric, the differences around zero, and the samples that moved.
 
 use karat_analysis::compare::{ComparedMetric, CutOutput, Mover, RunComparison};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{
     Block, Cell, Column, Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Filter, Forest, ForestRow, Head, Row, Rows,
     Table,
 };
-use karat_page::component::verdict::Verdict;
 use karat_page::number::{Estimate, count_noun};
 
 use crate::shared::{readable, scales};

@@ -1,8 +1,8 @@
 //! Drift of a daily series as blocks: cards for each system, bad days, skipped days.
 
 use karat_analysis::drift::{Drift, DriftStatus, SystemDrifts};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Block, Cell, Head, Stat};
-use karat_page::component::verdict::Verdict;
 
 use crate::blocks::build::{count, numbers, prose, stats, table_if_any, texts, value, word_card};
 use crate::shared::scales::bare_scale;

@@ -1,8 +1,8 @@
 //! Rankings as blocks: a table for each metric, and what it is based on. A rank is a range where tests leave it open.
 
 use karat_analysis::{DeltaAxis, Leaderboard, RankedPlace};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Block, Cell, Column, Head};
-use karat_page::component::verdict::Verdict;
 use karat_page::number::count;
 use karat_types::MetricSpec;
 

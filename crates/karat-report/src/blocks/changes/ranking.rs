@@ -1,8 +1,8 @@
 //! Rankings of systems by pairwise verdicts: a forest of strengths, a matrix of wins, and the pairs.
 
 use karat_analysis::{MetricRanking, Rankings};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Block, Cell, Column, Forest, ForestRow, Head};
-use karat_page::component::verdict::Verdict;
 use karat_page::number::Estimate;
 
 use crate::blocks::build::{difference, figure, numbers, table, texts, value};

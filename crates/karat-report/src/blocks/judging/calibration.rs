@@ -1,8 +1,8 @@
 //! Calibration of judges against people: agreement by dimension with its threshold, bias, and the sets that differ most.
 
 use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationVerdict, Finding};
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Bar, Bars, Block, Cell, Column, Head};
-use karat_page::component::verdict::Verdict;
 use karat_page::number::{self, Estimate, Scale, Unit};
 
 use crate::blocks::build::{count, difference, figure, table, table_if_any, texts, value};

@@ -6,7 +6,7 @@
 mod differs;
 
 use karat_analysis::compare::{ComparisonVerdict, RunComparison};
-use karat_page::component::verdict::verdict_line;
+use karat_page::block::verdict::verdict_line;
 use karat_page::number::count_noun;
 use karat_page::text::markdown;
 use karat_page::text::visible::Words;

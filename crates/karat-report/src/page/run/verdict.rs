@@ -2,8 +2,8 @@
 
 use karat_analysis::{Decision, DeltaAxis, Verdict as Decided};
 use karat_page::block::Stat;
+use karat_page::block::verdict::{Verdict, verdict_line};
 use karat_page::component::gates::{self, GateRow};
-use karat_page::component::verdict::{Verdict, verdict_line};
 use karat_page::component::{cards, state};
 use karat_page::number::{Estimate, Scale, Unit, count, count_noun};
 use karat_page::text::visible::Words;

@@ -10,8 +10,8 @@ mod marks;
 use std::collections::BTreeSet;
 use std::iter;
 
+use karat_page::block::verdict::Verdict;
 use karat_page::block::{Block, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Head, Message};
-use karat_page::component::verdict::Verdict;
 use karat_page::{Markup, html, render};
 use karat_types::{CellRow, SampleRecord, SampleText};
 use serde_json::Value;

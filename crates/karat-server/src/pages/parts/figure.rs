@@ -2,8 +2,8 @@
 
 use karat_app::ViewMetric;
 use karat_page::block::Cell;
+use karat_page::block::verdict::{Verdict, mark};
 use karat_page::component::table::content;
-use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{Estimate, Scale, Unit};
 use karat_page::text::visible::line;
 use karat_page::{Markup, html};

@@ -1,11 +1,11 @@
 //! Outputs, scores and judgments of one system on one sample.
 
 use karat_app::{CellFlag, JudgmentView, OutputView, RunView, ScoreView, SystemOutputs};
+use karat_page::block::verdict::{Verdict, mark};
 use karat_page::block::{Answer, Message};
 use karat_page::component::browse::json_tree;
 use karat_page::component::browse::steps::{self, raw};
 use karat_page::component::state;
-use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{Scale, millis, usd};
 use karat_page::text::visible::{Line, Name, Words, line, lines};
 use karat_page::{Markup, html};

@@ -12,8 +12,9 @@ use serde_json::json;
 use super::power;
 use crate::args::{ExecutionArgs, SelectionArgs};
 use crate::commands::table::table;
-use crate::commands::{CommandContext, invocation, usd};
+use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
+use crate::printer::usd;
 
 pub fn plan(
     context: &CommandContext<'_>,

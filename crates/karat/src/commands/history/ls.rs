@@ -6,8 +6,8 @@ use karat_types::Exit;
 use crate::args::LsArgs;
 use crate::commands::CommandContext;
 use crate::commands::table::table;
-use crate::commands::values::usd;
 use crate::failure::Failure;
+use crate::printer::usd;
 
 pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> {
     if let Some(metric) = &args.metric {

@@ -9,8 +9,8 @@ use crate::args::{OutputsArg, ShowArgs, StatusArg, TableFormatArg};
 use crate::commands::CommandContext;
 use crate::commands::invocation::rows_in_range;
 use crate::commands::table::{StreamedTable, table};
-use crate::commands::values::usd;
 use crate::failure::Failure;
+use crate::printer::usd;
 
 pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     let choice = rows_in_range(&args.range);

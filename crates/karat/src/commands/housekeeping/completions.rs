@@ -14,7 +14,7 @@ pub fn completions(context: &CommandContext<'_>, args: &CompletionsArgs) -> Resu
     }
     if let Some(shell) = args.shell {
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut crate::args::command(), "karat", &mut script);
+        clap_complete::generate(shell, &mut crate::help::command(), "karat", &mut script);
         context.printer.data(&String::from_utf8_lossy(&script))?;
     }
     Ok(Exit::Pass)
@@ -24,7 +24,7 @@ pub fn completions(context: &CommandContext<'_>, args: &CompletionsArgs) -> Resu
 fn man_pages(context: &CommandContext<'_>, folder: &Path) -> Result<Exit, Failure> {
     let write = || {
         std::fs::create_dir_all(folder)?;
-        clap_mangen::generate_to(crate::args::command(), folder)
+        clap_mangen::generate_to(crate::help::command(), folder)
     };
     write().map_err(|error| {
         Failure::Message(format!("writing man pages into {}: {error}. Name another folder", folder.display()))

@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::mark::{Marker, percent};
-use crate::chart::rows::HEIGHT;
+use crate::draw::axis::Axis;
+use crate::draw::mark::{LINE_HEIGHT, Marker, percent};
 use crate::number::Estimate;
 
 /// Returns all numbers that an axis must show.
@@ -21,8 +20,8 @@ pub(crate) fn extent(estimate: &Estimate) -> impl Iterator<Item = f64> {
 
 /// The marks of a value.
 pub(crate) fn marks(estimate: &Estimate, axis: &Axis, marker: &Marker<'_>) -> Markup {
-    let middle = HEIGHT / 2.0;
-    let class = marker.class.map_or_else(|| crate::chart::draw::mark::series_class(marker.series), str::to_owned);
+    let middle = LINE_HEIGHT / 2.0;
+    let class = marker.class.map_or_else(|| crate::draw::mark::series_class(marker.series), str::to_owned);
     html! {
         @if let Some((lo, hi)) = estimate.finite_interval() {
             line class={"whisker " (class)} x1=(percent(axis.position(lo))) x2=(percent(axis.position(hi))) y1=(middle) y2=(middle) {}
@@ -38,9 +37,9 @@ pub(crate) fn marks(estimate: &Estimate, axis: &Axis, marker: &Marker<'_>) -> Ma
 /// A value on its interval within a cell of a table.
 pub(crate) fn inline(estimate: &Estimate, axis: &Axis) -> Markup {
     html! {
-        svg.inline-plot width="160" height=(HEIGHT) aria-hidden="true" {
-            line.grid-line x1="0" x2="100%" y1=(HEIGHT / 2.0) y2=(HEIGHT / 2.0) {}
-            svg x="6" width="148" height=(HEIGHT) overflow="visible" { (marks(estimate, axis, &Marker::of(0))) }
+        svg.inline-plot width="160" height=(LINE_HEIGHT) aria-hidden="true" {
+            line.grid-line x1="0" x2="100%" y1=(LINE_HEIGHT / 2.0) y2=(LINE_HEIGHT / 2.0) {}
+            svg x="6" width="148" height=(LINE_HEIGHT) overflow="visible" { (marks(estimate, axis, &Marker::of(0))) }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::chart::draw::mark::percent;
+use crate::draw::mark::percent;
 use crate::number::{Scale, Unit, millis, share, short, usd, with_sign};
 
 /// Largest number of ticks.

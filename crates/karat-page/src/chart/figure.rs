@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use crate::block::Rows;
-use crate::chart::draw::axis::{Axis, tick_text};
-use crate::chart::draw::mark::coordinate;
 use crate::component::table;
+use crate::draw::axis::{Axis, tick_text};
+use crate::draw::mark::coordinate;
 use crate::number::Scale;
 use crate::text::visible::{Words, line};
 

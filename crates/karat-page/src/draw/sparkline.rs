@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::chart::draw::axis::Axis;
-use crate::chart::draw::mark::{coordinate, path};
+use crate::draw::axis::Axis;
+use crate::draw::mark::{coordinate, date_position, path};
 use crate::number::Scale;
 
 const WIDTH: f64 = 96.0;
@@ -14,12 +14,12 @@ pub(crate) fn draw(values: &[Option<f64>]) -> Markup {
     let values: Vec<Option<f64>> = values.iter().map(|value| value.filter(|value| value.is_finite())).collect();
     let axis = Axis::of(&Scale::default(), values.iter().flatten().copied());
     let place = |at: usize, value: f64| {
-        let x = super::dates::position(at, values.len());
+        let x = date_position(at, values.len());
         (4.0 + x * (WIDTH - 8.0), 3.0 + (1.0 - axis.position(value)) * (HEIGHT - 6.0))
     };
     // `path` stretches positions; here they are pixels already.
     let points = || values.iter().enumerate().map(|(at, value)| value.map(|value| place(at, value)));
-    let line = path(points().map(|point| point.map(|(x, y)| (x / crate::chart::draw::mark::PATH_WIDTH, y))));
+    let line = path(points().map(|point| point.map(|(x, y)| (x / crate::draw::mark::PATH_WIDTH, y))));
     let last = points().flatten().last();
     html! {
         svg.spark width=(WIDTH) height=(HEIGHT) aria-hidden="true" {

@@ -4,6 +4,14 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
+/// Height of a line of a chart with one line a thing, in pixels.
+pub(crate) const LINE_HEIGHT: f64 = 28.0;
+
+/// Returns the position of a date from 0 to 1; a single one stands in the centre.
+pub(crate) fn date_position(at: usize, dates: usize) -> f64 {
+    if dates < 2 { 0.5 } else { at as f64 / (dates - 1) as f64 }
+}
+
 /// Series that are told apart by colour, marker and dash; more become small multiples.
 pub(crate) const SERIES: usize = 5;
 
