@@ -11,10 +11,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use karat_analysis::{CellScores, Verdict};
-use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
+use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleText, Score};
 use quick_junit::{NonSuccessKind, Report as JunitReport, TestCase, TestCaseStatus, TestSuite};
 
-use crate::shared::report::{RenderError, Report};
+use crate::outputs::cell_text::text_of;
+use crate::shared::report::{RenderError, Report, ShownOutputs};
 use crate::shared::visible::{MESSAGE, excerpt};
 
 /// Total size of the bodies of failures, in bytes. GitLab reads files of less than 30 MB.
@@ -39,7 +40,7 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     let classes = class_names(plan);
     report.cells().each_row(|row| {
         let suite = suites.entry(row.system).or_insert_with(|| system_suite(report, row.system, &classes[row.system]));
-        suite.add_test_case(cell_case(report, &row, &classes[row.system], &mut room));
+        suite.add_test_case(cell_case(report, &row, &classes[row.system], &mut room)?);
         Ok(())
     })?;
     let mut document = JunitReport::new(xml_text(&plan.suite));
@@ -110,13 +111,13 @@ fn system_suite(report: Report<'_>, system: usize, class: &str) -> TestSuite {
     suite
 }
 
-fn cell_case(report: Report<'_>, row: &CellRow<'_>, class: &str, room: &mut usize) -> TestCase {
+fn cell_case(report: Report<'_>, row: &CellRow<'_>, class: &str, room: &mut usize) -> Result<TestCase, RenderError> {
     let plan = &report.findings.plan;
     let mut name = row.sample.id.clone();
     if plan.systems.get(row.system).is_some_and(|system| system.trials > 1) {
         name.push_str(&format!("#{}", row.trial + 1));
     }
-    let mut case = TestCase::new(xml_text(&name), cell_status(plan, row, room));
+    let mut case = TestCase::new(xml_text(&name), cell_status(report, row, room)?);
     case.set_classname(xml_text(class));
     if let Some(source) = plan.dataset.sources.first() {
         case.extra.insert("file".into(), xml_text(&source.path).into());
@@ -124,7 +125,7 @@ fn cell_case(report: Report<'_>, row: &CellRow<'_>, class: &str, room: &mut usiz
     if !report.context.canonical {
         case.set_time(Duration::try_from_secs_f64(row.cell.latency_ms / 1e3).unwrap_or_default());
     }
-    case
+    Ok(case)
 }
 
 /// `SUITE.MODEL.VARIANT`, with no dots but these.
@@ -146,12 +147,13 @@ fn class_names(plan: &PlanHeader) -> Vec<String> {
     names
 }
 
-fn cell_status(plan: &PlanHeader, row: &CellRow<'_>, room: &mut usize) -> TestCaseStatus {
+fn cell_status(report: Report<'_>, row: &CellRow<'_>, room: &mut usize) -> Result<TestCaseStatus, RenderError> {
+    let plan = &report.findings.plan;
     let error = row.cell.error.as_ref();
     let error = error.map_or_else(String::new, |error| format!("{}: {}", error.code, error.message));
     match row.cell.status {
-        CellStatus::Error => return with_message(TestCaseStatus::non_success(NonSuccessKind::Error), &error),
-        CellStatus::Skipped => return with_message(TestCaseStatus::skipped(), &error),
+        CellStatus::Error => return Ok(with_message(TestCaseStatus::non_success(NonSuccessKind::Error), &error)),
+        CellStatus::Skipped => return Ok(with_message(TestCaseStatus::skipped(), &error)),
         CellStatus::Ok => {}
     }
     let scores = CellScores::of(plan, row).scores;
@@ -168,18 +170,30 @@ fn cell_status(plan: &PlanHeader, row: &CellRow<'_>, room: &mut usize) -> TestCa
         Score::Unscored { unscored } => Some(format!("{}: {unscored}", metric.name)),
         _ => None,
     });
-    match (failed.is_empty(), unscored.is_empty()) {
+    Ok(match (failed.is_empty(), unscored.is_empty()) {
         (false, _) => {
             let mut status = with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &failed.join("; "));
-            status.set_description(body(&failed, room));
+            let lines: Vec<String> = failed.into_iter().chain(expected_and_output(report, row)?).collect();
+            status.set_description(body(&lines, room));
             status
         }
         (true, false) => with_message(TestCaseStatus::skipped(), &format!("unscored: {}", unscored.join("; "))),
         (true, true) => TestCaseStatus::success(),
-    }
+    })
 }
 
-/// All failed checks, a line each, while there is room.
+/// What is expected of a cell, and what it said; nothing if the sample has no such text, or the report shows no texts.
+fn expected_and_output(report: Report<'_>, row: &CellRow<'_>) -> Result<Vec<String>, RenderError> {
+    if report.context.outputs.shown == Some(ShownOutputs::None) {
+        return Ok(Vec::new());
+    }
+    let Some(expected) = SampleText::expected(&row.sample.texts) else { return Ok(Vec::new()) };
+    let output = report.rows.output(row.cell.ordinal)?.map(|output| text_of(&output));
+    let named = [("expected", Some(expected)), ("output", output)];
+    Ok(named.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", excerpt(&text?, DETAIL / 2)))).collect())
+}
+
+/// All failed checks and what was expected, a line each, while there is room.
 fn body(failed: &[String], room: &mut usize) -> String {
     let lines: Vec<String> = failed.iter().map(|check| lines_without_control(check)).collect();
     let text = lines.join("\n");

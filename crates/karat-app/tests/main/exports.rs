@@ -264,6 +264,45 @@ fn scores_are_events_of_opentelemetry() {
     assert!(again.contains("gen_ai.input.messages") && again.contains(spans[0]["traceId"].as_str().unwrap()));
 }
 
+/// F61: each form has what the output is compared with beside the output, also where only a scorer names the column;
+/// texts that are asked for nowhere stay out.
+#[test]
+fn every_form_has_what_was_expected() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let suite = "name: s\ndataset: { rows: [ { id: a, q: How much?, given: '1203.9', gold: '1203.4' } ], id: id, input: q }\nvariants: { v: [ { recorded: { column: given } } ] }\nscorers: { right: { metric: exact, reference: gold, min: 1 } }\n";
+    fs::write(folder.path().join("karat.yaml"), suite).unwrap();
+    run_suite(&app, &folder.path().join("karat.yaml"), "e");
+    let text = |format: ReportFormat, outputs: Outputs| {
+        let mut text = Vec::new();
+        app.export("e", format, outputs, true, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let junit = text(ReportFormat::Junit, Outputs::default());
+    assert!(junit.contains("expected: gold: 1203.4\noutput: 1203.9"), "{junit}");
+    let none = Outputs { shown: Some(karat_app::ShownOutputs::None), ..Outputs::default() };
+    assert!(!text(ReportFormat::Junit, none).contains("output: 1203.9"));
+    assert!(text(ReportFormat::Csv, Outputs::default()).contains("gold: 1203.4"));
+    let tables = app.export_parquet("e", &folder.path().join("tables")).unwrap();
+    assert_eq!(table(&tables.files[0])[0]["reference"], "gold: 1203.4");
+    let exported = app.export_inspect("e", &folder.path().join("logs")).unwrap();
+    let mut archive = zip::ZipArchive::new(fs::File::open(&exported.files[0]).unwrap()).unwrap();
+    for member in ["samples/a_epoch_1.json", "summaries.json"] {
+        let mut text = String::new();
+        archive.by_name(member).unwrap().read_to_string(&mut text).unwrap();
+        assert!(text.contains(r#""target":"gold: 1203.4""#), "{text}");
+    }
+    let otel = |content| {
+        let mut lines = Vec::new();
+        app.export_otel("e", content, &mut lines).unwrap();
+        String::from_utf8(lines).unwrap()
+    };
+    assert!(!otel(SpanContent::LeftOut).contains("1203"));
+    // The span of the output and the event of the score.
+    let expected = r#"{"key":"karat.expected","value":{"stringValue":"gold: 1203.4"}}"#;
+    assert_eq!(otel(SpanContent::Included).matches(expected).count(), 2);
+}
+
 /// IO-10, IO-13: scores of imported traces are events of the spans that the application reported, which are not sent again.
 #[test]
 fn known_spans_get_the_events() {

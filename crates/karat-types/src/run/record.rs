@@ -159,6 +159,17 @@ impl SampleText {
         name == Self::REFERENCE || name.starts_with(Self::EXPECTED)
     }
 
+    /// Returns what outputs are compared with, of all texts of a sample, as one text: the reference, then each column that
+    /// only metrics read behind its name. `None` if the sample has none, or keeps no content.
+    pub fn expected(texts: &[Self]) -> Option<String> {
+        let named = texts.iter().filter(|it| it.is_expected()).map(|it| match it.name.strip_prefix(Self::EXPECTED) {
+            Some(column) => format!("{column}: {}", it.text),
+            None => it.text.clone(),
+        });
+        let all = named.collect::<Vec<_>>().join("\n");
+        (!all.is_empty()).then_some(all)
+    }
+
     /// The text of a value: strings as they are, everything else as JSON.
     pub fn of(name: &str, value: &Value) -> Self {
         let json;

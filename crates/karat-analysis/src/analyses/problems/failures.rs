@@ -190,17 +190,6 @@ fn shortfall_reason(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     reason.or_else(reasoning).map(|text| excerpt(text, 240))
 }
 
-/// The reference of a cell's sample, and the columns that only metrics read.
-fn expected_text(cell: &ScoredCell<'_>) -> Option<String> {
-    let texts = cell.row.sample.texts.iter().filter(|it| it.is_expected());
-    let named = texts.map(|it| match it.name.strip_prefix(SampleText::EXPECTED) {
-        Some(column) => format!("{column}: {}", it.text),
-        None => it.text.clone(),
-    });
-    let all = named.collect::<Vec<_>>().join("\n");
-    (!all.is_empty()).then(|| excerpt(&all, 240))
-}
-
 impl Analysis for FailuresFold {
     fn wants_output(&self) -> bool {
         self.categories.wants_output()
@@ -222,7 +211,7 @@ impl Analysis for FailuresFold {
             system: system_id(&self.plan, cell.row.system),
             trial: cell.row.trial,
             why: worst.why.clone(),
-            expected: expected_text(cell),
+            expected: SampleText::expected(&cell.row.sample.texts).map(|text| excerpt(&text, 240)),
             shown: self.categories.shown_parts(cell.output),
             severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),

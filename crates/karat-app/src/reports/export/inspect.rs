@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
-use super::{ExportedFiles, for_each_cell, input_text, reference_text};
+use super::{ExportedFiles, expected_text, for_each_cell, input_text};
 use crate::error::FileError;
 use crate::stored::findings::findings;
 use crate::stored::messages::request_messages;
@@ -255,7 +255,7 @@ impl SampleLog {
         let scores = CellScores::of(plan, row);
         let model = model_name(plan, row.system);
         let input = input_text(row.sample).unwrap_or_default();
-        let target = target(reference_text(row.sample).unwrap_or_default());
+        let target = target(&expected_text(row.sample).unwrap_or_default());
         let judges: Vec<JudgeWords> = row.judgments.iter().map(|judgment| JudgeWords::of(plan, judgment)).collect();
         let given = scores_of(plan, &scores, &judges);
         let epoch = row.trial + 1;
@@ -374,7 +374,7 @@ fn usage(used: Usage) -> Value {
     })
 }
 
-/// A reference as Inspect's target: a text or a list of texts.
+/// What is expected, as Inspect's target: a text or a list of texts.
 fn target(text: &str) -> Value {
     match serde_json::from_str::<Vec<String>>(text) {
         Ok(list) => json!(list),

@@ -44,8 +44,9 @@ fn input_text(sample: &SampleRecord) -> Option<String> {
     (!named.is_empty()).then(|| named.join("\n\n"))
 }
 
-fn reference_text(sample: &SampleRecord) -> Option<&str> {
-    sample.texts.iter().find(|text| text.name == SampleText::REFERENCE).map(|text| text.text.as_str())
+/// What the output is compared with: the reference, and the columns that only metrics read, each with its name.
+fn expected_text(sample: &SampleRecord) -> Option<String> {
+    SampleText::expected(&sample.texts)
 }
 
 /// The dimension of a rubric that a metric is; the metric of a lone dimension has the scorer's name.

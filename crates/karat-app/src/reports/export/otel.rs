@@ -9,7 +9,7 @@ use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Score, Usage};
 use serde_json::{Value, json};
 
-use super::{choice, for_each_cell, input_text};
+use super::{choice, expected_text, for_each_cell, input_text};
 use crate::views::show::cells::JudgeWords;
 use crate::{App, AppError};
 
@@ -64,15 +64,15 @@ impl App {
             if row.cell.status == CellStatus::Skipped {
                 return Ok(());
             }
-            let cell = CellSpan::of(&header.id, plan, row, started);
+            let (input, expected) = match content {
+                SpanContent::Included => (input_text(row.sample), expected_text(row.sample)),
+                SpanContent::LeftOut => (None, None),
+            };
+            let cell = CellSpan::of(&header.id, plan, row, (started, expected));
             if !cell.is_known {
                 let output = match content {
                     SpanContent::Included if row.cell.status == CellStatus::Ok => stored.output(row.cell.ordinal)?,
                     _ => None,
-                };
-                let input = match content {
-                    SpanContent::Included => input_text(row.sample),
-                    SpanContent::LeftOut => None,
                 };
                 batch.push(Signal::Traces, cell.span(plan, row, input, output))?;
             }
@@ -141,19 +141,22 @@ struct CellSpan<'r> {
     span: String,
     /// True if an application reported it, so that it stands in a trace already.
     is_known: bool,
+    /// What the output is compared with, if texts are written.
+    expected: Option<String>,
     start: i128,
     end: i128,
 }
 
 impl<'r> CellSpan<'r> {
-    fn of(run: &'r str, plan: &PlanHeader, row: &CellRow<'_>, started_ms: i64) -> Self {
+    fn of(run: &'r str, plan: &PlanHeader, row: &CellRow<'_>, (started_ms, expected): (i64, Option<String>)) -> Self {
         let start = i128::from(started_ms) * 1_000_000;
         let end = start + (row.cell.latency_ms.max(0.0) * 1e6) as i128;
         // Rows of traces are named by their ids.
         if let Some((trace, span)) =
             row.sample.id.split_once('/').filter(|(trace, span)| is_id(trace, 32) && is_id(span, 16))
         {
-            return Self { run, trace: trace.to_owned(), span: span.to_owned(), is_known: true, start, end };
+            let (trace, span) = (trace.to_owned(), span.to_owned());
+            return Self { run, trace, span, is_known: true, expected, start, end };
         }
         let mut hasher = blake3::Hasher::new();
         let trial = row.trial.to_string();
@@ -163,7 +166,8 @@ impl<'r> CellSpan<'r> {
             hasher.update(part.as_bytes());
         }
         let id = hasher.finalize().to_hex();
-        Self { run, trace: id[..32].to_owned(), span: id[32..48].to_owned(), is_known: false, start, end }
+        let (trace, span) = (id[..32].to_owned(), id[32..48].to_owned());
+        Self { run, trace, span, is_known: false, expected, start, end }
     }
 
     fn span(&self, plan: &PlanHeader, row: &CellRow<'_>, input: Option<String>, output: Option<Value>) -> Value {
@@ -254,12 +258,14 @@ impl<'r> CellSpan<'r> {
     }
 
     fn identity(&self, plan: &PlanHeader, row: &CellRow<'_>) -> Vec<Value> {
-        vec![
+        let mut attributes = vec![
             text("karat.run", self.run),
             text("karat.suite", &plan.suite),
             text("karat.sample", &row.sample.id),
             text("karat.variant", plan.system_variant(row.system)),
-        ]
+        ];
+        attributes.extend(self.expected.as_ref().map(|expected| text("karat.expected", expected)));
+        attributes
     }
 }
 

@@ -11,7 +11,7 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use super::{choice, dimension, input_text, reference_text};
+use super::{choice, dimension, expected_text, input_text};
 use crate::AppError;
 
 /// A table of a run.
@@ -122,7 +122,7 @@ impl<'p> TableRows<'p> {
             row.sample.cluster.as_deref().into(),
             status.into(),
             input_text(row.sample).into(),
-            reference_text(row.sample).into(),
+            expected_text(row.sample).into(),
             output.map(plain_text).into(),
             cell.error.as_ref().map(|error| error.code.as_str()).into(),
             cell.error.as_ref().map(|error| error.message.as_str()).into(),

@@ -87,11 +87,6 @@ fn example(line: &CellLine, value: f64, reason: Option<String>) -> AlertExample 
         Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    let expected =
-        line.texts.iter().filter(|it| it.is_expected()).map(|it| match it.name.strip_prefix(SampleText::EXPECTED) {
-            Some(column) => format!("{column}: {}", it.text),
-            None => it.text.clone(),
-        });
-    let expected = Some(expected.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+    let expected = SampleText::expected(&line.texts);
     AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output, expected }
 }
