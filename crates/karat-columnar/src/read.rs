@@ -6,7 +6,6 @@ use std::vec::IntoIter;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
-use arrow_json::writer::{LineDelimited, WriterBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
@@ -15,6 +14,7 @@ use crate::arrow_stream;
 use crate::class_labels::ClassLabels;
 use crate::random_access::{RandomAccess, ReadSeek};
 use crate::read_error::ReadError;
+use crate::values::value;
 
 /// Rows that are in memory at once.
 const BATCH_ROWS: usize = 256;
@@ -113,12 +113,12 @@ fn slices(batch: RecordBatch) -> impl Iterator<Item = Result<RecordBatch, ArrowE
 }
 
 fn rows(batch: &RecordBatch) -> Result<Vec<Map<String, Value>>, ReadError> {
-    let mut lines = Vec::new();
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut lines);
-    writer.write(batch)?;
-    writer.finish()?;
-    let rows = serde_json::Deserializer::from_slice(&lines).into_iter::<Map<String, Value>>();
-    Ok(rows.collect::<Result<_, _>>()?)
+    let schema = batch.schema();
+    let row = |at| {
+        let columns = schema.fields().iter().zip(batch.columns());
+        columns.map(|(field, column)| Ok((field.name().clone(), value(column, at)?))).collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
 }
 
 /// The path of the first column with bytes, within a field.

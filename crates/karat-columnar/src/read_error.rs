@@ -29,7 +29,4 @@ pub enum ReadError {
     /// A column has bytes, which are not text.
     #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
     Binary(String),
-    /// A row cannot be written as JSON.
-    #[error("a row cannot be read: {0}")]
-    Row(#[from] serde_json::Error),
 }
