@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use karat_import::{ImportKind, ImportReport, Shape, TraceRows};
-use karat_providers::{Host, LimiterPool};
+use karat_providers::{HookClient, Host, LimiterPool, Settings};
 use karat_report::page::Document;
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key, Moment};
@@ -39,6 +39,7 @@ pub use crate::analysis::digest::{DigestReport, Window};
 pub use crate::analysis::drift::{DriftRequest, DriftResult, SystemReplayed};
 pub use crate::analysis::gates::{GateReport, GateRequest};
 pub use crate::analysis::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
+pub use crate::analysis::items::{DatasetItems, ItemsRequest, ItemsSuite};
 pub use crate::analysis::power::{PlanPower, PowerRequest};
 pub use crate::analysis::series::{SeriesRequest, SuiteSeries};
 pub use crate::analysis::suite_rows::{RowsRequest, SuiteRows};
@@ -51,7 +52,6 @@ pub use crate::datasets::curate::split::{SplitRequest, WrittenSplit};
 pub use crate::datasets::curate::suite_warnings::dataset_warnings;
 pub use crate::datasets::datasheet::{DatasheetRequest, WrittenDatasheet};
 pub use crate::datasets::difference::{DatasetDiff, RowDifference};
-pub use crate::datasets::items::{DatasetItems, ItemsRequest, ItemsSuite, suspects_task};
 pub use crate::datasets::removal::{RemovalRequest, RemovedItems};
 pub use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::datasets::versions::{DatasetVersion, RecordedVersion};
@@ -63,13 +63,13 @@ pub use crate::imports::span_snapshot::ImportedSnapshot;
 pub use crate::imports::suite_import::{DifferingFigure, FigureCheck, ImportedSuite};
 pub use crate::imports::traces::AddedTraces;
 pub use crate::project::atomic_file::AtomicFile;
+pub use crate::project::catalog::{ready_rubric, ready_rubrics};
 pub use crate::project::ci::{CiService, CiWorkflow};
 pub use crate::project::fetch::FetchedFile;
 pub use crate::project::invocation::{CalibrationRequest, GateFlags, Invocation, RunRequest};
 pub use crate::project::load::LoadedSuite;
 pub use crate::project::presets::names as preset_names;
 pub use crate::project::presets::starter::{StarterRequest, starter_providers, starter_tasks};
-pub use crate::project::ready_rubrics::{ready_rubric, ready_rubrics};
 pub use crate::project::request::{RequestError, read_request, request_schema, schema_settings};
 pub use crate::reports::export::{ExportedFiles, RunTable, SpanContent};
 pub use crate::reports::write::{ReportTo, WrittenReport};
@@ -79,6 +79,7 @@ pub use crate::runs::execution::{Execution, RunEnd};
 pub use crate::runs::options::estimate_document::estimate_document;
 pub use crate::runs::options::plan_options::{PlanOption, PlanOptions};
 pub use crate::runs::rescore::Rescoring;
+pub use crate::runs::why::ReuseReasons;
 pub use crate::service::doctor::{Finding, Health};
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
@@ -91,29 +92,31 @@ pub use crate::service::monitoring::schedules::{DueTime, FiringLine, ScheduleLin
 pub use crate::service::order::{OrderAction, QueueOrder};
 pub use crate::service::queue::QueueEnd;
 pub use crate::service::role::Role;
+pub use crate::service::run_states::RunFilter;
 pub use crate::service::tokens::{Access, NewToken, TokenLine};
 pub use crate::stored::figures::{Headline, RunFigures};
 pub use crate::stored::invalidate::Invalidation;
+pub use crate::stored::invocation::CallRecording;
 pub use crate::stored::kept_pages::RunPage;
+pub use crate::stored::labels::agreement::HumanCeiling;
 pub use crate::stored::labels::question::Question as AnnotationQuestion;
-pub use crate::stored::messages::{Message, reply_text, request_blobs, request_messages};
-pub use crate::stored::recording::CallRecording;
-pub use crate::stored::runs::{RunLine, rfc3339};
+pub use crate::stored::messages::{JudgeWords, Message, reply_text, request_blobs, request_messages};
+pub use crate::stored::run::rfc3339;
 pub use crate::stored::store_check::CheckedStore;
 pub use crate::tasks::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
 pub use crate::tasks::export::{ExportForm, ExportRequest, LabelSource};
 pub use crate::tasks::golden::LabelPinRequest;
 pub use crate::tasks::label_files::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::tasks::owner::TaskLine;
-pub use crate::tasks::people::HumanCeiling;
 pub use crate::tasks::queue::NextRequest;
 pub use crate::tasks::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
+pub use crate::tasks::suspects::suspects_task;
 pub use crate::views::cell::CellView;
 pub use crate::views::cells::{CellsPage, CellsRow};
 pub use crate::views::follow::counter::FinishedCell;
 pub use crate::views::follow::follower::{Look, RunFollower};
 pub use crate::views::follow::progress::{CellCounts, Progress};
-pub use crate::views::follow::run_state::{RunFilter, RunState};
+pub use crate::views::follow::run_state::RunState;
 pub use crate::views::index::{CellFlag, MetricColumn, Place, RunIndex};
 pub use crate::views::moved::MovedCells;
 pub use crate::views::query::{CellOrder, CellQuery, Cursor, MatchedCells};
@@ -121,11 +124,11 @@ pub use crate::views::run_view::{RunView, ViewMetric};
 pub use crate::views::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
 pub use crate::views::sample::SampleView;
 pub use crate::views::show::calls::{CellCall, Contents, JudgeCall, TracedCall};
-pub use crate::views::show::cells::{CellFilter, CellLine, JudgeWords};
+pub use crate::views::show::cells::{CellFilter, CellLine};
 pub use crate::views::show::history::MetricLine;
+pub use crate::views::show::runs::RunLine;
 pub use crate::views::show::suite_cells::SuiteCell;
 pub use crate::views::show::trace::Trace;
-pub use crate::views::show::why::ReuseReasons;
 pub use crate::views::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
 pub use crate::views::view_cache::ViewState;
 pub use error::{
@@ -380,33 +383,17 @@ impl App {
         self.store_to_read()
     }
 
+    pub(crate) fn hook_client(&self) -> Result<HookClient, AppError> {
+        let settings = Settings { clock: Some(self.clock.clone()), ..self.call_settings() };
+        HookClient::new(settings).map_err(|error| ServiceError::NoClient { problem: error.to_string() }.into())
+    }
     /// The settings of calls: the environment, and the file in which a variable of it stands.
-    fn call_settings(&self) -> karat_providers::Settings {
+    fn call_settings(&self) -> Settings {
         let lookup = self.lookup.clone();
-        let settings = karat_providers::Settings::new(move |name| lookup(name));
+        let settings = Settings::new(move |name| lookup(name));
         match self.opened.0.variable_files.get() {
-            Some(file_of) => karat_providers::Settings { file_of: file_of.clone(), ..settings },
+            Some(file_of) => Settings { file_of: file_of.clone(), ..settings },
             None => settings,
-        }
-    }
-
-    /// Resolves an id, a prefix of one, or `latest` to a run's id.
-    pub fn run_id(&self, run: &str) -> Result<String, AppError> {
-        Ok(self.existing_store()?.resolve(run)?)
-    }
-
-    /// As [`run_id`](Self::run_id); the file or name of a suite, or a preset, means its newest run.
-    pub fn run_of(&self, word: &str) -> Result<String, AppError> {
-        let store = self.existing_store()?;
-        match store.resolve(word) {
-            Err(unknown @ StoreError::NoSuchRun { .. }) => match self.suite_name(&store, word) {
-                Ok(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
-                    Some(run) => Ok(run),
-                    None => Err(StoredError::NoRuns { suite }.into()),
-                },
-                Err(_) => Err(unknown.into()),
-            },
-            found => Ok(found?),
         }
     }
 }

@@ -11,8 +11,9 @@ use karat_suite::{CanarySpec, Plan};
 use karat_types::{Moment, RunHeader, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::golden::{limit_to_pinned_systems, read_folder, sample_ids, with_samples};
+use crate::analysis::golden::{limit_to_pinned_systems, sample_ids, with_samples};
 use crate::error::{Bug, GoldenError};
+use crate::stored::references::read_folder;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
 /// The kind of journal entries about canaries.
@@ -86,7 +87,7 @@ impl App {
         let mut invocation = invocation.clone();
         invocation.overrides.judge_again = true;
         invocation.overrides.golden_check = true;
-        let whole = self.load(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.load_suite(&with_samples(&invocation, Vec::new()))?.plan;
         let frozen = frozen_judgments(&whole)?;
         let all: Vec<Golden> = frozen.iter().flat_map(|(_, golden)| golden.clone()).collect();
         let there = sample_ids(&whole);
@@ -98,7 +99,7 @@ impl App {
         }
         let invocation = with_samples(&invocation, samples.into_iter().collect());
         let invocation = limit_to_pinned_systems(invocation, &all, &whole.header);
-        let plan = self.load(&invocation)?.plan;
+        let plan = self.load_suite(&invocation)?.plan;
         let end = self.run(plan, &invocation, execution)?;
         if end.status != RunStatus::Finished {
             return Ok((Vec::new(), end));

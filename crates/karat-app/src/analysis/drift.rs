@@ -17,10 +17,11 @@ use karat_types::{Moment, PlanHeader};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::analysis::suite_rows::{check_date, collect_named, newest_plan};
+use crate::analysis::suite_rows::{check_date, collect_named};
 use crate::error::{AnalyseError, Bug, Names};
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
+use crate::stored::run::newest_plan;
 use crate::{App, AppError, Invocation};
 
 /// Kinds of journal entries.
@@ -317,7 +318,7 @@ impl App {
     fn rules(&self, store: &Store, invocation: &Invocation, asked: &DriftRequest) -> Result<Vec<Rule>, AppError> {
         let suite = self.suite_name(store, &invocation.suite)?;
         let plan = match load::find_suite(&invocation.suite, &SuiteFiles) {
-            Ok(_) => self.load(invocation)?.plan.header,
+            Ok(_) => self.load_suite(invocation)?.plan.header,
             Err(_) => newest_plan(store, &suite)?,
         };
         let (id, options) = declared_analysis(&plan, asked)?;

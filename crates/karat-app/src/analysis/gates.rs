@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_limit};
-use karat_analysis::{Findings, Outcome, Pinned, References, Spread, UnmatchedOutput, Verdicts, primary_metric};
+use karat_analysis::gate::{decide, misspelt_paths, systems_over_error_limit};
+use karat_analysis::{Findings, Outcome, Pinned, Spread, UnmatchedOutput, Verdicts};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_text::kind::ends;
-use karat_types::{
-    CallErrorCode, Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold,
-};
+use karat_types::{CallErrorCode, Exit, GateRules, RunHeader, RunRows, RunStatus};
 
-use crate::error::{AnalyseError, Bug, FileError};
+use crate::error::{AnalyseError, Bug};
 use crate::project::atomic_file::write_explained;
+use crate::project::gate_rules::read_pinned;
 use crate::project::presets::SuiteFiles;
-use crate::stored::findings::{findings, read_pinned};
+use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
+use crate::stored::references::require_finished;
 use crate::{App, AppError, GateFlags};
 
 /// The request of `karat gate`.
@@ -56,36 +56,6 @@ impl GateReport {
     }
 }
 
-impl GateFlags {
-    /// The rules with these flags applied.
-    pub(crate) fn apply_to(&self, mut rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
-        if let Some(baseline) = &self.baseline {
-            if !Path::new(baseline).exists() {
-                return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
-            }
-            rules.baseline = Some(baseline.clone());
-        }
-        let primary = || primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
-        for (metric, threshold) in &self.min {
-            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
-        }
-        if let (Some(threshold), Some(metric)) = (self.threshold, primary()) {
-            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
-        }
-        for (metric, threshold) in &self.max_drop {
-            let mut drops = rules.gates.iter_mut().filter(|gate| gate.max_drop.is_some()).peekable();
-            match (metric, primary()) {
-                (Some(metric), _) => set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
-                (None, Some(metric)) if drops.peek().is_none() => {
-                    set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
-                }
-                (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
-            }
-        }
-        Ok(rules)
-    }
-}
-
 /// The results of a run as the text of a baseline.
 ///
 /// # Errors
@@ -99,33 +69,6 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
     }
     serde_json::to_string(&Pinned::of(header, &findings).with_contents(stored)?)
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
-}
-
-/// Checks rules before anything is paid: every name in a gate exists, and the baseline can be read.
-pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
-    check(plan, &rules)?;
-    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
-        && let Ok(bytes) = SuiteFiles.read(path)
-    {
-        read_pinned(path, &bytes, plan)?;
-    }
-    Ok(rules)
-}
-
-/// Sets a bound of the gates on a metric, or adds a gate if none has such a bound.
-fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
-    let mut found = false;
-    for gate in gates.iter_mut().filter(|gate| gate.is_for_metric(metric)) {
-        if let Some(bound) = side(gate) {
-            *bound = threshold;
-            found = true;
-        }
-    }
-    if !found {
-        let mut gate = Gate::for_metric(metric);
-        *side(&mut gate) = Some(threshold);
-        gates.push(gate);
-    }
 }
 
 impl App {
@@ -193,112 +136,7 @@ impl App {
         verdicts.notes.splice(0..0, notes);
         Ok(verdicts)
     }
-
-    /// The runs that the gates compare with.
-    pub(crate) fn references(
-        &self,
-        stored: &StoredRun,
-        rules: &GateRules,
-        notes: &mut Vec<String>,
-    ) -> Result<References, AppError> {
-        let mut references = References::default();
-        let declared = rules.baseline.as_ref();
-        let golden = declared.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
-        if let Some((pinned, note)) = golden {
-            notes.push(note);
-            references.baseline = pinned;
-        } else if let Some(path) = declared {
-            match SuiteFiles.read(path) {
-                Ok(bytes) => {
-                    let baseline = read_pinned(path, &bytes, &stored.header().plan)?;
-                    let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
-                    if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
-                        notes.push(format!(
-                            "the baseline {path} is of the preset's own data, so this run is not compared with it: \
-                             `karat baseline pin {} -o baseline.json` pins yours",
-                            stored.header().id
-                        ));
-                    } else {
-                        notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
-                        references.baseline = Some(baseline.without_changed(stored)?);
-                    }
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
-                    .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
-                Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
-            }
-        }
-        for against in change_gates(rules).filter_map(|gate| gate.against.as_ref()) {
-            match against {
-                GateReference::Previous if references.previous.is_none() => {
-                    references.previous = self.previous(stored)?
-                }
-                GateReference::Run(id) if !references.runs.contains_key(id) => {
-                    let run = self.stored_run(id)?;
-                    require_finished(run.header(), "gates compare with whole runs")?;
-                    references.runs.insert(id.clone(), reference(&run, stored)?);
-                }
-                _ => {}
-            }
-        }
-        Ok(references)
-    }
-
-    /// The newest finished run of the same suite that started before this one, except golden checks.
-    fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
-        let header = stored.header();
-        let store = self.existing_store()?;
-        for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
-            let run = store.run(&id)?;
-            let is_other = run.id != header.id && !run.plan.run.measures_judges;
-            let earlier = is_other && run.started_at <= header.started_at;
-            if earlier && run.is_whole() {
-                let rows = store.rows(&id)?;
-                return reference(&rows, stored).map(Some);
-            }
-        }
-        Ok(None)
-    }
 }
-
-/// The results of a run that another one is compared with, on samples with the same content.
-fn reference(run: &StoredRun, compared: &StoredRun) -> Result<Pinned, AppError> {
-    let pinned = Pinned::of(run.header(), &findings(run)?);
-    match run.header().plan.dataset.hash == compared.header().plan.dataset.hash {
-        true => Ok(pinned),
-        false => Ok(pinned.with_contents(run)?.without_changed(compared)?),
-    }
-}
-
-/// Returns whether a baseline is shipped with a preset, or is its copy by `karat init`, whatever its layout.
-fn is_shipped(bytes: &[u8]) -> bool {
-    let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
-    let shipped = |preset: &str| read(crate::project::presets::text(&format!("{preset}/baseline.json"))?.as_bytes());
-    let given = read(bytes);
-    given.is_some() && crate::project::presets::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
-}
-
-fn require_finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
-    if let Some(shard) = header.shard() {
-        return Err(AnalyseError::OnePart { run: header.id.clone(), shard, why }.into());
-    }
-    if header.status == RunStatus::Finished {
-        return Ok(());
-    }
-    Err(AnalyseError::NotFinished { run: header.id.clone(), why }.into())
-}
-
-/// The gates that bound a change.
-fn change_gates(rules: &GateRules) -> impl Iterator<Item = &Gate> {
-    rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
-}
-
-fn wants_baseline(rules: &GateRules) -> bool {
-    change_gates(rules).any(|gate| matches!(gate.against, None | Some(GateReference::Baseline)))
-}
-
-/// Number of runs that are searched for the previous one.
-const RECENT: usize = 1_000;
 
 /// The reason why a run with gates has no verdict.
 pub(crate) fn no_verdict_note(header: &RunHeader, rules: &GateRules) -> Option<String> {

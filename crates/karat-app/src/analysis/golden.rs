@@ -2,23 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenRule, GoldenVerdict, check_golden};
-use karat_analysis::{
-    FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id,
-};
+use karat_analysis::{FailingJudge, GradeRow, GradedCell, RowFilter, for_each_graded, system_id};
 use karat_store::StoredRun;
-use karat_suite::{Files, Overrides, Plan};
+use karat_suite::{Overrides, Plan};
 use karat_types::{CellStatus, Exit, Gate, GateReference, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
 use crate::analysis::suite_rows::collect_named;
 use crate::error::{FileError, GoldenError, Names};
 use crate::project::atomic_file;
-use crate::project::presets::SuiteFiles;
 use crate::stored::findings;
+use crate::stored::references::read_folder;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
 /// The largest tolerated drop of a card, where none is named.
@@ -116,7 +113,7 @@ impl App {
     /// # Errors
     /// No row to pin, rows of several systems, a folder that cannot be written.
     pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
-        let plan = self.load(invocation)?.plan;
+        let plan = self.load_suite(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
@@ -144,7 +141,7 @@ impl App {
     /// # Errors
     /// A suite without a `baseline`, a file that is not a golden file.
     pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
-        let plan = self.load(invocation)?.plan;
+        let plan = self.load_suite(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let golden = read_folder(&folder, &plan.header)?;
         Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
@@ -167,7 +164,7 @@ impl App {
         }
         invocation.overrides.no_cache = !asked.cached;
         invocation.overrides.golden_check = true;
-        let whole = self.load(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.load_suite(&with_samples(&invocation, Vec::new()))?.plan;
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
         if pinned.is_empty() {
@@ -186,7 +183,7 @@ impl App {
             return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
         let invocation = limit_to_pinned_systems(with_samples(&invocation, samples), &golden, &whole.header);
-        let plan = self.load(&invocation)?.plan;
+        let plan = self.load_suite(&invocation)?.plan;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.run(plan, &invocation, execution)?;
@@ -250,62 +247,6 @@ impl App {
         };
         let place = self.golden_place(path, &plan.header.suite);
         place.ok_or_else(|| GoldenError::IsFile { path: path.to_owned() }.into())
-    }
-
-    /// The folder that a suite's `baseline` names; `None` if it names a pinned run.
-    pub(crate) fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
-        if SuiteFiles.is_file(path) {
-            return None;
-        }
-        if path.starts_with("preset:") {
-            return Some(self.home.join("golden").join(suite));
-        }
-        let path = Path::new(path);
-        // A pinned run is JSON; any other free name, such as `golden-v1.2`, becomes a folder.
-        let is_folder = path.is_dir() || !path.exists() && path.extension().is_none_or(|it| it != "json");
-        is_folder.then(|| path.to_owned())
-    }
-
-    /// A path as readers of a page know it: what lies below the folder of the project, without the way to it.
-    pub(crate) fn shown_path(&self, path: &Path) -> String {
-        let project = self.home.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let below = project.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
-        below.display().to_string()
-    }
-
-    /// The golden set that the gates of a plan compare with, and a note on it; `None` if the baseline is a pinned run.
-    pub(crate) fn golden_baseline(
-        &self,
-        path: &str,
-        plan: &PlanHeader,
-    ) -> Result<Option<(Option<Pinned>, String)>, AppError> {
-        let Some(folder) = self.golden_place(path, &plan.suite) else { return Ok(None) };
-        let golden: Vec<Golden> = read_folder(&folder, plan)?.into_iter().map(|(_, golden)| golden).collect();
-        if golden.is_empty() {
-            let note = format!(
-                "nothing is pinned in {} yet: `karat golden pin` pins what is stored",
-                self.shown_path(&folder)
-            );
-            return Ok(Some((None, note)));
-        }
-        let names = |of: fn(&Golden) -> Option<&String>| -> Vec<String> {
-            golden.iter().filter_map(of).cloned().collect::<BTreeSet<_>>().into_iter().collect()
-        };
-        let scored: BTreeSet<&str> = golden.iter().filter_map(Golden::scored_by).collect();
-        let scored: Vec<&str> = scored.into_iter().collect();
-        let versions = names(|pinned| pinned.baseline_prompt_version.as_ref());
-        let versions =
-            if versions.is_empty() { String::new() } else { format!(", prompt version {}", versions.join(", ")) };
-        let systems = names(|pinned| pinned.system.as_ref());
-        let of = if systems.is_empty() { String::new() } else { format!(" of {}", systems.join(", ")) };
-        let note = format!(
-            "the baseline is the golden set {} ({} samples{of}, judged by {}{versions})",
-            self.shown_path(&folder),
-            golden.len(),
-            scored.join(", ")
-        );
-        let run = PinnedRun { id: folder.display().to_string(), suite: plan.suite.clone(), ..PinnedRun::default() };
-        Ok(Some((Some(Pinned::golden(run, &golden)), note)))
     }
 }
 
@@ -425,43 +366,6 @@ fn latest(cells: &[&GradedCell]) -> Option<Golden> {
     let trials: Vec<&GradeRow> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
     let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
     Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
-}
-
-/// The golden files of a folder by name; none if the folder does not exist.
-pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathBuf, Golden)>, AppError> {
-    let names = match SuiteFiles.list(&folder.to_string_lossy()) {
-        Ok(names) => names,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(FileError::of("reading the golden set", folder, error).into()),
-    };
-    let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
-    names.sort();
-    let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
-    let read = |name: String| {
-        let path = folder.join(name);
-        let failed = |problem: String| GoldenError::BadFile { path: path.display().to_string(), problem };
-        let bytes = SuiteFiles.read(&path.to_string_lossy()).map_err(|error| failed(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))?;
-        let mut golden = Golden::read(&text).map_err(failed)?;
-        if golden.baseline_metric.is_empty() {
-            golden.baseline_metric = primary.clone().unwrap_or_default();
-        }
-        let spec = plan.metric(&golden.baseline_metric).and_then(|at| plan.metrics.get(at));
-        let composite = golden.baseline_composite;
-        if let Some((lo, hi)) = spec.and_then(|it| it.range).filter(|(lo, hi)| !(*lo..=*hi).contains(&composite)) {
-            return Err(failed(format!("`baseline_composite` is {composite}, and the metric goes from {lo} to {hi}")));
-        }
-        Ok((path, golden))
-    };
-    let golden: Vec<(PathBuf, Golden)> = names.into_iter().map(read).collect::<Result<_, GoldenError>>()?;
-    let mut files: BTreeMap<&str, &Path> = BTreeMap::new();
-    for (path, pinned) in &golden {
-        if let Some(other) = files.insert(&pinned.sample, path) {
-            let (one, other) = (other.display().to_string(), path.display().to_string());
-            return Err(GoldenError::Twice { one, other, sample: pinned.sample.clone() }.into());
-        }
-    }
-    Ok(golden)
 }
 
 fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {

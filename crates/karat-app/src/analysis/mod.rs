@@ -2,16 +2,21 @@
 //!
 //! - `compare`, `agree`, `drift`, `digest`, `golden`, `power`: the commands of these names.
 //! - `series` reads the page of a dated suite, with the drift of `past_drift`.
-//! - `gates` applies quality gates.
+//! - `gates` applies quality gates; `context` has their verdicts and the cost beside the findings of a run, `figures` what
+//!   lists show of it.
 //! - `suite_rows` collects the judged rows of all runs of a suite, for `drift`, `digest` and `golden`.
+//! - `items` says what stored runs know of each item of a test set.
 
 pub(crate) mod agree;
 pub(crate) mod canary;
 pub(crate) mod compare;
+pub(crate) mod context;
 pub(crate) mod digest;
 pub(crate) mod drift;
+pub(crate) mod figures;
 pub(crate) mod gates;
 pub(crate) mod golden;
+pub(crate) mod items;
 mod past_drift;
 pub(crate) mod power;
 pub(crate) mod series;

@@ -1,17 +1,14 @@
 //! The judged rows of a suite, from all of its stored runs. Makes no API calls.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
 use karat_analysis::{History, RowFilter, for_each_graded, source_of};
 use karat_store::Store;
-use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
 
 use crate::error::{Names, StoredError};
-use crate::project::load;
-use crate::project::presets::SuiteFiles;
+use crate::stored::run::no_runs;
 use crate::{App, AppError, Invocation};
 
 /// The request for the rows of a suite.
@@ -94,7 +91,7 @@ impl App {
         let mut without = invocation.clone();
         without.overrides.params.clear();
         if invocation.overrides.params.is_empty()
-            || self.load(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
+            || self.load_suite(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
         {
             return Ok(None);
         }
@@ -110,47 +107,11 @@ impl App {
         }
         Ok(Some(chosen))
     }
-
-    /// Returns whether a word names a suite rather than one of its runs.
-    pub fn is_suite(&self, word: &str) -> bool {
-        let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
-        !run && (load::find_suite(word, &SuiteFiles).is_ok() || self.has_runs(word))
-    }
-
-    fn has_runs(&self, suite: &str) -> bool {
-        let runs = self.existing_store().and_then(|store| Ok(store.runs_of_suite(suite, 1)?));
-        runs.is_ok_and(|runs| !runs.is_empty())
-    }
-
-    /// The name of the suite that a word names.
-    pub(crate) fn suite_name(&self, store: &Store, word: &str) -> Result<String, AppError> {
-        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        match load::find_suite(word, &*files) {
-            Ok(path) => Ok(karat_suite::name_of(files, &path)?),
-            Err(unknown) if store.runs_of_suite(word, 1)?.is_empty() => match store.resolve(word) {
-                Ok(run) => Ok(store.run(&run)?.plan.suite.clone()),
-                Err(_) => Err(unknown),
-            },
-            Err(_) => Ok(word.to_owned()),
-        }
-    }
 }
 
 /// Returns whether two paths lead to the same place.
 fn has_one_source(one: &str, other: &str) -> bool {
     std::fs::canonicalize(one).is_ok_and(|one| std::fs::canonicalize(other).is_ok_and(|other| one == other))
-}
-
-/// The plan of a suite's newest run.
-pub(crate) fn newest_plan(store: &Store, suite: &str) -> Result<Arc<PlanHeader>, AppError> {
-    match store.runs_of_suite(suite, 1)?.first() {
-        Some(run) => Ok(store.run(run)?.plan),
-        None => Err(no_runs(suite)),
-    }
-}
-
-fn no_runs(suite: &str) -> AppError {
-    StoredError::NoRuns { suite: suite.to_owned() }.into()
 }
 
 /// The rows of a suite for its primary metric, or for the named one.

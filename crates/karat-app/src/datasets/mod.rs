@@ -4,12 +4,11 @@
 //! - `row_duplicates` finds rows that repeat each other
 //! - `curate/` makes sets from other sets, and finds leaks
 //! - `versions` hashes rows and records their changes, in the file of `manifest_file`; `difference` compares two sets
-//! - `items` says what stored runs know of each item, `removal` leaves some out; `datasheet` describes a set
+//! - `removal` leaves items out; `datasheet` describes a set
 
 pub(crate) mod curate;
 pub(crate) mod datasheet;
 pub(crate) mod difference;
-pub(crate) mod items;
 pub(crate) mod manifest_file;
 pub(crate) mod removal;
 pub(crate) mod row_duplicates;

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use karat_analysis::items::{FlagKind, TestItem};
+use karat_analysis::items::{FlagKind, ItemAnalysis, TestItem};
 use karat_dataset::manifest::{Manifest, VersionError};
 use karat_types::{DatasetDesign, DesignKind};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::curate::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
-use super::items::DatasetItems;
 use super::source::DatasetRequest;
 use crate::error::DatasetError;
 use crate::{App, AppError};
@@ -50,8 +49,8 @@ impl App {
     ///
     /// # Errors
     /// No item has such a flag, all have, rows that cannot be read, a file that is there already.
-    pub fn remove_items(&self, found: &DatasetItems, asked: &RemovalRequest) -> Result<RemovedItems, AppError> {
-        let flagged: BTreeMap<&str, &TestItem> = (found.analysis().items.iter())
+    pub fn remove_items(&self, found: &ItemAnalysis, asked: &RemovalRequest) -> Result<RemovedItems, AppError> {
+        let flagged: BTreeMap<&str, &TestItem> = (found.items.iter())
             .filter(|item| asked.flags.iter().any(|flag| item.has(*flag)))
             .map(|item| (item.id.as_str(), item))
             .collect();

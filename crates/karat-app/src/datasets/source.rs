@@ -108,7 +108,7 @@ impl App {
                 (run.header().id.clone(), Reader::of_run(run)?)
             }
             (None, true) => {
-                let plan = self.load(&Invocation::of(&*source))?.plan;
+                let plan = self.load_suite(&Invocation::of(&*source))?.plan;
                 (plan.header.suite.clone(), Reader::Suite(Box::new(plan)))
             }
             (None, false) => (name_of(&source), Reader::Rows(self.row_source(asked)?)),

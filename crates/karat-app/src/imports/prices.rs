@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
@@ -14,11 +14,8 @@ use karat_types::{Price, Pricing};
 use serde_json::{Map, Value};
 
 use crate::error::{FileError, SuiteError};
-use crate::project::catalog;
+use crate::project::catalog::{self, ADDED_MODELS, read_optional};
 use crate::{App, AppError, AtomicFile};
-
-/// The file of added prices, below Karat's own folder.
-const FILE: &str = "models/added.json";
 
 /// Days after which a price is old enough to say so.
 const OLD_DAYS: i32 = 180;
@@ -48,21 +45,6 @@ pub struct AddedPrices {
 }
 
 impl App {
-    /// The built-in models with the prices that were added.
-    ///
-    /// # Errors
-    /// The file of added prices cannot be read.
-    pub(crate) fn known_models(&self) -> Result<Registry, AppError> {
-        let path = self.home.join(FILE);
-        match read_optional(&path)? {
-            None => Ok(Registry::builtin()),
-            Some(text) => {
-                let path = path.to_string_lossy();
-                Registry::builtin().with_entries((&path, &text), &catalog::compose()).map_err(AppError::Diagnostics)
-            }
-        }
-    }
-
     /// Adds the models of a price file to the known ones. With `replaces`, it may change models that are known.
     ///
     /// # Errors
@@ -78,7 +60,7 @@ impl App {
             let (id, file) = ((*id).to_owned(), name.into_owned());
             return Err(SuiteError::KnownModel { id, file }.into());
         }
-        let target = self.home.join(FILE);
+        let target = self.home.join(ADDED_MODELS);
         let mut entries = read_optional(&target)?.map_or_else(Vec::new, |text| entries_of(&text));
         read.entries.iter().for_each(|entry| put(&mut entries, entry));
         let written = serde_json::to_string_pretty(&PriceFile::document(&entries)).unwrap_or_default() + "\n";
@@ -121,15 +103,6 @@ impl App {
 fn age(price: &Price, today: Date) -> Option<i32> {
     let day: Date = price.as_of.as_deref()?.parse().ok()?;
     day.until(today).ok().map(|span| span.get_days())
-}
-
-/// The content of a file; nothing if there is none.
-fn read_optional(path: &Path) -> Result<Option<String>, FileError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(FileError::of("reading the added prices", path, error)),
-    }
 }
 
 /// The entries of the kept file, which was read without problems before.

@@ -59,7 +59,7 @@ impl App {
         let stage = tempfile::Builder::new().prefix(".import-").tempdir_in(parent).map_err(unwritable)?;
         let report = karat_import::import(kind, file, stage.path())?;
         let staged = stage.path().join(SUITE_FILE).display().to_string();
-        self.load(&Invocation::of(staged)).map_err(|error| {
+        self.load_suite(&Invocation::of(staged)).map_err(|error| {
             // The folder with the files is gone when this is read.
             let stage = format!("{}/", stage.path().display());
             let problems = error.to_string().replace(&stage, "");

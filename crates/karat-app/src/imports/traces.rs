@@ -8,9 +8,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use karat_suite::{TraceFiles, TraceRule, trace_rules};
+use karat_suite::{TraceRule, trace_rules};
 use karat_text::redact::{Kind, Redactor};
-use karat_traces::folder::{AddedRows, RemovedRows, ShareRule, TraceDataset, TraceFolder, TraceWriter, WriteError};
+use karat_traces::folder::{AddedRows, RemovedRows, ShareRule, TraceDataset, TraceWriter, WriteError};
 use karat_traces::{Row, Share};
 use karat_types::Moment;
 use serde_json::{Value, json};
@@ -99,15 +99,6 @@ impl App {
         let added =
             self.trace_writer().map_err(|error| WriteError::Disk(Arc::new(error)))?.add(dataset, rule.share, kept)?;
         Ok(AddedTraces { added, in_the_future })
-    }
-
-    /// The folder of traces, for datasets that read it.
-    pub(crate) fn trace_files(&self) -> TraceFiles {
-        TraceFiles::new(Arc::new(RootFiles::new(self.trace_folder().path().to_owned())))
-    }
-
-    fn trace_folder(&self) -> TraceFolder {
-        TraceFolder::new(self.home.join("traces"))
     }
 
     fn trace_writer(&self) -> io::Result<TraceWriter> {

@@ -28,19 +28,16 @@ pub(crate) struct ReadSuite {
 }
 
 impl App {
-    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
-    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
-        let loaded = match &invocation.calibrating {
-            Some(asked) => self.load_round(invocation, asked),
-            None => self.load_with(invocation, &self.suite_files(), |_| {}),
-        };
-        Ok(with_shadow_note(loaded?, invocation))
+    /// Reads a suite, checks it and its dataset, and plans it. Makes no API calls.
+    pub(crate) fn load_suite(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let loaded = self.load_with(invocation, &self.suite_files(), |_| {})?;
+        Ok(with_shadow_note(loaded, invocation))
     }
 
-    /// Reads a suite as [`App::load`] does, and warns of paths that lead to nothing in any output of its last run.
+    /// Reads a suite as [`App::load_suite`] does, and warns of paths that lead to nothing in any output of its last run.
     ///
     /// # Errors
-    /// Those of [`App::load`].
+    /// Those of [`App::load_suite`].
     pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let last_outputs = self.last_outputs();
         let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;
@@ -144,7 +141,7 @@ fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
 }
 
 /// Adds the note for a preset that hides a folder with a suite of the same name.
-fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation) -> LoadedSuite {
+pub(crate) fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation) -> LoadedSuite {
     let suite = &invocation.suite;
     let has_folder = || SuiteFiles.is_file(&format!("{suite}/karat.yaml"));
     if !SuiteFiles.is_file(suite) && suite_path(suite).is_some() && has_folder() {

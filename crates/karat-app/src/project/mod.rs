@@ -2,12 +2,12 @@
 //!
 //! - `invocation` is a suite with every change that the command line asks for; `load` makes a plan of it.
 //! - `presets/` holds the built-in suites, and the small ones for a task.
-//! - `ready_rubrics` holds the rubrics that suites use by name.
-//! - `catalog` lists metrics and analyses for the suite crate.
+//! - `catalog` lists metrics, analyses, ready rubrics and the known models for the suite crate.
+//! - `gate_rules` checks the gates of a suite, and changes them by flags.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
 //! - `last_outputs` reads outputs that paths are checked against.
-//! - `root` keeps a server to the files below its root.
+//! - `root` keeps a server to the files below its root; `threads` checks that threads can be started.
 //! - `design` checks the draw behind the rows.
 //! - `dates` is the day that a plan is about; `request` reads the request for a run.
 //! - `atomic_file` replaces files as a whole.
@@ -20,11 +20,12 @@ pub(crate) mod ci;
 pub(crate) mod dates;
 mod design;
 pub(crate) mod fetch;
+pub(crate) mod gate_rules;
 pub(crate) mod invocation;
 pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod presets;
-pub(crate) mod ready_rubrics;
 pub(crate) mod request;
 pub(crate) mod root;
+pub(crate) mod threads;
 pub(crate) mod version_changes;

@@ -6,12 +6,14 @@
 
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use karat_suite::{DiskFiles, Files, is_outside, join_beneath};
+use karat_suite::{DiskFiles, Files, TraceFiles, is_outside, join_beneath};
+use karat_traces::folder::TraceFolder;
 
+use crate::App;
 use crate::project::presets::SuiteFiles;
 
 /// The files below a folder.
@@ -90,6 +92,35 @@ impl Files for RootFiles {
         // The inner folder keeps the path in, the root keeps the inner folder in.
         let inside = join_beneath(folder, path)?;
         self.open(&inside)
+    }
+}
+
+/// The name of a suite's file.
+const FILE: &str = "karat.yaml";
+
+impl App {
+    /// The folder of traces, for datasets that read it.
+    pub(crate) fn trace_files(&self) -> TraceFiles {
+        TraceFiles::new(Arc::new(RootFiles::new(self.trace_folder().path().to_owned())))
+    }
+
+    /// The folder of traces.
+    pub(crate) fn trace_folder(&self) -> TraceFolder {
+        TraceFolder::new(self.home.join("traces"))
+    }
+    /// `karat.yaml` of the root and of the folders in it, relative to the root; without a root, of this folder.
+    pub(crate) fn found_suites(&self) -> Vec<String> {
+        let root = self.opened.root().unwrap_or(Path::new("."));
+        let mut found: Vec<String> = root.join(FILE).is_file().then(|| FILE.to_owned()).into_iter().collect();
+        let folders = std::fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
+        let suites = folders.filter_map(|folder| {
+            let name = folder.file_name().into_string().ok()?;
+            let is_suite = !name.starts_with('.') && folder.path().join(FILE).is_file();
+            is_suite.then(|| format!("{name}/{FILE}"))
+        });
+        found.extend(suites);
+        found.sort();
+        found
     }
 }
 

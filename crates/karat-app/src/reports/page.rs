@@ -1,6 +1,5 @@
 //! The page of a stored run for the live dashboard, and the days of a dated suite for report.html.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_analysis::primary_metric;
@@ -14,6 +13,7 @@ use crate::analysis::series::SeriesRequest;
 use crate::reports::kept_reports::{find_page, keep_page};
 use crate::stored::findings::findings;
 use crate::stored::kept_pages::{RunPage, find_or_build};
+use crate::stored::run::is_dated;
 use crate::{App, AppError};
 
 impl App {
@@ -60,14 +60,4 @@ impl App {
         let view = self.series(&asked)?.view;
         Ok((!view.cards.is_empty()).then_some(view))
     }
-}
-
-/// Returns whether the first sample of a run has a date.
-pub(crate) fn is_dated(stored: &StoredRun) -> Result<bool, AppError> {
-    let mut is_dated = false;
-    stored.for_each(&mut |row| {
-        is_dated = row.sample.date.is_some();
-        ControlFlow::Break(())
-    })?;
-    Ok(is_dated)
 }

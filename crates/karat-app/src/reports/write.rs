@@ -4,15 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use karat_analysis::gate::StopSummary;
-use karat_analysis::{Findings, Outcome, Verdicts};
+use karat_analysis::Outcome;
 use karat_report::json::CELLS_FILE;
-use karat_report::{Context, Outputs, RenderError, Report};
-use karat_store::StoredRun;
+use karat_report::{Outputs, RenderError, Report};
 use karat_suite::Files;
-use karat_types::{Exit, Layout, ReportFormat, RunHeader, RunRows, ShardRows};
+use karat_types::{Exit, Layout, ReportFormat, RunHeader, RunRows};
 
-use crate::analysis::gates::{exit, failures, no_verdict_note};
 use crate::error::{FileError, StoredError};
 use crate::project::atomic_file::{AtomicFile, lock_dir, remove_abandoned, report_write_error};
 use crate::project::presets::SuiteFiles;
@@ -20,8 +17,6 @@ use crate::reports::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::reports::kept_reports::{KeptReport, find_report, keep_report};
 use crate::reports::manifest::{Listed, MANIFEST, Manifest};
 use crate::stored::findings::findings;
-use crate::stored::invocation::{read_stored_invocation, stored_estimate};
-use crate::stored::unbilled_risk::possible_unbilled_cost;
 use crate::{App, AppError};
 
 /// The target and formats of a report.
@@ -50,10 +45,6 @@ impl ReportTo {
         (folder.join(part.unwrap_or_default()), layout)
     }
 }
-
-/// The note on gates that have failed and do not decide the exit code.
-const NOT_ENFORCED: &str =
-    "the gates do not decide the exit code, because the suite says `enforce: on_request`; `--gate` enforces them";
 
 /// The path of a file, relative to the folder.
 fn path(layout: Layout, run: &str, name: &str) -> String {
@@ -133,11 +124,6 @@ impl App {
         })
     }
 
-    /// Returns whether a run has no cell yet.
-    pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
-        Ok(self.stored_run(run)?.totals()?.cells == 0)
-    }
-
     /// Streams the report of a run in one format; cells as JSON lines.
     pub fn export(
         &self,
@@ -181,74 +167,6 @@ impl App {
         let (context, exit) = self.context(&stored, &findings, false)?;
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
-
-    /// The note on a run that is one part of another; `None` for a whole run.
-    pub fn shard_note(&self, run: &str) -> Result<Option<String>, AppError> {
-        Ok(self.stored_run(run)?.header().shard.map(shard_note))
-    }
-
-    /// The context of the findings, and the exit code of both.
-    pub(crate) fn context(
-        &self,
-        stored: &StoredRun,
-        findings: &Findings,
-        canonical: bool,
-    ) -> Result<(Context, Exit), AppError> {
-        let header = stored.header();
-        let begun = read_stored_invocation(header)?;
-        let (rules, flags) = (begun.rules, begun.invocation.gates);
-        let verdict_note = no_verdict_note(header, &rules);
-        let mut verdicts =
-            if verdict_note.is_none() { self.decide_gates(stored, findings, &rules)? } else { Verdicts::default() };
-        if verdicts.exit() != Exit::Pass && rules.policy.on_request && flags.binds.is_none() {
-            verdicts.notes.insert(0, NOT_ENFORCED.to_owned());
-        }
-        let stop = StopSummary::of(stored, &verdicts).map_err(RenderError::from)?;
-        let stop = if canonical { stop.map(StopSummary::canonical) } else { stop };
-        let failures = failures(header, findings, &rules);
-        let exit = exit(&failures, &rules, &verdicts, &flags);
-        let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
-        let estimate = stored_estimate(header);
-        let spending = if canonical { None } else { Some(stored.totals()?.spending) };
-        let paid = spending.map(|spending| spending.spent);
-        let (reported, counted) =
-            spending.map_or_else(Default::default, |spending| (spending.reported, spending.counted));
-        let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
-        let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
-        let warnings = header.shard.map(shard_note).into_iter().chain(warnings).collect();
-        Ok((
-            Context {
-                estimate,
-                paid,
-                reported,
-                counted,
-                unpriced_calls,
-                canonical,
-                verdicts,
-                stop,
-                verdict_note,
-                failures,
-                warnings,
-                outputs: Outputs::default(),
-                series: None,
-            },
-            exit,
-        ))
-    }
-
-    pub(crate) fn stored_run(&self, run: &str) -> Result<StoredRun, AppError> {
-        let store = self.existing_store()?;
-        Ok(store.rows(&store.resolve(run)?)?)
-    }
-}
-
-/// The note on a run that is a part of another.
-fn shard_note(ShardRows { shard, rows }: ShardRows) -> String {
-    format!(
-        "This run is shard {shard}, one part of a run: its {} only. The estimated cost is that of all shards. Gates are not decided; \
-         `karat merge` makes the whole run of all shards.",
-        karat_report::count_noun(rows, "sample")
-    )
 }
 
 fn file_lines(files: &[PathBuf]) -> String {

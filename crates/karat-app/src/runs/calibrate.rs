@@ -15,10 +15,10 @@ use karat_types::{Exit, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is
 use serde_json::{Map, Value, json};
 
 use crate::error::{LabelError, Names};
-use crate::project::load::LoadedSuite;
+use crate::project::load::{LoadedSuite, with_shadow_note};
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
-use crate::tasks::people::HumanCeiling;
+use crate::stored::labels::agreement::HumanCeiling;
 use crate::{App, AppError, CalibrationRequest, Invocation};
 
 /// Maximum of listed rounds.
@@ -68,15 +68,19 @@ impl Rounds {
 }
 
 impl App {
+    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
+    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        match &invocation.calibrating {
+            Some(asked) => Ok(with_shadow_note(self.load_round(invocation, asked)?, invocation)),
+            None => self.load_suite(invocation),
+        }
+    }
+
     /// The plan of a round, which grades labelled outputs. Makes no API calls.
     ///
     /// # Errors
     /// A suite without a judged scorer with labels; a threshold without a reason; several trials.
-    pub(crate) fn load_round(
-        &self,
-        invocation: &Invocation,
-        asked: &CalibrationRequest,
-    ) -> Result<LoadedSuite, AppError> {
+    fn load_round(&self, invocation: &Invocation, asked: &CalibrationRequest) -> Result<LoadedSuite, AppError> {
         if invocation.overrides.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }

@@ -12,8 +12,9 @@ use karat_types::{
 };
 use tokio::runtime::Runtime;
 
-use crate::analysis::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
+use crate::project::gate_rules::check_rules;
+use crate::project::threads::{check_threads, runtime};
 use crate::runs::batches::passes::{BatchRun, price_batches};
 use crate::runs::ending::early_stop::stopped_notice;
 use crate::runs::ending::refusal::refusal_message;
@@ -23,7 +24,6 @@ use crate::runs::preflight_budget::{BudgetStop, EarlierCalls, check_limits, over
 use crate::runs::preflight_estimate::{PreflightEstimate, new_estimator, whole_cost};
 use crate::runs::rescore_plan::{inherited_stop, rescore_plan};
 use crate::runs::target::RunTarget;
-use crate::runs::threads::check_threads;
 use crate::stored::invocation::{StoredInvocation, read_stored_invocation};
 use crate::{App, AppError, CallRecording, Invocation};
 
@@ -538,12 +538,6 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
         Some(failure) => Err(RunError::Recording { failure }.into()),
         None => Ok([recorder.location_notice(), recorder.missing_calls_notice()].into_iter().flatten().collect()),
     }
-}
-
-/// Starts the async runtime of a run.
-pub(crate) fn runtime() -> Result<Runtime, AppError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|source| RunError::Runtime { source }.into())
 }
 
 /// Executes the rest of a run.

@@ -1,9 +1,9 @@
 //! Starting, resuming and re-scoring runs.
 //!
-//! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to, `threads` checks that
-//!   threads can be started.
+//! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to.
 //! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run.
 //! - `rescore` re-runs failed cells, continues stopped runs to their end, and scores stored outputs again by a plan from `rescore_plan`.
+//! - `why` explains what a run would reuse.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
 //! - `batches` submits the calls that a pass collects for batch APIs, and waits for them.
 //! - `call_log` writes calls to a file for people to read.
@@ -24,4 +24,4 @@ pub(crate) mod readiness;
 pub(crate) mod rescore;
 pub(crate) mod rescore_plan;
 pub(crate) mod target;
-mod threads;
+pub(crate) mod why;

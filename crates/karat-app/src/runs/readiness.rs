@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_providers::{ProviderError, Providers, Settings, address_notes};
+use karat_providers::{Providers, Settings, address_notes};
 use karat_report::usd;
 use karat_suite::Plan;
 use karat_text::host::{host_of, is_this_machine};
@@ -12,29 +12,15 @@ use crate::error::RunError;
 use crate::project::load::find_suite;
 use crate::project::presets::{SuiteFiles, is_preset};
 use crate::runs::preflight_budget::ceiling_note;
-use crate::{App, AppError, CallRecording, Invocation};
+use crate::{App, CallRecording, Invocation};
 
 /// The set of models for a first comparison.
 const STARTER: &str = "starter";
-
-/// The set of models that may judge in place of a preset's scripts.
-const JUDGES: &str = "judges";
 
 impl App {
     /// The note on the models of a plan that the default ceiling of cost cannot bind.
     pub fn ceiling_note(&self, plan: &Plan, invocation: &Invocation) -> Option<String> {
         ceiling_note(&plan.header, invocation)
-    }
-
-    /// The variable of a model's key, if it is not set.
-    pub(crate) fn missing_key(&self, model: &ModelSpec) -> Option<String> {
-        let lookup = self.lookup.clone();
-        let settings = Settings { host: self.opened.host(), ..Settings::new(move |name| lookup(name)) };
-        let errors = Providers::connect_all(std::slice::from_ref(model), &Default::default(), settings).err();
-        errors.unwrap_or_default().into_iter().find_map(|error| match error {
-            ProviderError::MissingKey { variable, .. } => Some(variable),
-            _ => None,
-        })
     }
 
     /// The invocation with the judge that was chosen for it, which stays the run's own: keys may come and go.
@@ -56,15 +42,6 @@ impl App {
         let mut named = invocation.clone();
         named.overrides.judges = vec![chosen.id.clone()];
         Ok(named)
-    }
-
-    /// Ids of the models that may judge real models in place of a preset's scripts: those with a key first.
-    pub(crate) fn real_judges(&self) -> Result<Vec<String>, AppError> {
-        let known = self.known_models()?;
-        let has_key = |id: &&String| known.get(id).is_some_and(|judge| self.missing_key(judge).is_none());
-        let (with_key, without): (Vec<&String>, Vec<&String>) =
-            known.set(JUDGES).unwrap_or_default().iter().partition(has_key);
-        Ok(with_key.into_iter().chain(without).cloned().collect())
     }
 
     /// The command that asks real models in place of a preset's scripts, with its price, where a key for one of them is set:

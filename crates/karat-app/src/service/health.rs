@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::project::presets::names as preset_names;
-use crate::runs::execution::runtime;
+use crate::project::threads::runtime;
 use crate::views::follow::run_state::status_name;
 use crate::{App, AppError, rfc3339};
 

@@ -6,6 +6,7 @@
 //! - `health` is the state of the store, and the suites that can be run; `doctor` checks the environment.
 //! - `order` is a run that was asked for, and its execution; `queue` keeps orders and their ends; `deaths` parks runs that end
 //!   their process.
+//! - `run_states` are the states of runs, with what the queue knows of them.
 //! - `monitoring/` runs suites at due times, and tells people when something is wrong.
 
 mod deaths;
@@ -16,5 +17,6 @@ pub(crate) mod monitoring;
 pub(crate) mod order;
 pub(crate) mod queue;
 pub(crate) mod role;
+pub(crate) mod run_states;
 pub(crate) mod token;
 pub(crate) mod tokens;

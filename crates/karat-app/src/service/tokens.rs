@@ -5,9 +5,10 @@ use karat_types::Moment;
 use serde::Serialize;
 use subtle::ConstantTimeEq;
 
-use crate::error::TokenError;
+use crate::error::{AnnotateError, TokenError};
 use crate::service::role::Role;
 use crate::service::token::TokenText;
+use crate::tasks::people::refuse_twin;
 use crate::{App, AppError, rfc3339};
 
 /// Resolution of the time of last use.
@@ -193,4 +194,35 @@ fn access(token: &StoredToken) -> Option<Access> {
 
 fn later(now: Moment, ms: u64) -> Moment {
     Moment(now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+impl App {
+    /// Creates a token with which a person labels in one task, and nothing else.
+    ///
+    /// # Errors
+    /// An unknown task, a person who may not label there; the store cannot be written.
+    pub fn invite_annotator(&self, task: &str, person: &str, expires_ms: Option<u64>) -> Result<NewToken, AppError> {
+        let task = self.loaded_task(task)?;
+        let person = task.check_person(person)?;
+        let tokens = self.tokens()?;
+        let invited = tokens.iter().filter(|token| token.role == Role::Annotate.as_str());
+        let invited = invited.filter_map(|token| token.name.split_once('/'));
+        let invited = invited.filter(|(name, _)| *name == task.stored.name).map(|(_, person)| person);
+        refuse_twin(person, invited)?;
+        self.read_state(&task, |state| match state.closed {
+            Some(_) => Err(AnnotateError::Closed { task: task.stored.name.clone() }.into()),
+            None => refuse_twin(person, state.people()),
+        })??;
+        self.create_token(&format!("{}/{person}", task.stored.name), Role::Annotate, expires_ms)
+    }
+
+    /// The task and person of a token that [`Self::invite_annotator`] made.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn invited_person(&self, token: &str) -> Result<Option<(String, String)>, AppError> {
+        let found = self.tokens()?.into_iter().find(|it| it.id == token && it.role == Role::Annotate.as_str());
+        let parts = found.and_then(|it| it.name.split_once('/').map(|(task, name)| (task.to_owned(), name.to_owned())));
+        Ok(parts)
+    }
 }

@@ -2,17 +2,15 @@
 
 use std::io;
 
-use karat_analysis::headline_metrics;
 use karat_store::{Store, StoredRun};
 use karat_suite::Files;
 use karat_types::{Better, Key, KeyBuilder, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::AppError;
 use crate::project::presets::SuiteFiles;
-use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::labels::anchoring::findings_state;
-use crate::{App, AppError};
 
 /// The kind of derived data.
 const KIND: &str = "run-figures";
@@ -52,51 +50,6 @@ pub struct Headline {
     pub better: Better,
 }
 
-impl App {
-    /// Verdict and headline of a run: those that the store keeps, or computed from all of its rows and then kept.
-    ///
-    /// # Errors
-    /// The run cannot be read or analysed.
-    pub fn run_figures(&self, run: &str) -> Result<RunFigures, AppError> {
-        let stored = self.stored_run(run)?;
-        match kept_figures(&stored)? {
-            Some(figures) => Ok(figures),
-            None => self.compute_figures(&stored),
-        }
-    }
-
-    fn compute_figures(&self, stored: &StoredRun) -> Result<RunFigures, AppError> {
-        let key = figures_key(stored)?;
-        let findings = findings(stored)?;
-        let (context, _) = self.context(stored, &findings, false)?;
-        let plan = &findings.plan;
-        let headline = headline_metrics(plan).first().copied().and_then(|at| {
-            let metric = plan.metrics.get(at)?;
-            let spread = findings.run.metrics.get(at);
-            Some(Headline {
-                metric: metric.name.clone(),
-                value: spread.and_then(karat_analysis::Spread::value),
-                interval: spread.and_then(|spread| spread.figure()?.interval()),
-                n: spread.map_or(0, karat_analysis::Spread::n),
-                unit: plan.unit_of(metric).map(str::to_owned),
-                range: metric.range,
-                binary: metric.binary,
-                better: metric.better,
-            })
-        });
-        let figures = RunFigures {
-            verdict: context.verdicts.verdict().map(|verdict| verdict.as_str().to_owned()),
-            headline,
-            unscored: findings.run.tally.unscored,
-        };
-        if let (Some(key), Ok(bytes)) = (key, postcard::to_stdvec(&figures)) {
-            // A store that cannot be written now is no reason to show nothing.
-            let _ = stored.keep_derived(KIND, key, &bytes);
-        }
-        Ok(figures)
-    }
-}
-
 /// The figures of a run that the store keeps, if they are of its present state.
 pub(crate) fn kept_figures(stored: &StoredRun) -> Result<Option<RunFigures>, AppError> {
     let Some(key) = figures_key(stored)? else { return Ok(None) };
@@ -132,6 +85,14 @@ fn add_baseline(key: KeyBuilder, path: &str) -> io::Result<KeyBuilder> {
     names.retain(|name| name.ends_with(".json"));
     names.sort();
     names.iter().try_fold(key, |key, name| Ok(key.text(name).bytes(&SuiteFiles.read(&karat_suite::join(path, name))?)))
+}
+
+/// Keeps the figures of a run under a key of its state, if it has one.
+pub(crate) fn keep_figures(stored: &StoredRun, key: Option<Key>, figures: &RunFigures) {
+    if let (Some(key), Ok(bytes)) = (key, postcard::to_stdvec(figures)) {
+        // A store that cannot be written now is no reason to show nothing.
+        let _ = stored.keep_derived(KIND, key, &bytes);
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,21 @@
-//! The pinned run that a run is compared with, and the findings of the comparison.
+//! The findings of a run, with what stands around it: the pinned run that it is compared with, labels of people, and the
+//! earlier runs that are looks at what it compares.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use karat_analysis::compare::{EarlierRun, Looks, RunSamples};
 use karat_analysis::{Findings, Options, Pinned, analyse};
 use karat_store::StoredRun;
 use karat_suite::{Files, removals_in};
-use karat_types::{AnalysisSpec, PlanHeader, RunRows};
+use karat_types::{AnalysisSpec, KeyBuilder, RunHeader, RunRows, RunStatus};
 
 use crate::AppError;
-use crate::error::{AnalyseError, FileError};
+use crate::error::FileError;
+use crate::project::gate_rules::read_pinned;
 use crate::project::presets::SuiteFiles;
-use crate::stored::invocation::read_stored_invocation;
+use crate::stored::invocation::{StoredInvocation, read_stored_invocation};
 use crate::stored::labels::anchoring::people_tasks;
-use crate::stored::looks::looks;
 
 /// The findings of a stored run, with what its store knows of people's labels, and its pinned baseline if an analysis needs
 /// one.
@@ -47,10 +50,68 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     }
 }
 
-/// Reads a pinned run for a run of this plan.
-pub(crate) fn read_pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
-    let sound = |pinned: Pinned| pinned.check_plan(plan).map(|()| pinned);
-    let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();
-    text.and_then(Pinned::read).and_then(sound).map_err(problem)
+/// The kind of derived data that are earlier looks.
+const LOOKS: &str = "looks";
+
+/// The version of its form.
+const LOOKS_FORM: u64 = 1;
+
+/// Number of runs that are searched: enough for a level that nothing reaches.
+const SEARCHED: usize = 200;
+
+/// The earlier looks at what a run compares. Of an ended run they are found once and kept.
+fn looks(stored: &StoredRun, begun: &StoredInvocation) -> Result<Looks, AppError> {
+    let header = stored.header();
+    let is_pilot = is_pilot(header, begun);
+    if header.status == RunStatus::Running || header.plan.systems.len() < 2 {
+        return Ok(Looks { earlier: Vec::new(), is_pilot });
+    }
+    let key = KeyBuilder::new("karat/looks").number(LOOKS_FORM).key(stored.state()?).finish();
+    if let Some(bytes) = stored.read_derived(LOOKS, key)?
+        && let Ok(earlier) = postcard::from_bytes(&bytes)
+    {
+        return Ok(Looks { earlier, is_pilot });
+    }
+    let earlier = earlier_runs(stored)?;
+    if let Ok(bytes) = postcard::to_stdvec(&earlier) {
+        // A store that cannot be written now is no reason to show nothing.
+        let _ = stored.keep_derived(LOOKS, key, &bytes);
+    }
+    Ok(Looks { earlier, is_pilot })
+}
+
+/// Returns true for a run on a part of its dataset.
+fn is_pilot(header: &RunHeader, begun: &StoredInvocation) -> bool {
+    let asked = &begun.invocation.overrides;
+    header.shard.is_some()
+        || !asked.samples.is_empty()
+        || asked.limit.is_some_and(|limit| limit <= header.plan.dataset.rows)
+}
+
+/// The runs on a part of a run's samples that have at least two of its systems, oldest first. Of several on the same samples,
+/// as when a command is repeated, the first.
+fn earlier_runs(stored: &StoredRun) -> Result<Vec<EarlierRun>, AppError> {
+    let own = EarlierRun::of(stored.header(), false);
+    let (mut samples, mut seen, mut found) = (None, BTreeSet::new(), Vec::new());
+    for header in stored.store().finished_before(&own.run, SEARCHED)? {
+        let Ok(begun) = read_stored_invocation(&header) else { continue };
+        let run = EarlierRun::of(&header, is_pilot(&header, &begun));
+        let measures_judges = header.plan.run.measures_judges || begun.invocation.calibrating.is_some();
+        let shared = run.systems.intersection(&own.systems).count();
+        if measures_judges || begun.score_of.is_some() || shared < 2 || run.samples >= own.samples {
+            continue;
+        }
+        let samples = match &samples {
+            Some(samples) => samples,
+            None => samples.insert(RunSamples::of(stored)?),
+        };
+        // A run that cannot be read any more may have been a look, but of unknown samples.
+        let Ok(rows) = stored.store().rows(&run.run) else { continue };
+        if let Ok(Some(ids)) = samples.extends(&rows)
+            && seen.insert((ids, run.systems.clone()))
+        {
+            found.push(run);
+        }
+    }
+    Ok(found)
 }

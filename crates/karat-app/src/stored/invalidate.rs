@@ -4,7 +4,7 @@ use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult, St
 use karat_types::{Moment, RunRows};
 
 use crate::error::StoredError;
-use crate::stored::address;
+use crate::stored::names;
 use crate::{App, AppError};
 
 /// The results that an invalidation affects, with the names of their cells.

@@ -1,5 +1,7 @@
 //! The stored start of a run, from which later runs read.
 
+use std::path::PathBuf;
+
 use karat_engine::UncachedCost;
 use karat_report::Estimate;
 use karat_store::{Store, StoreError};
@@ -7,7 +9,7 @@ use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::RunError;
-use crate::{AppError, CallRecording, Invocation};
+use crate::{AppError, Invocation};
 
 /// The start of a run, stored under `invocation` of its header.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -88,4 +90,28 @@ pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
         per_cell: begun.estimate_per_cell,
         sampled: begun.estimate_sampled,
     })
+}
+
+/// The use of a recording in a run. With one, no results of earlier runs are reused.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum CallRecording {
+    /// No recording.
+    #[default]
+    None,
+    /// It stores every call: `--record`.
+    Record(PathBuf),
+    /// It answers every call: `--replay`.
+    Replay(PathBuf),
+}
+
+impl CallRecording {
+    /// The same with an absolute path, so that the run can be resumed from another folder.
+    pub(crate) fn with_absolute_path(self) -> Self {
+        let from_root = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        match self {
+            Self::None => Self::None,
+            Self::Record(path) => Self::Record(from_root(path)),
+            Self::Replay(path) => Self::Replay(from_root(path)),
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! The messages of a stored request and the text of a stored reply, whatever the protocol: for people, who want neither
 //! JSON on one line nor its escapes. What is not recognized is shown as it is.
 
+use std::collections::BTreeMap;
+
+use karat_types::{CellError, JudgmentRow, PlanHeader, Score};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -137,6 +140,40 @@ fn pretty(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     }
+}
+
+/// The words of a judge on a cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgeWords {
+    /// The scorer.
+    pub scorer: String,
+    /// The judge.
+    pub judge: String,
+    /// Its scores by metric.
+    pub scores: BTreeMap<String, Score>,
+    /// Its reasoning.
+    pub reasoning: String,
+    /// The reason for a missing judgment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<CellError>,
+}
+
+impl JudgeWords {
+    pub(crate) fn of(plan: &PlanHeader, judgment: &JudgmentRow) -> Self {
+        Self {
+            scorer: plan.scorers.get(usize::from(judgment.scorer)).map_or_else(String::new, |it| it.id.clone()),
+            judge: plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone()),
+            scores: named_scores(plan, &judgment.scores),
+            reasoning: judgment.reasoning.clone(),
+            error: judgment.error.clone(),
+        }
+    }
+}
+
+fn named_scores(plan: &PlanHeader, scores: &[(u16, Score)]) -> BTreeMap<String, Score> {
+    let named =
+        scores.iter().filter_map(|(at, score)| Some((plan.metrics.get(usize::from(*at))?.name.clone(), score.clone())));
+    named.collect()
 }
 
 #[cfg(test)]

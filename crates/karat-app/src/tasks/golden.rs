@@ -75,7 +75,7 @@ impl App {
         scorer: Option<&str>,
         asked: &LabelPinRequest,
     ) -> Result<GoldenPin, AppError> {
-        let plan = self.load(invocation)?.plan;
+        let plan = self.load_suite(invocation)?.plan;
         let suite = &plan.header.suite;
         let mut known = Vec::new();
         let tasks = if self.store.exists() { self.store_to_read()?.annotation_tasks()? } else { Vec::new() };

@@ -2,11 +2,11 @@
 //!
 //! Read `stored::labels` (what is fixed, and the fold of what people did) first.
 //!
-//! - `create` makes a task: `selection` chooses its items.
+//! - `create` makes a task: `selection` chooses its items. `suspects` makes that of items that may be wrong.
 //! - `queue` hands out items, so that each gets labels of enough different people. `submit` stores labels, skips, flags and
 //!   what they take back, and the owner's decisions.
 //! - `export` writes labels to files, `golden` pins them.
-//! - `owner` is everything that the owner sees. `people` invites them, and compares each with the others.
+//! - `owner` is everything that the owner sees. `people` are their names.
 //! - `label_files` exports outputs to label in a file, and joins the labels.
 //!
 //! Blindness: only `queue` makes what people see. It names an item by a keyed hash, and takes nothing of an item
@@ -21,3 +21,4 @@ pub(crate) mod people;
 pub(crate) mod queue;
 mod selection;
 pub(crate) mod submit;
+pub(crate) mod suspects;

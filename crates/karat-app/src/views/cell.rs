@@ -9,8 +9,8 @@ use karat_types::{CellStatus, Moment, RunRows, SampleText, Score, Usage};
 use serde_json::Value;
 
 use crate::error::StoredError;
-use crate::stored::address;
 use crate::stored::messages::request_blobs;
+use crate::stored::names;
 use crate::views::index::cost;
 use crate::views::query::CellQuery;
 use crate::views::run_view::RunView;
@@ -106,7 +106,7 @@ impl App {
         let mut found = None;
         rows.for_each_in(ordinal..ordinal.saturating_add(1), &mut |row| {
             let cell = row.cell;
-            let path = address::path(&plan, &row.sample.id, row.system);
+            let path = names::path(&plan, &row.sample.id, row.system);
             let view = CellView {
                 run: header.id.clone(),
                 suite: plan.suite.clone(),

@@ -9,10 +9,10 @@ use karat_store::{RunSummary, Store};
 use karat_suite::Overrides;
 use karat_types::{Moment, PlanHeader, RunHeader, RunRows, RunStatus};
 
-use crate::reports::page::is_dated;
 use crate::stored::figures::{RunFigures, all_kept_figures, kept_figures};
 use crate::stored::invocation::read_stored_invocation;
-use crate::stored::runs::count_done;
+use crate::stored::run::count_done;
+use crate::stored::run::is_dated;
 use crate::views::patience;
 use crate::views::query::Cursor;
 use crate::{App, AppError};

@@ -10,9 +10,9 @@ use karat_types::{CellRow, CellStatus, JudgmentRow, PlanHeader, RunRows, SampleT
 use serde_json::{Map, Value};
 
 use crate::AppError;
+use crate::stored::messages::JudgeWords;
 use crate::views::index::{CellFlag, cost};
 use crate::views::run_view::RunView;
-use crate::views::show::cells::JudgeWords;
 
 /// The trials of one sample and system.
 #[derive(Debug, Clone, Default)]

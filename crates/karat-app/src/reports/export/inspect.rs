@@ -18,9 +18,9 @@ use zip::{CompressionMethod, ZipWriter};
 use super::{ExportedFiles, expected_text, for_each_cell, input_text};
 use crate::error::FileError;
 use crate::stored::findings::findings;
+use crate::stored::messages::JudgeWords;
 use crate::stored::messages::request_messages;
-use crate::stored::runs::rfc3339;
-use crate::views::show::cells::JudgeWords;
+use crate::stored::run::rfc3339;
 use crate::{App, AppError, AtomicFile};
 
 /// The model of a system that calls none.

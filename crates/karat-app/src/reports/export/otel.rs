@@ -10,7 +10,7 @@ use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Score, U
 use serde_json::{Value, json};
 
 use super::{choice, expected_text, for_each_cell, input_text};
-use crate::views::show::cells::JudgeWords;
+use crate::stored::messages::JudgeWords;
 use crate::{App, AppError};
 
 /// Records of a request, at most.

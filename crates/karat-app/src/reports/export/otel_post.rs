@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::otel::{Signal, SpanContent};
 use crate::error::ServiceError;
-use crate::runs::execution::runtime;
+use crate::project::threads::runtime;
 use crate::{App, AppError};
 
 /// Attempts for a request that the receiver cannot take now.

@@ -5,7 +5,7 @@ use karat_store::{BatchState, Store, StoredBatch};
 use karat_types::{PlanHeader, RunStatus};
 
 use crate::error::{Lines, RunError};
-use crate::runs::execution::runtime;
+use crate::project::threads::runtime;
 use crate::{App, AppError};
 
 /// The result of cancelling the batches of a run.

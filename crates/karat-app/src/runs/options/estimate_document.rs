@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::rfc3339;
 use crate::runs::options::plan_options::PlanOptions;
-use crate::views::show::why::ReuseReasons;
+use crate::runs::why::ReuseReasons;
 
 /// The document of an estimate. Its keys are a public interface: keys may be added, none changes its meaning.
 pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseReasons, options: &PlanOptions) -> Value {

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use karat_alert::{AlertEvent, AlertMessage, AlertSpec, Attempted, hook_request, next_attempt};
-use karat_providers::{HookClient, HookError, Settings};
+use karat_providers::{HookClient, HookError};
 use karat_store::StoredMessage;
 use karat_text::env_template;
 use karat_types::Moment;
 
 use crate::error::{Names, ServiceError};
-use crate::runs::execution::runtime;
+use crate::project::threads::runtime;
 use crate::service::monitoring::alerting::{AlertSource, new_id, stored_path};
 use crate::service::monitoring::observations::Observed;
 use crate::{App, AppError, Invocation};
@@ -100,11 +100,6 @@ impl App {
         let until = self.clock.now().0.saturating_add(left);
         let pending = self.open_store()?.messages(Some("pending"), usize::MAX)?;
         Ok(pending.iter().any(|message| message.next_at.is_some_and(|at| at.0 <= until)))
-    }
-
-    pub(crate) fn hook_client(&self) -> Result<HookClient, AppError> {
-        let settings = Settings { clock: Some(self.clock.clone()), ..self.call_settings() };
-        HookClient::new(settings).map_err(|error| ServiceError::NoClient { problem: error.to_string() }.into())
     }
 
     async fn attempt(&self, client: &HookClient, message: &StoredMessage, alerts: &mut Alerts) -> (Attempted, String) {

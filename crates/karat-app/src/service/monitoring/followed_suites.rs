@@ -2,7 +2,6 @@
 //! loaded, the last good version is followed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_alert::AlertSpec;
@@ -19,9 +18,6 @@ use crate::{App, AppError, Invocation};
 
 /// Milliseconds between two readings of the suites.
 const REREAD_MS: i64 = 60_000;
-
-/// The name of a suite's file.
-const FILE: &str = "karat.yaml";
 
 /// The suites that a server follows. Clones share them.
 #[derive(Clone)]
@@ -189,21 +185,6 @@ impl FollowedSuites {
 }
 
 impl App {
-    /// `karat.yaml` of the root and of the folders in it, relative to the root; without a root, of this folder.
-    pub(crate) fn found_suites(&self) -> Vec<String> {
-        let root = self.opened.root().unwrap_or(Path::new("."));
-        let mut found: Vec<String> = root.join(FILE).is_file().then(|| FILE.to_owned()).into_iter().collect();
-        let folders = std::fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
-        let suites = folders.filter_map(|folder| {
-            let name = folder.file_name().into_string().ok()?;
-            let is_suite = !name.starts_with('.') && folder.path().join(FILE).is_file();
-            is_suite.then(|| format!("{name}/{FILE}"))
-        });
-        found.extend(suites);
-        found.sort();
-        found
-    }
-
     /// Returns whether a suite has schedules or alerts; `None` if its file cannot be read.
     pub(crate) fn has_service_keys(&self, path: &str) -> Option<bool> {
         let read = match self.opened.root() {

@@ -10,13 +10,16 @@ use karat_stats::agreement::{
 use karat_stats::bootstrap::{Resampling, bootstrap_indices};
 use karat_stats::interval::{Interval, Level};
 use karat_stats::numeric::seed::Seed;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::settle::in_order;
+use crate::error::AnnotateError;
 use crate::stored::labels::answers::{PAIR_ANSWERS, spans};
 use crate::stored::labels::question::{MeasurementLevel, Question, QuestionKind};
 use crate::stored::labels::state::TaskState;
 use crate::stored::labels::task::LoadedTask;
+use crate::{App, AppError};
 
 /// Items with two labels below which there is only their number.
 const LEAST_ITEMS: usize = 10;
@@ -219,4 +222,94 @@ fn add_spans(found: &mut Value, task: &LoadedTask, question: &Question, answers:
         json!({ "category": category.id, "f1": value })
     });
     found["f1"] = Value::Array(f1.collect());
+}
+
+/// Agreement of a person with the settled value of the others: the most that a judge can be expected to reach.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HumanCeiling {
+    /// The question: a dimension of the rubric.
+    pub dimension: String,
+    /// 1 − mean |person − others| / range of the scale, from 0 to 1: the form in which judges are calibrated.
+    pub agreement: f64,
+    /// Its 95 % interval, by percentile bootstrap of items.
+    pub ci: Option<(f64, f64)>,
+    /// Items with at least two people.
+    pub n: usize,
+}
+
+impl HumanCeiling {
+    /// In a line: `accuracy: people among themselves 0.81 [0.76, 0.85], 40 items`.
+    pub fn line(&self) -> String {
+        let ci = self.ci.map(|(lo, hi)| format!(" [{lo:.2}, {hi:.2}]")).unwrap_or_default();
+        format!("{}: people among themselves {:.2}{ci}, {} items", self.dimension, self.agreement, self.n)
+    }
+}
+
+/// The ceiling of every question with numbers.
+pub(crate) fn ceilings(task: &LoadedTask, state: &TaskState) -> Vec<HumanCeiling> {
+    task.body.questions.iter().filter_map(|question| ceiling(task, state, question)).collect()
+}
+
+fn ceiling(task: &LoadedTask, state: &TaskState, question: &Question) -> Option<HumanCeiling> {
+    let worths = question.choices.iter().map(|choice| choice.value);
+    let worths: Vec<f64> = worths.collect::<Option<_>>()?;
+    let range = match question.scale {
+        Some((lo, hi)) => hi - lo,
+        None => {
+            let (lo, hi) = (worths.iter().copied().reduce(f64::min)?, worths.iter().copied().reduce(f64::max)?);
+            hi - lo
+        }
+    };
+    // Mean distance of each item's people to the others.
+    let items = task.items.iter().enumerate().filter(|(_, item)| item.gold.is_none());
+    let distances = items.filter_map(|(position, _)| {
+        let answers: Vec<&Value> =
+            state.labels(position).filter_map(|(_, label)| label.body.answers.get(&question.id)).collect();
+        let of_person = (0..answers.len()).filter_map(|at| {
+            let mut others = answers.clone();
+            let own = question.number(others.remove(at))?;
+            Some((own - question.number(&question.settle_answers(&others)?)?).abs())
+        });
+        let distances: Vec<f64> = of_person.collect();
+        (!distances.is_empty()).then(|| distances.iter().sum::<f64>() / distances.len() as f64)
+    });
+    let distances: Vec<f64> = distances.collect();
+    let agreement = |drawn: &[usize]| {
+        let drawn: Vec<f64> = drawn.iter().filter_map(|at| distances.get(*at).copied()).collect();
+        (!drawn.is_empty() && range > 0.0).then(|| 1.0 - drawn.iter().sum::<f64>() / drawn.len() as f64 / range)
+    };
+    let n = distances.len();
+    let everything: Vec<usize> = (0..n).collect();
+    let interval = (n >= 10).then(|| bootstrap_indices(n, agreement, &resampling())?.percentile(Level::P95)).flatten();
+    Some(HumanCeiling {
+        dimension: question.id.clone(),
+        agreement: agreement(&everything)?,
+        ci: interval.map(|interval| (interval.lo, interval.hi)),
+        n,
+    })
+}
+
+impl App {
+    /// The agreement of the people of a task with each other, by question with numbers.
+    ///
+    /// # Errors
+    /// An unknown task.
+    pub fn human_ceilings(&self, task: &str) -> Result<Vec<HumanCeiling>, AppError> {
+        let task = self.loaded_task(task)?;
+        self.read_state(&task, |state| ceilings(&task, state))
+    }
+
+    /// The settled labels of a task, as rows that a rubric reads, and the scorer that they are for.
+    pub(crate) fn settled_labels(&self, name: &str) -> Result<(String, Vec<Value>), AppError> {
+        let task = self.loaded_task(name)?;
+        let scorer = task.body.scorer.clone();
+        let scorer = scorer.ok_or_else(|| AnnotateError::NotScored { task: task.stored.name.clone() })?;
+        let rows = self.read_state(&task, |state| {
+            crate::stored::labels::label_rows::label_rows(&task, state, true, &|name| name.to_owned())
+        })?;
+        match rows.is_empty() {
+            true => Err(AnnotateError::NoSettled { task: task.stored.name.clone() }.into()),
+            false => Ok((scorer, rows)),
+        }
+    }
 }

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_store::{OrdinalSet, RunChange};
-use karat_types::{CellRecord, CellStatus, Money, PlanHeader, ScorerKind};
+use karat_types::{CellRecord, CellStatus, Money, PlanHeader};
 
-/// A judge of a scorer, as indices of the plan.
-type JudgeOfScorer = (u16, u16);
+use crate::stored::run::{JudgeOfScorer, judges_of};
 
 /// Stands for the deterministic scorers of a cell.
 const DETERMINISTIC: JudgeOfScorer = (u16::MAX, u16::MAX);
@@ -119,18 +118,6 @@ impl CellCounter {
         let is_failed = self.errors.contains_key(&ordinal) || self.unscored.contains_key(&ordinal);
         FinishedCell { seq, ordinal, is_failed }
     }
-}
-
-/// The judges of each scorer with a rubric.
-pub(crate) fn judges_of(plan: &PlanHeader) -> Vec<JudgeOfScorer> {
-    let index = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
-    let mut judges = Vec::new();
-    for (scorer, spec) in plan.scorers.iter().enumerate() {
-        let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
-        let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
-        judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
-    }
-    judges
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::error::StoredError;
 use crate::stored::findings::findings;
+use crate::stored::messages::JudgeWords;
 use crate::{App, AppError};
 
 /// A cell in one line.
@@ -42,34 +43,6 @@ pub struct CellLine {
     /// The reasoning of its judges, by scorer and judge, if it is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeWords>,
-}
-
-/// The words of a judge on a cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgeWords {
-    /// The scorer.
-    pub scorer: String,
-    /// The judge.
-    pub judge: String,
-    /// Its scores by metric.
-    pub scores: BTreeMap<String, Score>,
-    /// Its reasoning.
-    pub reasoning: String,
-    /// The reason for a missing judgment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<CellError>,
-}
-
-impl JudgeWords {
-    pub(crate) fn of(plan: &PlanHeader, judgment: &JudgmentRow) -> Self {
-        Self {
-            scorer: plan.scorers.get(usize::from(judgment.scorer)).map_or_else(String::new, |it| it.id.clone()),
-            judge: plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone()),
-            scores: named_scores(plan, &judgment.scores),
-            reasoning: judgment.reasoning.clone(),
-            error: judgment.error.clone(),
-        }
-    }
 }
 
 /// Selects cells of a run.
@@ -198,12 +171,6 @@ pub(crate) fn cell_line(
         output: if with_texts { rows.output(row.cell.ordinal)? } else { None },
         judges: if with_texts { row.judgments.iter().map(judge).collect() } else { Vec::new() },
     })
-}
-
-fn named_scores(plan: &PlanHeader, scores: &[(u16, Score)]) -> BTreeMap<String, Score> {
-    let named =
-        scores.iter().filter_map(|(at, score)| Some((plan.metrics.get(usize::from(*at))?.name.clone(), score.clone())));
-    named.collect()
 }
 
 /// Scores by metric name as in reports: averaged over judges, bounds applied.

@@ -9,8 +9,9 @@ use karat_analysis::{CellScores, RowFilter, headline_metrics, system_id};
 use karat_types::{CellRow, CellStatus, GameShare, JudgmentRow, Key, KeyBuilder, PlanHeader, RunRows, Score};
 use serde::{Serialize, Serializer};
 
-use crate::analysis::suite_rows::{check_date, newest_plan};
+use crate::analysis::suite_rows::check_date;
 use crate::error::StoredError;
+use crate::stored::run::newest_plan;
 use crate::{App, AppError};
 
 /// The latest cell of a sample and system.

@@ -9,9 +9,10 @@ use karat_types::{RunRows, SampleText, Score};
 use serde::Serialize;
 
 use crate::error::StoredError;
-use crate::stored::address;
+use crate::stored::messages::JudgeWords;
+use crate::stored::names;
 use crate::views::show::calls::{CellKeys, Contents, TracedCall};
-use crate::views::show::cells::{self, JudgeWords};
+use crate::views::show::cells;
 use crate::{App, AppError};
 
 /// The calls of one cell.
@@ -92,7 +93,7 @@ impl App {
         rows.for_each(&mut |row| {
             let failed = row.cell.error.is_some();
             if failed || example.is_none() {
-                let path = address::path(&plan, &row.sample.id, row.system);
+                let path = names::path(&plan, &row.sample.id, row.system);
                 example = Some(if row.trial > 0 { format!("{path}/{}", row.trial) } else { path });
             }
             if failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -111,7 +112,7 @@ impl App {
         let mut found = None;
         let of_number = cell.parse().ok().map(|number: u64| number..number.saturating_add(1));
         rows.for_each_in(of_number.unwrap_or(0..u64::MAX), &mut |row| {
-            if !address::is_row(cell, &plan, &row) {
+            if !names::is_row(cell, &plan, &row) {
                 return ControlFlow::Continue(());
             }
             let notes = row.cell.notes.iter().chain(row.judgments.iter().flat_map(|judgment| &judgment.notes));
@@ -157,7 +158,7 @@ fn missing_cell(rows: &dyn RunRows, run: &str, cell: &str) -> Result<StoredError
     let mut path = None;
     rows.for_each(&mut |row| match &*row.sample.id == cell.as_str() {
         true => {
-            path = Some(address::path(plan, &row.sample.id, row.system));
+            path = Some(names::path(plan, &row.sample.id, row.system));
             ControlFlow::Break(())
         }
         false => ControlFlow::Continue(()),

@@ -317,7 +317,7 @@ fn removed_items_make_a_new_version() {
         output: DatasetOutput { path: folder.path().join(name), ..DatasetOutput::default() },
         version: version.to_owned(),
     };
-    let removed = app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "less.jsonl", "2")).unwrap();
+    let removed = app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "less.jsonl", "2")).unwrap();
     assert_eq!((removed.rows, removed.absent), (58, 0));
     assert_eq!(removed.line, "2 of 60 rows left out: label-suspect 2.");
     let version = app.dataset_version(&request(folder.path(), "less.jsonl")).unwrap();
@@ -326,9 +326,9 @@ fn removed_items_make_a_new_version() {
         serde_json::from_str(&fs::read_to_string(folder.path().join("less.dataset.json")).unwrap()).unwrap();
     assert_eq!((&manifest["parents"][0]["rows"], &manifest["counts"]["label-suspect"]), (&json!(60), &json!(2)));
     assert_eq!(fs::read_to_string(folder.path().join("tickets.jsonl")).unwrap().lines().count(), 60);
-    assert!(app.remove_items(&found, &asked(&[FlagKind::Noisy], "none.jsonl", "2")).is_err(), "no item is noisy");
-    assert!(app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "bad.jsonl", "\n")).is_err());
-    assert!(app.remove_items(&found, &asked(&[FlagKind::LabelSuspect], "tickets.jsonl", "2")).is_err(), "own input");
+    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::Noisy], "none.jsonl", "2")).is_err(), "no item is noisy");
+    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "bad.jsonl", "\n")).is_err());
+    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "tickets.jsonl", "2")).is_err(), "own input");
     assert!(!folder.path().join("bad.jsonl").exists() && !folder.path().join("none.jsonl").exists());
 }
 

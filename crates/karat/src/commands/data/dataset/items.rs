@@ -34,7 +34,7 @@ pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Ex
             output: output(path, existing),
             version: version.clone(),
         };
-        let removed = context.app.remove_items(&found, &asked)?;
+        let removed = context.app.remove_items(found.analysis(), &asked)?;
         let rows = count_noun(removed.rows, "row");
         context.printer.say(&format!(
             "{}: {rows}, version {}. {}",

@@ -14,27 +14,16 @@ use karat_stats::numeric::seed::Seed;
 use karat_store::StoredRun;
 use karat_types::{KeyBuilder, RunRows};
 
-use super::row_duplicates::{NEAR, find_row_duplicates};
-use super::source::DatasetRequest;
+use crate::datasets::row_duplicates::{NEAR, find_row_duplicates};
+use crate::datasets::source::DatasetRequest;
 use crate::error::{Bug, DatasetError};
 use crate::stored::findings::findings;
 use crate::stored::kept_pages::find_or_build;
-use crate::tasks::create::{CreatedTask, ItemsFrom, TaskRequest, TextFrom};
 use crate::{App, AppError};
 
 /// Clusters, and rows of each, whose texts a page shows.
 const CLUSTERS: usize = 50;
 const MEMBERS: usize = 10;
-
-/// The questions about an item that may be wrong.
-const QUESTIONS: &str = r#"[
-  {"id": "reference", "ask": "Is the reference right?", "kind": "choice",
-   "choices": [{"id": "right"}, {"id": "wrong"}, {"id": "unclear", "text": "The question has no single answer"}]},
-  {"id": "answer", "ask": "What is the right answer?", "kind": "text", "required": false, "show_if": {"reference": "wrong"}}
-]"#;
-
-const GUIDELINES: &str = "Systems contradict the references of these items, or fail on all of them. Decide from the input \
-alone: an answer that many systems give can be wrong.";
 
 /// The newest runs that are read unless runs are named.
 const RUNS: usize = 30;
@@ -121,27 +110,6 @@ impl App {
         find_or_build(self.opened.comparison_pages(), key.finish(), build)
     }
 
-    /// Makes a task for people of the items that may be wrong, with an output of each in the newest run. The same suspects
-    /// make the same task.
-    ///
-    /// # Errors
-    /// No item may be wrong, the newest run keeps no outputs of them, and as [`App::dataset_items`].
-    pub fn create_suspects_task(&self, asked: &ItemsRequest) -> Result<CreatedTask, AppError> {
-        let found = self.dataset_items(asked)?;
-        let ids: BTreeSet<String> = found.0.suspects().map(|item| item.id.clone()).collect();
-        let (Some(newest), false) = (found.0.runs.first(), ids.is_empty()) else {
-            return Err(DatasetError::NoSuspects { suite: found.0.suite.clone() }.into());
-        };
-        self.create_annotation_task(&TaskRequest {
-            name: Some(suspects_task(&found.0.suite)),
-            questions: Some(TextFrom::Text(QUESTIONS.to_owned())),
-            guidelines: Some(TextFrom::Text(GUIDELINES.to_owned())),
-            per_sample: 1,
-            only: Some(ids),
-            ..TaskRequest::new(ItemsFrom::Run(newest.clone()))
-        })
-    }
-
     /// The rows of a run that repeat each other, by the texts that it keeps.
     fn repeated_rows(&self, run: &str) -> Result<Vec<RepeatedRows>, AppError> {
         let rows = self.dataset_rows(&DatasetRequest::of(format!("run:{run}")))?;
@@ -211,14 +179,6 @@ impl App {
         runs.sort_by(|a, b| (b.header().started_at, &b.header().id).cmp(&(a.header().started_at, &a.header().id)));
         Ok((runs, notes.into_iter().collect()))
     }
-}
-
-/// The name of the task of a suite's suspects.
-pub fn suspects_task(suite: &str) -> String {
-    let plain = suite.chars().map(|it| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '-' });
-    let name: String = plain.take(50).collect();
-    let name = name.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    format!("{}-suspects", if name.is_empty() { "suite" } else { name })
 }
 
 /// The power of a run's samples, as `plan --mde` computes it; `None` where it cannot.

@@ -8,7 +8,7 @@ use karat_suite::Plan;
 use karat_types::Moment;
 
 use crate::error::StoredError;
-use crate::stored::address;
+use crate::stored::names;
 use crate::{App, AppError};
 
 /// Maximum of cells that are explained for a plan.
@@ -76,7 +76,7 @@ impl App {
         self.explain_reuse(plan, wanted, &mut |outlook| {
             let path = outlook.path();
             let path = path.rsplit_once('/').map_or(path.as_str(), |(path, _)| path);
-            let is_it = address::is_named(cell, outlook.cell, path, outlook.trial);
+            let is_it = names::is_named(cell, outlook.cell, path, outlook.trial);
             found = is_it.then_some(outlook);
             if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

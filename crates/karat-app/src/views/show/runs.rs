@@ -1,12 +1,12 @@
 //! The list of stored runs.
 
-use karat_store::{RunSummary, Store};
-use karat_types::{PlanHeader, RunStatus, Shard};
+use karat_store::RunSummary;
+use karat_types::Shard;
 use serde::Serialize;
 
 use crate::stored::figures::{RunFigures, kept_figures};
-use crate::views::follow::counter::judges_of;
-use crate::{App, AppError};
+use crate::stored::run::count_done;
+use crate::{App, AppError, rfc3339};
 
 /// Number of cells that a list reads for verdicts and figures that the store does not keep yet. Older runs beyond it are
 /// listed without them.
@@ -87,19 +87,6 @@ impl App {
         };
         store.runs(limit)?.into_iter().map(line).collect()
     }
-}
-
-/// A moment as RFC 3339 in UTC; empty if it is out of range.
-pub fn rfc3339(moment: karat_types::Moment) -> String {
-    jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
-}
-
-/// The number of finished cells of a run.
-pub(crate) fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> Result<u64, AppError> {
-    if run.status == RunStatus::Finished {
-        return Ok(run.totals.cells);
-    }
-    Ok(store.finished_cells(&run.id)?.count_done(&judges_of(plan)))
 }
 
 /// The serialized name of a unit enum.

@@ -64,6 +64,12 @@ fn try_threads(
     outcome
 }
 
+/// Starts the async runtime of calls.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, AppError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|source| RunError::Runtime { source }.into())
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
