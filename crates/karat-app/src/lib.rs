@@ -33,6 +33,7 @@ use crate::stored::labels::task::LoadedTask;
 use crate::views::follow::run_state::KnownStates;
 use crate::views::view_cache::ViewCache;
 
+pub use crate::analysis::Analysis;
 pub use crate::analysis::agree::{Agreement, AgreementRequest};
 pub use crate::analysis::compare::{CompareRequest, ComparedParts, Comparison, Correction, Party};
 pub use crate::analysis::digest::{DigestReport, Window};
@@ -43,6 +44,7 @@ pub use crate::analysis::items::{DatasetItems, ItemsRequest, ItemsSuite};
 pub use crate::analysis::power::{PlanPower, PowerRequest};
 pub use crate::analysis::series::{SeriesRequest, SuiteSeries};
 pub use crate::analysis::suite_rows::{RowsRequest, SuiteRows};
+pub use crate::datasets::Datasets;
 pub use crate::datasets::curate::dedup::{ClusterReport, DedupReport, DedupRequest, KeptRow, MemberReport};
 pub use crate::datasets::curate::leaks::{LeakReport, NamedHit, suite_leaks};
 pub use crate::datasets::curate::output::{DatasetOutput, Existing};
@@ -55,6 +57,7 @@ pub use crate::datasets::difference::{DatasetDiff, RowDifference};
 pub use crate::datasets::removal::{RemovalRequest, RemovedItems};
 pub use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow, is_suite_source};
 pub use crate::datasets::versions::{DatasetVersion, RecordedVersion};
+pub use crate::imports::Imports;
 pub use crate::imports::manual_outputs::ImportedBaseline;
 pub use crate::imports::merge::{Completeness, MergeRequest};
 pub use crate::imports::prices::{AddedPrices, PriceChange};
@@ -62,6 +65,7 @@ pub use crate::imports::snapshot_check::SnapshotCheck;
 pub use crate::imports::span_snapshot::ImportedSnapshot;
 pub use crate::imports::suite_import::{DifferingFigure, FigureCheck, ImportedSuite};
 pub use crate::imports::traces::AddedTraces;
+pub use crate::project::Project;
 pub use crate::project::atomic_file::AtomicFile;
 pub use crate::project::catalog::{ready_rubric, ready_rubrics};
 pub use crate::project::ci::{CiService, CiWorkflow};
@@ -71,8 +75,10 @@ pub use crate::project::load::LoadedSuite;
 pub use crate::project::presets::names as preset_names;
 pub use crate::project::presets::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use crate::project::request::{RequestError, read_request, request_schema, schema_settings};
+pub use crate::reports::Reports;
 pub use crate::reports::export::{ExportedFiles, RunTable, SpanContent};
 pub use crate::reports::write::{ReportTo, WrittenReport};
+pub use crate::runs::Runs;
 pub use crate::runs::batches::cancel::CancelledBatches;
 pub use crate::runs::calibrate::Rounds;
 pub use crate::runs::execution::{Execution, RunEnd};
@@ -80,6 +86,7 @@ pub use crate::runs::options::estimate_document::estimate_document;
 pub use crate::runs::options::plan_options::{PlanOption, PlanOptions};
 pub use crate::runs::rescore::Rescoring;
 pub use crate::runs::why::ReuseReasons;
+pub use crate::service::Service;
 pub use crate::service::doctor::{Finding, Health};
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
@@ -94,6 +101,7 @@ pub use crate::service::queue::QueueEnd;
 pub use crate::service::role::Role;
 pub use crate::service::run_states::RunFilter;
 pub use crate::service::tokens::{Access, NewToken, TokenLine};
+pub use crate::stored::Stored;
 pub use crate::stored::figures::{Headline, RunFigures};
 pub use crate::stored::invalidate::Invalidation;
 pub use crate::stored::invocation::CallRecording;
@@ -103,6 +111,7 @@ pub use crate::stored::labels::question::Question as AnnotationQuestion;
 pub use crate::stored::messages::{JudgeWords, Message, reply_text, request_blobs, request_messages};
 pub use crate::stored::run::rfc3339;
 pub use crate::stored::store_check::CheckedStore;
+pub use crate::tasks::Tasks;
 pub use crate::tasks::create::{CreatedTask, GoldItems, ItemsFrom, ReopenedTask, TaskRequest, TextFrom};
 pub use crate::tasks::export::{ExportForm, ExportRequest, LabelSource};
 pub use crate::tasks::golden::LabelPinRequest;
@@ -111,6 +120,7 @@ pub use crate::tasks::owner::TaskLine;
 pub use crate::tasks::queue::NextRequest;
 pub use crate::tasks::submit::{AdjudicationRequest, DraftRequest, LabelRequest, ReasonRequest};
 pub use crate::tasks::suspects::suspects_task;
+pub use crate::views::Views;
 pub use crate::views::cell::CellView;
 pub use crate::views::cells::{CellsPage, CellsRow};
 pub use crate::views::follow::counter::FinishedCell;
@@ -344,17 +354,59 @@ impl Session {
 }
 
 impl App {
+    /// The folder that a user works in: suites, presets, their plan.
+    pub fn project(&self) -> Project<'_> {
+        Project { app: self }
+    }
+
+    /// Stored runs, and the store that has them.
+    pub fn stored(&self) -> Stored<'_> {
+        Stored { app: self }
+    }
+
+    /// Test sets from rows of files, suites, traces and runs.
+    pub fn datasets(&self) -> Datasets<'_> {
+        Datasets { app: self }
+    }
+
+    /// Runs: planned, executed, resumed, scored again.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs { app: self }
+    }
+
+    /// Analyses over stored runs.
+    pub fn analysis(&self) -> Analysis<'_> {
+        Analysis { app: self }
+    }
+
+    /// Tasks for people, and what becomes of their labels.
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks { app: self }
+    }
+
+    /// Reports of stored runs, and exports to other formats.
+    pub fn reports(&self) -> Reports<'_> {
+        Reports { app: self }
+    }
+
+    /// Files of other tools, snapshots, traces, shards of runs; prices.
+    pub fn imports(&self) -> Imports<'_> {
+        Imports { app: self }
+    }
+
+    /// The data of pages about stored runs.
+    pub fn views(&self) -> Views<'_> {
+        Views { app: self }
+    }
+
+    /// What a server does beside answering: tokens, the queue, schedules, incidents, alerts.
+    pub fn service(&self) -> Service<'_> {
+        Service { app: self }
+    }
+
     /// Opens the store; makes it if it does not exist.
     fn open_store(&self) -> Result<Store, AppError> {
         self.open_with(Store::open)
-    }
-
-    /// Opens the store, and makes it if it does not exist: what cannot be used is known before anyone asks for it.
-    ///
-    /// # Errors
-    /// It cannot be opened, or made.
-    pub fn prepare_store(&self) -> Result<(), AppError> {
-        self.store_to_read().map(drop)
     }
 
     /// Opens the store for reading; makes it if it does not exist. A read-only store is read as it is.

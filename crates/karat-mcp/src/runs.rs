@@ -74,9 +74,9 @@ impl Runs {
         let mut invocation = request.remote_invocation("mcp", limits.allow_commands);
         let asked = invocation.overrides.budget_usd.unwrap_or(left);
         invocation.overrides.budget_usd = Some(asked.min(left));
-        let plan = self.app.load(&invocation).map_err(|error| message(&error))?.plan;
-        let run = given.unwrap_or_else(|| self.app.new_id(&plan.header));
-        if self.app.run_state(&run).is_ok() {
+        let plan = self.app.runs().load(&invocation).map_err(|error| message(&error))?.plan;
+        let run = given.unwrap_or_else(|| self.app.runs().new_id(&plan.header));
+        if self.app.service().run_state(&run).is_ok() {
             return Err(format!("there is a run {run} already: choose another `run_id`"));
         }
         {
@@ -96,9 +96,9 @@ impl Runs {
         };
         let (app, state, id) = (self.app.clone(), Arc::clone(&self.state), run.clone());
         let work = move || {
-            let ended = app.run(plan, &invocation, execution);
+            let ended = app.runs().run(plan, &invocation, execution);
             // Also of a run that failed: its store says what was paid.
-            *lock(&state.spent_usd) += app.run_state(&id).map_or(0.0, |state| state.spend_usd);
+            *lock(&state.spent_usd) += app.service().run_state(&id).map_or(0.0, |state| state.spend_usd);
             let mut active = lock(&state.active);
             active.run = None;
             active.failure = ended.err().map(|error| (id, message(&error)));

@@ -177,7 +177,7 @@ pub(crate) fn call(app: &App, runs: &Runs, name: &str, arguments: &Map<String, V
 
 fn list_runs(app: &App, _: &Runs, ListArguments { suite, limit }: ListArguments) -> Answer {
     let limit = limit.unwrap_or(20);
-    let mut runs = app.runs(if suite.is_some() { usize::MAX } else { limit }).map_err(in_words)?;
+    let mut runs = app.views().runs(if suite.is_some() { usize::MAX } else { limit }).map_err(in_words)?;
     runs.retain(|run| suite.as_ref().is_none_or(|suite| *suite == run.suite));
     runs.truncate(limit);
     Ok(pretty(&runs))
@@ -185,7 +185,7 @@ fn list_runs(app: &App, _: &Runs, ListArguments { suite, limit }: ListArguments)
 
 fn report(app: &App, _: &Runs, ReportArguments { run }: ReportArguments) -> Answer {
     let mut bytes = Vec::new();
-    app.export(&run, ReportFormat::Markdown, Outputs::default(), false, &mut bytes).map_err(in_words)?;
+    app.reports().export(&run, ReportFormat::Markdown, Outputs::default(), false, &mut bytes).map_err(in_words)?;
     Ok(format!("{DATA}{}", String::from_utf8_lossy(&bytes)))
 }
 
@@ -202,7 +202,7 @@ fn compare(app: &App, _: &Runs, arguments: CompareArguments) -> Answer {
         outputs: false,
     };
     let [baseline, candidate] = [baseline, candidate].map(|run| Party { run, ..Party::default() });
-    let comparison = app.compare(&baseline, &candidate, &comparing).map_err(in_words)?;
+    let comparison = app.analysis().compare(&baseline, &candidate, &comparing).map_err(in_words)?;
     Ok(format!("{DATA}{}", comparison.markdown()))
 }
 
@@ -213,18 +213,19 @@ fn failing_samples(app: &App, _: &Runs, FailingArguments { run, limit }: Failing
         shown.push_str(text);
         Ok(())
     };
-    app.show_outputs(&run, outputs, each).map_err(in_words)?;
+    app.views().show_outputs(&run, outputs, each).map_err(in_words)?;
     Ok(if shown == DATA { "no cell of the run failed".to_owned() } else { shown })
 }
 
 fn sample(app: &App, _: &Runs, SampleArguments { run, sample }: SampleArguments) -> Answer {
-    Ok(format!("{DATA}{}", app.show_sample(&run, &sample).map_err(in_words)?))
+    Ok(format!("{DATA}{}", app.views().show_sample(&run, &sample).map_err(in_words)?))
 }
 
 fn plan(app: &App, runs: &Runs, request: RunRequest) -> Answer {
-    let plan = app.load(&request.remote_invocation("mcp", runs.allow_commands())).map_err(in_words)?.plan;
-    let (estimate, reasons) = (app.estimate(&plan).map_err(in_words)?, app.reasons(&plan).map_err(in_words)?);
-    let options = app.plan_options(&plan).map_err(in_words)?;
+    let plan = app.runs().load(&request.remote_invocation("mcp", runs.allow_commands())).map_err(in_words)?.plan;
+    let (estimate, reasons) =
+        (app.runs().estimate(&plan).map_err(in_words)?, app.runs().reasons(&plan).map_err(in_words)?);
+    let options = app.runs().options(&plan).map_err(in_words)?;
     Ok(pretty(&estimate_document(&plan, &estimate, &reasons, &options)))
 }
 
@@ -234,14 +235,14 @@ fn run(app: &App, runs: &Runs, RunArguments { request, wait_s }: RunArguments) -
 }
 
 fn run_status(app: &App, runs: &Runs, StatusArguments { run, wait_s }: StatusArguments) -> Answer {
-    let run = app.run_id(&run).map_err(in_words)?;
+    let run = app.stored().run_id(&run).map_err(in_words)?;
     runs.wait_for(&run, Duration::from_secs(wait_s.unwrap_or(1)))?;
     status(app, &run)
 }
 
 /// The state of a run, and its summary once it has ended.
 fn status(app: &App, run: &str) -> Answer {
-    let Ok(state) = app.run_state(run) else {
+    let Ok(state) = app.service().run_state(run) else {
         return Ok(format!("run {run} is starting: ask for its status"));
     };
     let mut text = pretty(&json!({
@@ -255,7 +256,7 @@ fn status(app: &App, run: &str) -> Answer {
         "budget_usd": state.budget_usd,
     }));
     if state.status != "running"
-        && let Ok((summary, _)) = app.summary(run)
+        && let Ok((summary, _)) = app.reports().summary(run)
     {
         text.push_str(&format!("\n\n{DATA}{summary}"));
     }

@@ -98,7 +98,7 @@ impl Engine {
     fn validate(&self, py: Python<'_>, request: &str) -> PyResult<String> {
         let (invocation, _) = read_request(request)?;
         let checked = py.detach(|| {
-            let loaded = self.app.validate(&invocation)?;
+            let loaded = self.app.project().validate(&invocation)?;
             Ok(json!({ "suite": loaded.plan.header.suite, "cells": loaded.plan.header.cells(), "notes": notes(&loaded) }))
         });
         checked.map(|value| value.to_string()).map_err(|error: AppError| exception(&error))
@@ -106,7 +106,7 @@ impl Engine {
 
     /// The id of a run: from an id, the beginning of one, or `latest`.
     fn run_id(&self, py: Python<'_>, run: &str) -> PyResult<String> {
-        py.detach(|| self.app.run_id(run)).map_err(|error| exception(&error))
+        py.detach(|| self.app.stored().run_id(run)).map_err(|error| exception(&error))
     }
 
     /// A table of a run.
@@ -119,14 +119,14 @@ impl Engine {
         let format: ReportFormat = format.parse().map_err(|unknown: UnknownFormat| bad_value(unknown.to_string()))?;
         let written = py.detach(|| {
             let mut bytes = Vec::new();
-            self.app.export(run, format, Outputs::default(), false, &mut bytes).map(|_| bytes)
+            self.app.reports().export(run, format, Outputs::default(), false, &mut bytes).map(|_| bytes)
         });
         String::from_utf8(written.map_err(|error| exception(&error))?).map_err(bad_value)
     }
 
     /// The summary of a run for a terminal.
     fn summary(&self, py: Python<'_>, run: &str) -> PyResult<String> {
-        py.detach(|| self.app.summary(run)).map(|(text, _)| text).map_err(|error| exception(&error))
+        py.detach(|| self.app.reports().summary(run)).map(|(text, _)| text).map_err(|error| exception(&error))
     }
 
     /// The verdicts of gates on a run: the JSON of `karat gate`, its text, and the exit code.
@@ -146,7 +146,7 @@ impl Engine {
         let flags = GateFlags { baseline, min: named(bounds)?, max_drop, ..GateFlags::default() };
         let gating = GateRequest { policy, flags };
         let decided = py.detach(|| {
-            let report = self.app.gate(run, &gating)?;
+            let report = self.app.analysis().gate(run, &gating)?;
             Ok((report.json()?, report.terminal(), report.exit.code()))
         });
         decided.map_err(|error: AppError| exception(&error))
@@ -178,8 +178,8 @@ impl Engine {
             outputs: false,
         };
         let compared = py.detach(|| {
-            let [baseline, candidate] = self.app.parties([baseline, candidate], run)?;
-            let compared = self.app.compare(&baseline, &candidate, &comparing)?;
+            let [baseline, candidate] = self.app.analysis().parties([baseline, candidate], run)?;
+            let compared = self.app.analysis().compare(&baseline, &candidate, &comparing)?;
             Ok((compared.json()?, compared.terminal(), compared.html()))
         });
         compared.map_err(|error: AppError| exception(&error))
@@ -187,7 +187,7 @@ impl Engine {
 
     /// Pins a run as the baseline of its suite; returns the path.
     fn pin(&self, py: Python<'_>, run: &str, output: Option<&str>) -> PyResult<String> {
-        py.detach(|| self.app.pin(run, output)).map(|(path, _)| path).map_err(|error| exception(&error))
+        py.detach(|| self.app.analysis().pin(run, output)).map(|(path, _)| path).map_err(|error| exception(&error))
     }
 }
 
@@ -260,19 +260,19 @@ fn run_part(
     let mut told = Vec::new();
     let end = match part {
         Part::New { id, resume, tape } => {
-            let loaded = app.load(invocation)?;
+            let loaded = app.runs().load(invocation)?;
             told = notes(&loaded);
             told.iter().for_each(|note| observer.say(note));
-            app.run(loaded.plan, invocation, execution(id, resume, tape))?
+            app.runs().run(loaded.plan, invocation, execution(id, resume, tape))?
         }
-        Part::Resume(run) => app.resume(&run, invocation, execution(None, true, CallRecording::None))?,
-        Part::Retry(run) => app.retry(&run, invocation, execution(None, true, CallRecording::None))?,
+        Part::Resume(run) => app.runs().resume(&run, invocation, execution(None, true, CallRecording::None))?,
+        Part::Retry(run) => app.runs().retry(&run, invocation, execution(None, true, CallRecording::None))?,
         Part::Score { run, id } => {
             let suite = Some(invocation.suite.clone()).filter(|suite| !suite.is_empty());
             let execution_settings = Invocation { suite: String::new(), ..invocation.clone() };
             let judges = invocation.overrides.judges.clone();
             let rescoring = karat_app::Rescoring { suite, judges, execution: execution_settings };
-            app.score(&run, &rescoring, execution(id, false, CallRecording::None))?
+            app.runs().score(&run, &rescoring, execution(id, false, CallRecording::None))?
         }
     };
     told.extend(end.notice.clone());

@@ -31,13 +31,13 @@ impl ArrowTable {
 
     fn stream(&self) -> Result<TableStream, karat_app::AppError> {
         let table = match self.name.as_str() {
-            "figures" => return self.app.figure_table(&self.run),
+            "figures" => return self.app.reports().figure_table(&self.run),
             "cells" => RunTable::Cells,
             "scores" => RunTable::Scores,
             "judgments" => RunTable::Judgments,
             _ => RunTable::Calls,
         };
-        self.app.run_table(&self.run, table)
+        self.app.reports().run_table(&self.run, table)
     }
 }
 

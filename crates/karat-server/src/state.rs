@@ -220,7 +220,7 @@ impl State {
     /// # Errors
     /// The store cannot be read.
     pub async fn has_tokens(&self) -> Result<bool, Problem> {
-        self.0.has_tokens.read(self.look_up(|app| app.has_tokens())).await
+        self.0.has_tokens.read(self.look_up(|app| app.service().has_tokens())).await
     }
 
     /// Calls the app on a thread that may block, when one of a few places is free.

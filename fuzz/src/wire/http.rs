@@ -65,7 +65,7 @@ fn site(role: Option<Role>) -> Site {
         opened: Session::below(&path).unwrap_or_else(|error| panic!("{error}")),
     };
     let invocation = Invocation::of(suite.display().to_string());
-    let plan = app.load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
     let execution = Execution {
         run_id: Some("r1".to_owned()),
         resume: false,
@@ -73,8 +73,9 @@ fn site(role: Option<Role>) -> Site {
         stop: Stop::new(),
         tape: CallRecording::None,
     };
-    app.run(plan, &invocation, execution).unwrap_or_else(|error| panic!("{error}"));
-    let token = role.map(|role| app.create_token("fuzz", role, None).unwrap_or_else(|error| panic!("{error}")).text);
+    app.runs().run(plan, &invocation, execution).unwrap_or_else(|error| panic!("{error}"));
+    let token =
+        role.map(|role| app.service().create_token("fuzz", role, None).unwrap_or_else(|error| panic!("{error}")).text);
     let settings = Settings {
         listen: ([127, 0, 0, 1], 0).into(),
         hosts: Vec::new(),

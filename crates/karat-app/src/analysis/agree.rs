@@ -9,8 +9,9 @@ use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows};
 use serde_json::json;
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::error::{FileError, LabelError, Names};
-use crate::{App, AppError};
 
 /// The request for an agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,7 +45,7 @@ impl Agreement {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// Computes how far the raters of runs agree, on the outputs that the first run shares with the others. A suite
     /// stands for the runs of its judges.
     ///
@@ -82,11 +83,11 @@ impl App {
 
     /// The runs that the words name.
     fn rated_runs(&self, words: &[String]) -> Result<Vec<StoredRun>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let mut ids = Vec::new();
         for word in words {
-            match self.is_suite(word) {
-                true => ids.extend(one_run_per_judge(&store, &self.suite_name(&store, word)?)?),
+            match self.app.stored().is_suite(word) {
+                true => ids.extend(one_run_per_judge(&store, &self.app.stored().suite_name(&store, word)?)?),
                 false => ids.push(store.resolve(word)?),
             }
         }

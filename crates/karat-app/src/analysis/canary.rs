@@ -11,10 +11,11 @@ use karat_suite::{CanarySpec, Plan};
 use karat_types::{Moment, RunHeader, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::Analysis;
 use crate::analysis::golden::{limit_to_pinned_systems, sample_ids, with_samples};
 use crate::error::{Bug, GoldenError};
 use crate::stored::references::read_folder;
-use crate::{App, AppError, Execution, Invocation, RunEnd};
+use crate::{AppError, Execution, Invocation, RunEnd};
 
 /// The kind of journal entries about canaries.
 const KIND: &str = "canary";
@@ -73,12 +74,12 @@ fn in_words(canary: &Canary) -> String {
     format!("the judge {told}: {} {:+.2} ({interval}{} items)", shift.metric, change.value(), change.n())
 }
 
-impl App {
+impl Analysis<'_> {
     /// Judges the frozen judgments of a suite's scorers again as a run, and notes in the journal what that shows. Outputs
     /// are reused, so that nothing but the judge can differ.
     ///
     /// # Errors
-    /// A folder without frozen judgments, or of samples that the dataset does not have; else as [`App::run`].
+    /// A folder without frozen judgments, or of samples that the dataset does not have; else as [`Runs::run`].
     pub(crate) fn run_canary(
         &self,
         invocation: &Invocation,
@@ -87,7 +88,7 @@ impl App {
         let mut invocation = invocation.clone();
         invocation.overrides.judge_again = true;
         invocation.overrides.golden_check = true;
-        let whole = self.load_suite(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?.plan;
         let frozen = frozen_judgments(&whole)?;
         let all: Vec<Golden> = frozen.iter().flat_map(|(_, golden)| golden.clone()).collect();
         let there = sample_ids(&whole);
@@ -99,15 +100,15 @@ impl App {
         }
         let invocation = with_samples(&invocation, samples.into_iter().collect());
         let invocation = limit_to_pinned_systems(invocation, &all, &whole.header);
-        let plan = self.load_suite(&invocation)?.plan;
-        let end = self.run(plan, &invocation, execution)?;
+        let plan = self.app.project().load(&invocation)?.plan;
+        let end = self.app.views().runs().run(plan, &invocation, execution)?;
         if end.status != RunStatus::Finished {
             return Ok((Vec::new(), end));
         }
-        let stored = self.stored_run(&end.run)?;
+        let stored = self.app.stored().run(&end.run)?;
         let findings: Vec<CanaryFinding> =
             frozen.iter().map(|(spec, golden)| finding_of(spec, golden, &stored)).collect::<Result<_, _>>()?;
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         for finding in &findings {
             self.note_canary(&store, &whole.header.suite, finding)?;
         }
@@ -127,14 +128,14 @@ impl App {
 
     fn note_canary(&self, store: &Store, suite: &str, finding: &CanaryFinding) -> Result<(), AppError> {
         let body = serde_json::to_value(finding).map_err(|source| Bug::Json { what: "the journal", source })?;
-        Ok(store.add_journal_entry(suite, KIND, &JournalEntry { at: self.clock.now(), body })?)
+        Ok(store.add_journal_entry(suite, KIND, &JournalEntry { at: self.app.clock.now(), body })?)
     }
 
     /// The scorers whose judge had moved when a run ended, each with how that was found, and notes on canaries that say
     /// nothing of it.
     pub(crate) fn moved_judges(&self, header: &RunHeader) -> Result<(BTreeMap<String, String>, Vec<String>), AppError> {
-        let store = self.existing_store()?;
-        let end = header.completed_at.unwrap_or_else(|| self.clock.now());
+        let store = self.app.existing_store()?;
+        let end = header.completed_at.unwrap_or_else(|| self.app.clock.now());
         let mut latest: BTreeMap<String, (Moment, CanaryFinding)> = BTreeMap::new();
         for entry in store.journal_entries(&header.plan.suite, KIND)? {
             let finding: Result<CanaryFinding, _> = serde_json::from_value::<CanaryFinding>(entry.body);

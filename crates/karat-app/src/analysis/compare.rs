@@ -15,13 +15,14 @@ use karat_stats::numeric::seed::Seed;
 use karat_suite::Files;
 use karat_types::{Exit, KeyBuilder, PlanHeader, RunRows, RunStatus, Threshold};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::error::{AnalyseError, Names, StoredError};
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::kept_pages::find_or_build;
-use crate::{App, AppError};
 
 /// Number of runs that an error lists.
 const LISTED_RUNS: usize = 8;
@@ -123,13 +124,13 @@ impl Comparison {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// The newest run of the suite in this folder; without a suite here, the newest of all runs.
     ///
     /// # Errors
     /// There is no stored run.
     pub fn latest_run_here(&self) -> Result<String, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         match self.suite_here() {
             None => Ok(store.resolve("latest")?),
             Some(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
@@ -141,7 +142,7 @@ impl App {
 
     /// The name of the suite in this folder, or of the one that `KARAT_SUITE` names.
     fn suite_here(&self) -> Option<String> {
-        let path = (self.lookup)("KARAT_SUITE").unwrap_or_else(|| "karat.yaml".to_owned());
+        let path = (self.app.lookup)("KARAT_SUITE").unwrap_or_else(|| "karat.yaml".to_owned());
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = load::find_suite(&path, &*files).ok()?;
         karat_suite::name_of(files, &path).ok()
@@ -150,7 +151,7 @@ impl App {
     /// Resolves two words: two runs, or else two models, variants or systems (`model/variant`) of `run`, by default the
     /// latest run of the suite in this folder.
     pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
         if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
             return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
@@ -188,7 +189,7 @@ impl App {
     /// # Errors
     /// No such run.
     pub fn compared_parts(&self, run: &str) -> Result<ComparedParts, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let plan = &stored.header().plan;
         let mut parts = ComparedParts { run: stored.header().id.clone(), ..ComparedParts::default() };
         let add = |to: &mut Vec<String>, name: &str| {
@@ -209,14 +210,14 @@ impl App {
     /// in memory.
     ///
     /// # Errors
-    /// As [`App::compare`].
+    /// As [`Analysis::compare`].
     pub fn comparison_page(
         &self,
         baseline: &Party,
         candidate: &Party,
         comparing: &CompareRequest,
     ) -> Result<Arc<Document>, AppError> {
-        let runs = [self.stored_run(&baseline.run)?, self.stored_run(&candidate.run)?];
+        let runs = [self.app.stored().run(&baseline.run)?, self.app.stored().run(&candidate.run)?];
         let mut key = KeyBuilder::new("karat/comparison").text(&format!("{baseline:?}{candidate:?}{comparing:?}"));
         for run in &runs {
             key = key.text(&run.header().id).key(run.state()?);
@@ -225,7 +226,7 @@ impl App {
         let build = || Ok(self.compare(baseline, candidate, comparing)?.page(&after.header().id));
         match runs.iter().any(|run| run.header().status == RunStatus::Running) {
             true => build().map(Arc::new),
-            false => find_or_build(self.opened.comparison_pages(), key.finish(), build),
+            false => find_or_build(self.app.opened.comparison_pages(), key.finish(), build),
         }
     }
 
@@ -240,7 +241,7 @@ impl App {
             return Err(AnalyseError::Itself {}.into());
         }
         let mut options = options(comparing)?;
-        let (before, after) = (self.stored_run(&baseline.run)?, self.stored_run(&candidate.run)?);
+        let (before, after) = (self.app.stored().run(&baseline.run)?, self.app.stored().run(&candidate.run)?);
         options.max_unscored = read_stored_invocation(after.header())?.rules.policy.max_unscored;
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;

@@ -6,16 +6,17 @@ use karat_report::{Context, Outputs, RenderError};
 use karat_store::StoredRun;
 use karat_types::{Exit, RunRows, ShardRows};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::analysis::gates::{exit, failures, no_verdict_note};
 use crate::stored::invocation::{read_stored_invocation, stored_estimate};
 use crate::stored::unbilled_risk::possible_unbilled_cost;
-use crate::{App, AppError};
 
 /// The note on gates that have failed and do not decide the exit code.
 const NOT_ENFORCED: &str =
     "the gates do not decide the exit code, because the suite says `enforce: on_request`; `--gate` enforces them";
 
-impl App {
+impl Analysis<'_> {
     /// The context of the findings, and the exit code of both.
     pub(crate) fn context(
         &self,
@@ -67,7 +68,7 @@ impl App {
 
     /// The note on a run that is one part of another; `None` for a whole run.
     pub fn shard_note(&self, run: &str) -> Result<Option<String>, AppError> {
-        Ok(self.stored_run(run)?.header().shard.map(shard_note))
+        Ok(self.app.stored().run(run)?.header().shard.map(shard_note))
     }
 }
 

@@ -3,9 +3,10 @@
 use karat_analysis::RowFilter;
 use karat_analysis::digest::{Digest, digest};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::analysis::suite_rows::{check_date, collect_named};
 use crate::error::StoredError;
-use crate::{App, AppError};
 
 /// Maximum of days in a digest.
 const MAX_DAYS: u32 = 3660;
@@ -37,7 +38,7 @@ impl DigestReport {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// Computes the digest of a window of days over all runs of a suite.
     ///
     /// # Errors
@@ -46,8 +47,8 @@ impl App {
         if !(1..=MAX_DAYS).contains(&window.days) {
             return Err(StoredError::BadWindow { days: window.days, most: MAX_DAYS }.into());
         }
-        let store = self.existing_store()?;
-        let suite = self.suite_name(&store, suite)?;
+        let store = self.app.existing_store()?;
+        let suite = self.app.stored().suite_name(&store, suite)?;
         let history = collect_named(&store, &suite, &window.choice, None)?;
         let as_of = match &window.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone())?,

@@ -17,12 +17,13 @@ use karat_types::{Moment, PlanHeader};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::analysis::Analysis;
 use crate::analysis::suite_rows::{check_date, collect_named};
 use crate::error::{AnalyseError, Bug, Names};
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
 use crate::stored::run::newest_plan;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// Kinds of journal entries.
 const RAISED: &str = "drift_alert";
@@ -208,13 +209,13 @@ impl Rule {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// Tests whether the last days are worse than the weeks before, over all runs of the suite. Alerts are stored.
     ///
     /// # Errors
     /// An unknown suite or one without runs; invalid options.
     pub fn drift(&self, invocation: &Invocation, asked: &DriftRequest) -> Result<SystemDrifts<DriftResult>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
         let mut found = self.drift_of_all(&store, &rules)?;
         if asked.quiet_years {
@@ -241,7 +242,7 @@ impl App {
     /// until the series changes again.
     ///
     /// # Errors
-    /// No incident is open, or several systems have one; else as [`App::drift`].
+    /// No incident is open, or several systems have one; else as [`Analysis::drift`].
     pub fn close_incident(
         &self,
         invocation: &Invocation,
@@ -254,7 +255,7 @@ impl App {
         if asked.is_stretch() {
             return Err(AnalyseError::Stretch {}.into());
         }
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
         let found = self.drift_of_all(&store, &rules)?;
         let open = rules.iter().zip(found.iter()).filter_map(|(rule, found)| {
@@ -267,7 +268,7 @@ impl App {
         let closing = closing.map_err(|what| refusal(&rule.id, &what))?;
         let closed = ClosedIncident { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journal_body(&closed)?;
-        store.add_journal_entry(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
+        store.add_journal_entry(&rule.suite, CLOSED, &JournalEntry { at: self.app.clock.now(), body })?;
         self.drift_of_all(&store, &rules)
     }
 
@@ -275,7 +276,7 @@ impl App {
     /// raise a false alarm.
     ///
     /// # Errors
-    /// As [`App::drift`]; a shift of 0 or in a direction that is not watched; fewer than two days with a score.
+    /// As [`Analysis::drift`]; a shift of 0 or in a direction that is not watched; fewer than two days with a score.
     pub fn replay_drift(
         &self,
         invocation: &Invocation,
@@ -285,7 +286,7 @@ impl App {
         if !shift.is_finite() || shift == 0.0 {
             return Err(AnalyseError::BadShift { shift }.into());
         }
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
         let mut replayed = Vec::new();
         let rules = self.rules(&store, invocation, asked)?;
@@ -310,15 +311,15 @@ impl App {
     fn day_of(&self, asked: &DriftRequest, plan: &PlanHeader) -> Result<String, AppError> {
         match &asked.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone()),
-            None => Ok(self.today(plan).saturating_sub(jiff::Span::new().days(1)).to_string()),
+            None => Ok(self.app.project().today(plan).saturating_sub(jiff::Span::new().days(1)).to_string()),
         }
     }
 
     /// The suite's rule for each system with data; at least one.
     fn rules(&self, store: &Store, invocation: &Invocation, asked: &DriftRequest) -> Result<Vec<Rule>, AppError> {
-        let suite = self.suite_name(store, &invocation.suite)?;
+        let suite = self.app.stored().suite_name(store, &invocation.suite)?;
         let plan = match load::find_suite(&invocation.suite, &SuiteFiles) {
-            Ok(_) => self.load_suite(invocation)?.plan.header,
+            Ok(_) => self.app.project().load(invocation)?.plan.header,
             Err(_) => newest_plan(store, &suite)?,
         };
         let (id, options) = declared_analysis(&plan, asked)?;
@@ -380,7 +381,7 @@ impl App {
             series: series(&rule.days, &drifted.drift.as_of),
             incident: drifted.drift.incident.clone(),
         };
-        let at = self.clock.now();
+        let at = self.app.clock.now();
         let body = journal_body(&raised)?;
         store.add_journal_entry(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));

@@ -3,17 +3,18 @@
 use karat_analysis::headline_metrics;
 use karat_store::StoredRun;
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::stored::figures::{Headline, RunFigures, figures_key, keep_figures, kept_figures};
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
-impl App {
+impl Analysis<'_> {
     /// Verdict and headline of a run: those that the store keeps, or computed from all of its rows and then kept.
     ///
     /// # Errors
     /// The run cannot be read or analysed.
     pub fn run_figures(&self, run: &str) -> Result<RunFigures, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         match kept_figures(&stored)? {
             Some(figures) => Ok(figures),
             None => self.compute_figures(&stored),

@@ -10,6 +10,7 @@ use karat_suite::{Files, load_policy};
 use karat_text::kind::ends;
 use karat_types::{CallErrorCode, Exit, GateRules, RunHeader, RunRows, RunStatus};
 
+use crate::analysis::Analysis;
 use crate::error::{AnalyseError, Bug};
 use crate::project::atomic_file::write_explained;
 use crate::project::gate_rules::read_pinned;
@@ -17,7 +18,7 @@ use crate::project::presets::SuiteFiles;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::references::require_finished;
-use crate::{App, AppError, GateFlags};
+use crate::{AppError, GateFlags};
 
 /// The request of `karat gate`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -71,10 +72,10 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
-impl App {
+impl Analysis<'_> {
     /// Applies gates to a stored run.
     pub fn gate(&self, run: &str, gating: &GateRequest) -> Result<GateReport, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let header = stored.header();
         require_finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
@@ -91,7 +92,7 @@ impl App {
     /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Returns the path and
     /// the id of the run that was pinned there before.
     pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let header = stored.header();
         let declared = read_stored_invocation(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
         let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
@@ -102,7 +103,7 @@ impl App {
 
     /// The results of a run as the text of a baseline.
     pub fn baseline_json(&self, run: &str) -> Result<String, AppError> {
-        baseline_text(&self.stored_run(run)?)
+        baseline_text(&self.app.stored().run(run)?)
     }
 
     fn rules_of(&self, header: &RunHeader, gating: &GateRequest) -> Result<GateRules, AppError> {
@@ -128,7 +129,7 @@ impl App {
             return Ok(Verdicts::default());
         }
         let mut notes = Vec::new();
-        let mut references = self.references(stored, rules, &mut notes)?;
+        let mut references = self.app.stored().references(stored, rules, &mut notes)?;
         let (moved_judges, canary_notes) = self.moved_judges(stored.header())?;
         references.moved_judges = moved_judges;
         notes.extend(canary_notes);

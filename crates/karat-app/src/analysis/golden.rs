@@ -1,4 +1,4 @@
-//! Golden sets: pinned from the store, listed, and judged again. Only [`App::golden_pin`] moves a baseline.
+//! Golden sets: pinned from the store, listed, and judged again. Only [`Analysis::golden_pin`] moves a baseline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,12 +11,13 @@ use karat_suite::{Overrides, Plan};
 use karat_types::{CellStatus, Exit, Gate, GateReference, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
+use crate::analysis::Analysis;
 use crate::analysis::suite_rows::collect_named;
 use crate::error::{FileError, GoldenError, Names};
 use crate::project::atomic_file;
 use crate::stored::findings;
 use crate::stored::references::read_folder;
-use crate::{App, AppError, Execution, Invocation, RunEnd};
+use crate::{AppError, Execution, Invocation, RunEnd};
 
 /// The largest tolerated drop of a card, where none is named.
 const MAX_DROP: f64 = 0.5;
@@ -107,15 +108,15 @@ impl GoldenCheck {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// Pins the latest row of each sample of a suite.
     ///
     /// # Errors
     /// No row to pin, rows of several systems, a folder that cannot be written.
     pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
-        let plan = self.load_suite(invocation)?.plan;
+        let plan = self.app.project().load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
         let choice = RowFilter { sources, ..asked.choice.clone() };
         let history = collect_named(&store, &plan.header.suite, &choice, None)?;
@@ -141,7 +142,7 @@ impl App {
     /// # Errors
     /// A suite without a `baseline`, a file that is not a golden file.
     pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
-        let plan = self.load_suite(invocation)?.plan;
+        let plan = self.app.project().load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let golden = read_folder(&folder, &plan.header)?;
         Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
@@ -150,7 +151,7 @@ impl App {
     /// Judges the pinned samples again as a new run, and reports which of them dropped.
     ///
     /// # Errors
-    /// No golden file, none of its samples in the dataset; else as [`App::run`].
+    /// No golden file, none of its samples in the dataset; else as [`Runs::run`].
     pub fn golden_check(
         &self,
         invocation: &Invocation,
@@ -164,7 +165,7 @@ impl App {
         }
         invocation.overrides.no_cache = !asked.cached;
         invocation.overrides.golden_check = true;
-        let whole = self.load_suite(&with_samples(&invocation, Vec::new()))?.plan;
+        let whole = self.app.project().load(&with_samples(&invocation, Vec::new()))?.plan;
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
         if pinned.is_empty() {
@@ -183,11 +184,11 @@ impl App {
             return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
         let invocation = limit_to_pinned_systems(with_samples(&invocation, samples), &golden, &whole.header);
-        let plan = self.load_suite(&invocation)?.plan;
+        let plan = self.app.project().load(&invocation)?.plan;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
-        let end = self.run(plan, &invocation, execution)?;
-        let stored = self.stored_run(&end.run)?;
+        let end = self.app.views().runs().run(plan, &invocation, execution)?;
+        let stored = self.app.stored().run(&end.run)?;
         let mut cells = Vec::new();
         for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
@@ -245,7 +246,7 @@ impl App {
         let Some(path) = plan.rules.baseline.as_deref().or(canary) else {
             return Err(GoldenError::NoFolder { suite: plan.header.suite.clone() }.into());
         };
-        let place = self.golden_place(path, &plan.header.suite);
+        let place = self.app.stored().golden_place(path, &plan.header.suite);
         place.ok_or_else(|| GoldenError::IsFile { path: path.to_owned() }.into())
     }
 }

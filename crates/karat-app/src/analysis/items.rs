@@ -14,12 +14,13 @@ use karat_stats::numeric::seed::Seed;
 use karat_store::StoredRun;
 use karat_types::{KeyBuilder, RunRows};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::datasets::row_duplicates::{NEAR, find_row_duplicates};
 use crate::datasets::source::DatasetRequest;
 use crate::error::{Bug, DatasetError};
 use crate::stored::findings::findings;
 use crate::stored::kept_pages::find_or_build;
-use crate::{App, AppError};
 
 /// Clusters, and rows of each, whose texts a page shows.
 const CLUSTERS: usize = 50;
@@ -66,12 +67,12 @@ impl ItemsSuite {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DatasetItems(ItemAnalysis);
 
-impl App {
+impl Analysis<'_> {
     /// The items of a suite over its stored runs.
     ///
     /// # Errors
     /// No run, a run of another suite, no such metric, rows that cannot be read.
-    pub fn dataset_items(&self, asked: &ItemsRequest) -> Result<DatasetItems, AppError> {
+    pub fn items(&self, asked: &ItemsRequest) -> Result<DatasetItems, AppError> {
         let (runs, notes) = self.item_runs(asked)?;
         let Some(newest) = runs.first() else {
             return Err(DatasetError::NoItemRuns { suite: asked.suite.name().to_owned() }.into());
@@ -91,7 +92,7 @@ impl App {
     /// The page of a suite's test set for the dashboard. That of the same runs is kept in memory.
     ///
     /// # Errors
-    /// As [`App::dataset_items`].
+    /// As [`Analysis::items`].
     pub fn items_page(&self, asked: &ItemsRequest) -> Result<Arc<Document>, AppError> {
         let (runs, _) = self.item_runs(asked)?;
         let Some(newest) = runs.first() else {
@@ -103,16 +104,16 @@ impl App {
             key = key.text(&run.header().id).key(run.state()?);
         }
         let build = || {
-            let found = self.dataset_items(asked)?;
+            let found = self.items(asked)?;
             let repeated = self.repeated_rows(&newest)?;
             Ok(karat_report::page::items(&found.0, &repeated, &Links::live(&newest)))
         };
-        find_or_build(self.opened.comparison_pages(), key.finish(), build)
+        find_or_build(self.app.opened.comparison_pages(), key.finish(), build)
     }
 
     /// The rows of a run that repeat each other, by the texts that it keeps.
     fn repeated_rows(&self, run: &str) -> Result<Vec<RepeatedRows>, AppError> {
-        let rows = self.dataset_rows(&DatasetRequest::of(format!("run:{run}")))?;
+        let rows = self.app.datasets().rows(&DatasetRequest::of(format!("run:{run}")))?;
         let clusters = find_row_duplicates(&rows, NEAR, &mut |_, _| Preference::default())?.clusters;
         let wanted: BTreeSet<u32> = (clusters.iter().take(CLUSTERS))
             .flat_map(|cluster| {
@@ -142,10 +143,10 @@ impl App {
 
     /// The runs that items are read from, the newest first, and what is left out.
     fn item_runs(&self, asked: &ItemsRequest) -> Result<(Vec<StoredRun>, Vec<String>), AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let suite = match &asked.suite {
             ItemsSuite::Stored(name) => name.clone(),
-            ItemsSuite::Named(word) => self.suite_name(&store, word)?,
+            ItemsSuite::Named(word) => self.app.stored().suite_name(&store, word)?,
         };
         let mut ids = Vec::new();
         for run in &asked.runs {
@@ -157,7 +158,7 @@ impl App {
         }
         let (mut runs, mut cells, known) = (Vec::new(), 0, ids.len());
         for id in ids.into_iter().take(if is_open { RUNS } else { usize::MAX }) {
-            let run = self.stored_run(&id)?;
+            let run = self.app.stored().run(&id)?;
             let plan = &run.header().plan;
             if plan.suite != suite {
                 return Err(DatasetError::OtherSuite { run: id, of: plan.suite.clone(), suite }.into());

@@ -21,3 +21,11 @@ mod past_drift;
 pub(crate) mod power;
 pub(crate) mod series;
 pub(crate) mod suite_rows;
+
+use crate::App;
+
+/// Analyses over stored runs.
+#[derive(Clone, Copy)]
+pub struct Analysis<'a> {
+    pub(crate) app: &'a App,
+}

@@ -11,10 +11,11 @@ use karat_suite::removals_of;
 use karat_types::{AnalysisSpec, Moment, PlanHeader};
 use serde_json::{Value, json};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::analysis::drift::{
     DriftRequest, Rule, declared_analysis, declared_default, read_drift, refusal, watched_metric, watched_systems,
 };
-use crate::{App, AppError};
 
 /// A question about the drift of one system's series, asked by a page.
 pub(crate) struct PastDrift<'a> {
@@ -74,7 +75,7 @@ impl PastDrift<'_> {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// The drift of one system's series and its past, with what the journal knew up to a moment. Raises and stores nothing.
     ///
     /// # Errors

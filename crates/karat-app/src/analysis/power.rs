@@ -4,9 +4,10 @@ use karat_analysis::planning::{MetricPower, difference_problem, planning_problem
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::error::{AnalyseError, Names};
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
 /// A difference to detect.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,15 +27,18 @@ pub struct PlanPower {
     pub run: Option<String>,
 }
 
-impl App {
+impl Analysis<'_> {
     /// Plans for the requested differences: with the spread and the cost of the suite's latest stored run, else with
     /// the worst case and the estimate. Makes no API calls.
     pub fn power(&self, plan: &Plan, wanted: &[PowerRequest]) -> Result<PlanPower, AppError> {
         let header = &plan.header;
-        let runs =
-            if self.store.exists() { self.store_to_read()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
+        let runs = if self.app.store.exists() {
+            self.app.store_to_read()?.runs_of_suite(&header.suite, 1)?
+        } else {
+            Vec::new()
+        };
         let run = runs.first().cloned();
-        let stored = run.as_deref().map(|run| findings(&self.stored_run(run)?)).transpose()?;
+        let stored = run.as_deref().map(|run| findings(&self.app.stored().run(run)?)).transpose()?;
         let measured = stored.as_ref().and_then(|found| {
             let systems = found.plan.systems.iter().zip(&found.systems);
             systems.map(|(spec, group)| Some(f64::from(spec.trials) * group.spend.next_cell_usd()?)).sum()
@@ -73,7 +77,7 @@ impl App {
 
     /// Upper estimate of the dollars for one sample under all systems, with judges.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
-        let per_cell = self.estimate(plan)?.uncached.per_cell;
+        let per_cell = self.app.views().runs().estimate(plan)?.uncached.per_cell;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
         let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())

@@ -10,13 +10,14 @@ use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{GateRules, Moment, PlanHeader, RunHeader, RunRows};
 
+use crate::AppError;
+use crate::analysis::Analysis;
 use crate::analysis::past_drift::PastDrift;
 use crate::analysis::suite_rows::check_date;
 use crate::error::StoredError;
 use crate::project::presets::SuiteFiles;
 use crate::stored::findings::read_pinned;
 use crate::stored::invocation::read_stored_invocation;
-use crate::{App, AppError};
 
 /// The request for the page of a suite.
 #[derive(Debug, Clone, Default)]
@@ -56,13 +57,13 @@ struct Grades {
     of_judge: Option<History>,
 }
 
-impl App {
+impl Analysis<'_> {
     /// Reads the page of a dated suite.
     ///
     /// # Errors
     /// An unknown suite or one without runs or metrics; rows or a baseline that cannot be read.
     pub fn series(&self, asked: &SeriesRequest) -> Result<SuiteSeries, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let own = asked.run.as_deref().map(|run| store.run(run)).transpose()?;
         // A name is never taken for a path: it comes from an address.
         let suite = own.as_ref().map_or_else(|| asked.suite.clone(), |header| header.plan.suite.clone());
@@ -145,16 +146,16 @@ impl App {
         plan: &PlanHeader,
     ) -> Result<(Option<Pinned>, Option<String>), AppError> {
         let Some(path) = rules.baseline.as_deref() else { return Ok((None, None)) };
-        if let Some((pinned, note)) = self.golden_baseline(path, plan)? {
+        if let Some((pinned, note)) = self.app.stored().golden_baseline(path, plan)? {
             return Ok((pinned, Some(note)));
         }
         match SuiteFiles.read(path) {
             Ok(bytes) => {
-                let note = format!("the baseline is the pinned run {}", self.shown_path(Path::new(path)));
+                let note = format!("the baseline is the pinned run {}", self.app.stored().shown_path(Path::new(path)));
                 Ok((Some(read_pinned(path, &bytes, plan)?), Some(note)))
             }
             Err(_) => {
-                let place = self.shown_path(Path::new(path));
+                let place = self.app.stored().shown_path(Path::new(path));
                 Ok((None, Some(format!("there is no baseline at {place}: `karat baseline pin` makes one"))))
             }
         }

@@ -7,9 +7,10 @@ use karat_analysis::{History, RowFilter, for_each_graded, source_of};
 use karat_store::Store;
 use karat_types::{PlanHeader, RunRows};
 
+use crate::analysis::Analysis;
 use crate::error::{Names, StoredError};
 use crate::stored::run::no_runs;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// The request for the rows of a suite.
 #[derive(Debug, Clone, Default)]
@@ -51,13 +52,13 @@ impl SuiteRows {
     }
 }
 
-impl App {
+impl Analysis<'_> {
     /// The rows of one run as JSON lines, if its suite prints them instead of the report.
     ///
     /// # Errors
     /// The run cannot be read.
     pub fn printed_rows(&self, run: &str) -> Result<Option<String>, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         if !stored.header().plan.run.prints_rows {
             return Ok(None);
         }
@@ -71,8 +72,8 @@ impl App {
     /// # Errors
     /// An unknown suite or one without runs; an invalid date.
     pub fn history(&self, asked: &RowsRequest) -> Result<SuiteRows, AppError> {
-        let store = self.existing_store()?;
-        let suite = self.suite_name(&store, &asked.suite)?;
+        let store = self.app.existing_store()?;
+        let suite = self.app.stored().suite_name(&store, &asked.suite)?;
         let history = collect(&store, &suite, &asked.choice, None)?;
         Ok(SuiteRows { suite, history })
     }
@@ -91,7 +92,7 @@ impl App {
         let mut without = invocation.clone();
         without.overrides.params.clear();
         if invocation.overrides.params.is_empty()
-            || self.load_suite(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
+            || self.app.project().load(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
         {
             return Ok(None);
         }

@@ -11,11 +11,12 @@ use karat_suite::Plan;
 use super::manifest_file::read_manifest;
 use super::row_duplicates::{NEAR, find_row_duplicates};
 use super::source::DatasetRequest;
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::error::{DatasetError, FileError};
 use crate::project::atomic_file::AtomicFile;
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
-use crate::{App, AppError};
 
 /// The name of the file.
 const DATASHEET: &str = "datasheet.md";
@@ -40,13 +41,13 @@ pub struct WrittenDatasheet {
     pub unwritten: Vec<String>,
 }
 
-impl App {
+impl Datasets<'_> {
     /// The text of a datasheet; what people wrote in `earlier` is kept.
     ///
     /// # Errors
     /// Rows or a manifest that cannot be read.
-    pub fn datasheet_text(&self, asked: &DatasheetRequest, earlier: Option<&str>) -> Result<Option<String>, AppError> {
-        let rows = self.dataset_rows(&asked.rows)?;
+    pub fn datasheet(&self, asked: &DatasheetRequest, earlier: Option<&str>) -> Result<Option<String>, AppError> {
+        let rows = self.rows(&asked.rows)?;
         let path = rows.manifest_path();
         let manifest = path.as_deref().map(read_manifest).transpose()?.flatten();
         let apart = rows.recorded_columns(manifest.as_ref());
@@ -75,9 +76,9 @@ impl App {
     /// Writes a datasheet, and keeps what people wrote in it.
     ///
     /// # Errors
-    /// Another file is in its place, a file that cannot be read or written, and as [`App::datasheet_text`].
+    /// Another file is in its place, a file that cannot be read or written, and as [`Datasets::datasheet`].
     pub fn write_datasheet(&self, asked: &DatasheetRequest) -> Result<WrittenDatasheet, AppError> {
-        let rows = self.dataset_rows(&asked.rows)?;
+        let rows = self.rows(&asked.rows)?;
         let beside = || rows.manifest_path().map(|path| path.with_file_name(DATASHEET));
         let path = asked.output.clone().or_else(beside).unwrap_or_else(|| PathBuf::from(DATASHEET));
         drop(rows);
@@ -86,7 +87,7 @@ impl App {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(FileError::reading(&path, error).into()),
         };
-        let Some(text) = self.datasheet_text(asked, earlier.as_deref())? else {
+        let Some(text) = self.datasheet(asked, earlier.as_deref())? else {
             return Err(DatasetError::NoDatasheet { path: path.display().to_string() }.into());
         };
         let write = || -> std::io::Result<()> {
@@ -118,16 +119,19 @@ impl App {
     /// A line for each annotation task of the suite or file: its labels, and how far people agree.
     fn label_lines(&self, source: &str, plan: Option<&Plan>) -> Result<Vec<String>, AppError> {
         let mut lines = Vec::new();
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(lines);
         }
-        for stored in self.store_to_read()?.annotation_tasks()? {
-            let task = self.load_task(stored)?;
+        for stored in self.app.store_to_read()?.annotation_tasks()? {
+            let task = self.app.stored().load_task(stored)?;
             let is_of_suite = plan.is_some_and(|plan| task.body.suite.as_deref() == Some(plan.header.suite.as_str()));
             if !is_of_suite && task.body.source != source {
                 continue;
             }
-            let found = self.read_state(&task, |state| crate::stored::labels::agreement::agreement(&task, state))?;
+            let found = self
+                .app
+                .stored()
+                .read_state(&task, |state| crate::stored::labels::agreement::agreement(&task, state))?;
             let questions = found["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
             let told = questions.iter().map(|question| {
                 let name = question["question"].as_str().unwrap_or_default();

@@ -11,8 +11,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::source::{DatasetRequest, DatasetRows};
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::error::DatasetError;
-use crate::{App, AppError};
 
 /// Ids of a list in a text.
 const LISTED: usize = 10;
@@ -55,13 +56,13 @@ enum Compared {
     Roles,
 }
 
-impl App {
+impl Datasets<'_> {
     /// The difference of two files, suites or runs. The columns of the first `limit` changed rows are compared by word.
     ///
     /// # Errors
     /// Rows that cannot be read, or of which two have one id.
-    pub fn dataset_diff(&self, asked: &[DatasetRequest; 2], limit: usize) -> Result<DatasetDiff, AppError> {
-        let [before, after] = [self.dataset_rows(&asked[0])?, self.dataset_rows(&asked[1])?];
+    pub fn difference(&self, asked: &[DatasetRequest; 2], limit: usize) -> Result<DatasetDiff, AppError> {
+        let [before, after] = [self.rows(&asked[0])?, self.rows(&asked[1])?];
         let is_of_run = before.metrics().is_some() || after.metrics().is_some();
         let compared = if is_of_run { Compared::Roles } else { Compared::Columns };
         let (one, other) = (before.apart_columns(), after.apart_columns());

@@ -14,3 +14,11 @@ pub(crate) mod removal;
 pub(crate) mod row_duplicates;
 pub(crate) mod source;
 pub(crate) mod versions;
+
+use crate::App;
+
+/// Test sets from rows of files, suites, traces and runs.
+#[derive(Clone, Copy)]
+pub struct Datasets<'a> {
+    pub(crate) app: &'a App,
+}

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::curate::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
 use super::source::DatasetRequest;
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::error::DatasetError;
-use crate::{App, AppError};
 
 /// The request for rows without some items.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ pub struct RemovedItems {
     pub line: String,
 }
 
-impl App {
+impl Datasets<'_> {
     /// Writes the rows of a suite without the items that have one of some flags, as a new version with its changelog line.
     ///
     /// # Errors
@@ -54,7 +55,7 @@ impl App {
             .filter(|item| asked.flags.iter().any(|flag| item.has(*flag)))
             .map(|item| (item.id.as_str(), item))
             .collect();
-        let rows = self.dataset_rows(&DatasetRequest::of(&*asked.suite))?;
+        let rows = self.rows(&DatasetRequest::of(&*asked.suite))?;
         let names: Vec<&str> = asked.flags.iter().map(|flag| flag.name()).collect();
         let nothing = |problem: &str| DatasetError::NothingRemoved {
             rows: asked.suite.clone(),

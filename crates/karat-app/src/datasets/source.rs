@@ -12,10 +12,11 @@ use karat_text::template::{Context, Expression};
 use karat_types::{PlanHeader, RunRows, Sample, SampleRecord, SampleText};
 use serde_json::{Map, Value};
 
+use crate::datasets::Datasets;
 use crate::error::{DatasetError, Names};
 use crate::project::load;
 use crate::project::presets::{SuiteFiles, suite_path};
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// The beginning of a source that is a run.
 const RUN: &str = "run:";
@@ -93,22 +94,22 @@ impl DatasetRequest {
     }
 }
 
-impl App {
+impl Datasets<'_> {
     /// Opens the rows of a dataset. Makes no API calls.
     ///
     /// # Errors
     /// A source that is not there or cannot be read, and a condition that is none.
-    pub fn dataset_rows(&self, asked: &DatasetRequest) -> Result<DatasetRows, AppError> {
+    pub fn rows(&self, asked: &DatasetRequest) -> Result<DatasetRows, AppError> {
         let named = asked.column_flags();
         let source = asked.source.clone();
         let condition = asked.condition.as_deref().map(compile).transpose()?;
         let (name, reader) = match (source.strip_prefix(RUN), is_suite_source(&source)) {
             (Some(run), _) => {
-                let run = self.stored_run(run)?;
+                let run = self.app.stored().run(run)?;
                 (run.header().id.clone(), Reader::of_run(run)?)
             }
             (None, true) => {
-                let plan = self.load_suite(&Invocation::of(&*source))?.plan;
+                let plan = self.app.project().load(&Invocation::of(&*source))?.plan;
                 (plan.header.suite.clone(), Reader::Suite(Box::new(plan)))
             }
             (None, false) => (name_of(&source), Reader::Rows(self.row_source(asked)?)),
@@ -136,7 +137,7 @@ impl App {
             cluster: asked.cluster.clone(),
             date: asked.date.clone(),
         };
-        Ok(RowSource::open(Arc::new(SuiteFiles), &spec, &self.trace_files())?)
+        Ok(RowSource::open(Arc::new(SuiteFiles), &spec, &self.app.project().trace_files())?)
     }
 }
 

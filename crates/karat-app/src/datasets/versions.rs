@@ -10,10 +10,11 @@ use serde_json::json;
 
 use super::manifest_file::{manifest_path, read_manifest, write_manifest};
 use super::source::{DatasetRequest, DatasetRows};
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::error::DatasetError;
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
-use crate::{App, AppError};
 
 /// Digits of a hash in a sentence.
 const DIGITS: usize = 12;
@@ -114,13 +115,13 @@ impl DatasetRows {
     }
 }
 
-impl App {
+impl Datasets<'_> {
     /// The version of a set of rows.
     ///
     /// # Errors
     /// Rows or a manifest that cannot be read; none for rows that changed without a line: see [`DatasetVersion::check`].
-    pub fn dataset_version(&self, asked: &DatasetRequest) -> Result<DatasetVersion, AppError> {
-        let rows = self.dataset_rows(asked)?;
+    pub fn version(&self, asked: &DatasetRequest) -> Result<DatasetVersion, AppError> {
+        let rows = self.rows(asked)?;
         let path = rows.manifest_path();
         let manifest = path.as_deref().map(read_manifest).transpose()?.flatten();
         let declared = rows.plan.as_ref().and_then(|plan| plan.header.dataset.version.clone());
@@ -132,14 +133,14 @@ impl App {
     /// Records the rows as a version with a line of what is new in it.
     ///
     /// # Errors
-    /// The version has other rows already, a text that is no line, rows of no file, and as [`App::dataset_version`].
-    pub fn record_dataset_version(
+    /// The version has other rows already, a text that is no line, rows of no file, and as [`Datasets::version`].
+    pub fn record_version(
         &self,
         asked: &DatasetRequest,
         version: &str,
         line: &str,
     ) -> Result<RecordedVersion, AppError> {
-        let found = self.dataset_version(asked)?;
+        let found = self.version(asked)?;
         let Some(path) = found.path else {
             return Err(DatasetError::NoManifestPlace { rows: asked.source.clone() }.into());
         };
@@ -157,10 +158,10 @@ impl App {
     }
 }
 
-impl App {
+impl Datasets<'_> {
     /// Today in UTC.
     pub(crate) fn day(&self) -> String {
-        let now = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let now = jiff::Timestamp::from_millisecond(self.app.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
     }
 }

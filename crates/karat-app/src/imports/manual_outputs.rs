@@ -8,9 +8,10 @@ use karat_suite::{DiskFiles, Files};
 use karat_text::markdown;
 use karat_types::FilePath;
 
+use crate::AppError;
 use crate::error::{Bug, FileError, ImportError, Lines};
+use crate::imports::Imports;
 use crate::project::atomic_file;
-use crate::{App, AppError};
 
 /// The preset whose suite gets the variants.
 const PRESET: &str = "claims";
@@ -44,13 +45,13 @@ struct ManualSource {
     mode: String,
 }
 
-impl App {
+impl Imports<'_> {
     /// Makes a suite of a folder of snapshots: the preset's suite, with one variant per provider and mode.
     ///
     /// # Errors
     /// A folder without snapshots; every snapshot with a wrong name, without front matter or without claims; a folder
     /// that already has a suite.
-    pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<ImportedBaseline, AppError> {
+    pub fn manual_baseline(&self, from: &Path, folder: &Path) -> Result<ImportedBaseline, AppError> {
         let suite = folder.join("karat.yaml");
         if suite.exists() {
             return Err(ImportError::Exists { path: suite.display().to_string() }.into());
@@ -70,7 +71,7 @@ impl App {
             return Err(ImportError::WrongSnapshots { problems: Lines(wrong) }.into());
         }
         let variants: Vec<String> = sources.iter().map(ManualSource::variant).collect();
-        self.init(PRESET, folder, false)?;
+        self.app.project().init(PRESET, folder, false)?;
         let manual = folder.join("data/manual");
         let failed = |error: std::io::Error| FileError::writing(&manual, error);
         fs::remove_dir_all(&manual).map_err(failed)?;

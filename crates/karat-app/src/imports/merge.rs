@@ -9,9 +9,10 @@ use karat_store::{ShardSource, Store, StoreError, StoreUrl};
 use karat_types::{RunHeader, RunRows, RunStatus, Shard};
 
 use crate::error::{Bug, MergeError, Names};
+use crate::imports::Imports;
 use crate::runs::execution::{RunEnd, check_id};
 use crate::stored::invocation::{StoredInvocation, read_stored_invocation};
-use crate::{App, AppError, CallRecording};
+use crate::{AppError, CallRecording};
 
 /// The shards that a merge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +46,7 @@ struct Part {
     store: Store,
 }
 
-impl App {
+impl Imports<'_> {
     /// Copies the rows of shards into one run of this app's store. Their plans, datasets and gates must be the same. What
     /// was merged before is not copied again.
     ///
@@ -58,7 +59,7 @@ impl App {
         check_same_run(&parts)?;
         let missing = missing_shards(&parts, request.needs)?;
         let header = merged_header(&parts, request, &missing)?;
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let sources: Vec<ShardSource> = parts
             .iter()
             .map(|Part { store, header, shard, .. }| ShardSource {

@@ -14,3 +14,11 @@ pub(crate) mod snapshot_check;
 pub(crate) mod span_snapshot;
 pub(crate) mod suite_import;
 pub(crate) mod traces;
+
+use crate::App;
+
+/// Files of other tools, snapshots, traces, shards of runs; prices.
+#[derive(Clone, Copy)]
+pub struct Imports<'a> {
+    pub(crate) app: &'a App,
+}

@@ -14,8 +14,9 @@ use karat_types::{Price, Pricing};
 use serde_json::{Map, Value};
 
 use crate::error::{FileError, SuiteError};
+use crate::imports::Imports;
 use crate::project::catalog::{self, ADDED_MODELS, read_optional};
-use crate::{App, AppError, AtomicFile};
+use crate::{AppError, AtomicFile};
 
 /// Days after which a price is old enough to say so.
 const OLD_DAYS: i32 = 180;
@@ -44,14 +45,14 @@ pub struct AddedPrices {
     pub skipped: usize,
 }
 
-impl App {
+impl Imports<'_> {
     /// Adds the models of a price file to the known ones. With `replaces`, it may change models that are known.
     ///
     /// # Errors
     /// The file has problems, or without `replaces` a model that is known; the result cannot be written.
     pub fn add_prices(&self, file: &Path, origin: &PriceOrigin, replaces: bool) -> Result<AddedPrices, AppError> {
         let text = fs::read_to_string(file).map_err(|error| FileError::reading(file, error))?;
-        let (catalog, known) = (catalog::compose(), self.known_models()?);
+        let (catalog, known) = (catalog::compose(), self.app.project().known_models()?);
         let name = file.to_string_lossy();
         let read = PriceFile::read((&name, &text), origin, &catalog, &known).map_err(AppError::Diagnostics)?;
         let ids: Vec<&str> = read.entries.iter().filter_map(|entry| entry.get("id")?.as_str()).collect();
@@ -60,7 +61,7 @@ impl App {
             let (id, file) = ((*id).to_owned(), name.into_owned());
             return Err(SuiteError::KnownModel { id, file }.into());
         }
-        let target = self.home.join(ADDED_MODELS);
+        let target = self.app.home.join(ADDED_MODELS);
         let mut entries = read_optional(&target)?.map_or_else(Vec::new, |text| entries_of(&text));
         read.entries.iter().for_each(|entry| put(&mut entries, entry));
         let written = serde_json::to_string_pretty(&PriceFile::document(&entries)).unwrap_or_default() + "\n";
@@ -81,7 +82,7 @@ impl App {
 
     /// Warnings about prices of a plan's models that were read more than 180 days ago.
     pub fn old_prices(&self, plan: &Plan) -> Vec<String> {
-        let today = self.today(&plan.header);
+        let today = self.app.project().today(&plan.header);
         let models = plan.header.all_models();
         let billed = models.filter(|model| !model.is_scripted());
         let mut warnings = BTreeSet::new();

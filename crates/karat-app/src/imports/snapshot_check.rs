@@ -5,10 +5,11 @@ use std::path::Path;
 use karat_analysis::Outcome;
 use serde_json::Value;
 
+use crate::AppError;
 use crate::error::Bug;
+use crate::imports::Imports;
 use crate::imports::span_snapshot::read;
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
 /// The analysis of the preset `spans` that has a snapshot's summary figures.
 const FIGURES: &str = "spans";
@@ -55,14 +56,14 @@ pub struct SnapshotCheck {
     pub unknown: Vec<String>,
 }
 
-impl App {
+impl Imports<'_> {
     /// Compares every number in a snapshot's summary with the run's findings.
     ///
     /// # Errors
     /// A file or a run that cannot be read.
     pub fn check_snapshot(&self, file: &Path, run: &str) -> Result<SnapshotCheck, AppError> {
         let snapshot = read(file)?;
-        let findings = findings(&self.stored_run(run)?)?;
+        let findings = findings(&self.app.stored().run(run)?)?;
         let mut found = SnapshotCheck::default();
         for analysed in findings.analyses.iter().filter(|analysed| analysed.id == FIGURES) {
             let Outcome::Diagnostics(figures) = &analysed.outcome else { continue };

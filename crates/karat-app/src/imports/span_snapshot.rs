@@ -7,11 +7,12 @@ use serde_json::{Map, Value, json};
 
 use karat_suite::Files;
 
+use crate::AppError;
 use crate::error::{Bug, FileError, ImportError};
+use crate::imports::Imports;
 use crate::project::atomic_file;
 use crate::project::presets;
 use crate::project::presets::SuiteFiles;
-use crate::{App, AppError};
 
 /// Name of the suite file in its folder.
 const SUITE: &str = "karat.yaml";
@@ -51,7 +52,7 @@ const EDITS: [(&str, &str, &str); 13] = [
     ("rubrics/spans.yaml", "    differ: [assignedRole, expectedRole]\n", ""),
 ];
 
-impl App {
+impl Imports<'_> {
     /// Makes a suite of a span snapshot `{timestamp, promptCount, sourceFile, judgeModel, results[], summary}`: the
     /// preset `spans` over the snapshot's prompts, with its verdicts as recorded answers. Fields that an old snapshot
     /// lacks are not assessed; a category score of 0 means *not assessed*; confusions of a role with itself are kept; an id that
@@ -59,7 +60,7 @@ impl App {
     ///
     /// # Errors
     /// A file that cannot be read or is no snapshot, a folder that already has a suite.
-    pub fn import_span_snapshot(&self, file: &Path, folder: &Path) -> Result<ImportedSnapshot, AppError> {
+    pub fn span_snapshot(&self, file: &Path, folder: &Path) -> Result<ImportedSnapshot, AppError> {
         let snapshot = read(file)?;
         let path = || file.display().to_string();
         let wrong = |problem: String| ImportError::BadSnapshot { path: path(), problem };

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use karat_import::{Figure, ImportKind, ImportReport};
 
 use crate::error::{FileError, ImportError};
+use crate::imports::Imports;
 use crate::stored::findings::findings;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// Name of the suite file in its folder.
 const SUITE_FILE: &str = "karat.yaml";
@@ -42,13 +43,13 @@ pub struct DifferingFigure {
     pub here: Option<f64>,
 }
 
-impl App {
+impl Imports<'_> {
     /// Makes a suite of a file in `folder`, and checks that it loads. Until then everything lies in a hidden folder
     /// beside it, which is removed on an error.
     ///
     /// # Errors
     /// A file that is not what `kind` names; a folder that already has a suite, or a file of the suite's.
-    pub fn import_suite(&self, kind: ImportKind, file: &Path, folder: &Path) -> Result<ImportedSuite, AppError> {
+    pub fn suite(&self, kind: ImportKind, file: &Path, folder: &Path) -> Result<ImportedSuite, AppError> {
         let suite = folder.join(SUITE_FILE);
         if suite.exists() {
             return Err(ImportError::Exists { path: suite.display().to_string() }.into());
@@ -59,7 +60,7 @@ impl App {
         let stage = tempfile::Builder::new().prefix(".import-").tempdir_in(parent).map_err(unwritable)?;
         let report = karat_import::import(kind, file, stage.path())?;
         let staged = stage.path().join(SUITE_FILE).display().to_string();
-        self.load_suite(&Invocation::of(staged)).map_err(|error| {
+        self.app.project().load(&Invocation::of(staged)).map_err(|error| {
             // The folder with the files is gone when this is read.
             let stage = format!("{}/", stage.path().display());
             let problems = error.to_string().replace(&stage, "");
@@ -75,7 +76,7 @@ impl App {
     /// # Errors
     /// A run that cannot be read.
     pub fn check_figures(&self, figures: &[Figure], run: &str) -> Result<FigureCheck, AppError> {
-        let findings = findings(&self.stored_run(run)?)?;
+        let findings = findings(&self.app.stored().run(run)?)?;
         let value = |figure: &Figure| {
             let group = findings.systems.iter().find(|it| it.variant.as_ref() == Some(&figure.variant))?;
             let metric = findings.plan.metrics.iter().position(|metric| metric.name == figure.metric)?;

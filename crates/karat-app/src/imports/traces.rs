@@ -15,9 +15,10 @@ use karat_traces::{Row, Share};
 use karat_types::Moment;
 use serde_json::{Value, json};
 
+use crate::AppError;
 use crate::error::FileError;
+use crate::imports::Imports;
 use crate::project::root::RootFiles;
-use crate::{App, AppError};
 
 /// Time after which rules are read again.
 const RULES_MS: u64 = 60_000;
@@ -57,13 +58,13 @@ pub struct AddedTraces {
     pub in_the_future: Vec<usize>,
 }
 
-impl App {
+impl Imports<'_> {
     /// The datasets of traces.
     ///
     /// # Errors
     /// The folder cannot be read.
     pub fn trace_datasets(&self) -> Result<Vec<TraceDataset>, AppError> {
-        let folder = self.trace_folder();
+        let folder = self.app.project().trace_folder();
         let failed = |error| FileError::reading(folder.path(), error);
         Ok(folder.datasets().map_err(failed)?)
     }
@@ -73,7 +74,7 @@ impl App {
     /// # Errors
     /// The folder cannot be read or written.
     pub fn remove_traces(&self, wanted: &RemovedRows) -> Result<u64, AppError> {
-        let folder = self.trace_folder();
+        let folder = self.app.project().trace_folder();
         let failed = |error| FileError::writing(folder.path(), error);
         Ok(folder.remove(wanted).map_err(failed)?)
     }
@@ -83,7 +84,7 @@ impl App {
     /// # Errors
     /// The disk refuses, or more arrives than is written.
     pub fn add_traces(&self, dataset: &str, rows: Vec<Row>) -> Result<AddedTraces, WriteError> {
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         let rule = self.rule_of(dataset, now);
         let latest = Moment(now.0.saturating_add(AHEAD_MS.cast_signed()));
         let mut kept = Vec::new();
@@ -102,17 +103,17 @@ impl App {
     }
 
     fn trace_writer(&self) -> io::Result<TraceWriter> {
-        let mut writer = lock(&self.opened.traces().writer);
+        let mut writer = lock(&self.app.opened.traces().writer);
         if let Some(writer) = &*writer {
             return Ok(writer.clone());
         }
-        let started = TraceWriter::start(self.trace_folder())?;
+        let started = TraceWriter::start(self.app.project().trace_folder())?;
         Ok(writer.insert(started).clone())
     }
 
     /// The rule of a dataset. A suite that cannot be read keeps the rules that it had.
     fn rule_of(&self, dataset: &str, now: Moment) -> Arc<RowRule> {
-        let mut known = lock(&self.opened.traces().rules);
+        let mut known = lock(&self.app.opened.traces().rules);
         let is_fresh = known.read_at.is_some_and(|read| now.0.abs_diff(read.0) < RULES_MS);
         if !is_fresh {
             known.read_at = Some(now);
@@ -128,9 +129,9 @@ impl App {
     /// keeps no content.
     fn trace_rules(&self, known: &mut BTreeMap<String, Arc<RowRule>>) {
         // Without a root nothing takes traces.
-        let Some(root) = self.opened.root() else { return };
+        let Some(root) = self.app.opened.root() else { return };
         let files: Arc<RootFiles> = Arc::new(RootFiles::new(root.to_owned()));
-        let paths = self.found_suites().into_iter();
+        let paths = self.app.project().found_suites().into_iter();
         let read = paths.filter_map(|path| trace_rules(files.clone(), &path).ok()).flatten();
         let mut rules: BTreeMap<String, Arc<RowRule>> = BTreeMap::new();
         for (name, rule) in read {
@@ -150,7 +151,7 @@ impl App {
         let Ok(first) = Timestamp::from_millisecond(first) else { return };
         let before = Some(first.to_zoned(jiff::tz::TimeZone::UTC).date());
         let wanted = RemovedRows { dataset: Some(dataset.to_owned()), before, matching: Vec::new() };
-        let _ = self.trace_folder().remove(&wanted);
+        let _ = self.app.project().trace_folder().remove(&wanted);
     }
 }
 

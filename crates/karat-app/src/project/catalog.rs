@@ -11,8 +11,9 @@ use karat_providers::{HttpProvider, ProviderError, Providers, Settings};
 use karat_suite::{Catalog, Entry, NamedModels, Registry, RubricSummary};
 use karat_types::ModelSpec;
 
+use crate::AppError;
 use crate::error::{FileError, SuiteError};
-use crate::{App, AppError};
+use crate::project::Project;
 
 /// The file of added prices, below Karat's own folder.
 pub(crate) const ADDED_MODELS: &str = "models/added.json";
@@ -81,13 +82,13 @@ fn named_models(provider: &HttpProvider) -> NamedModels {
     }
 }
 
-impl App {
+impl Project<'_> {
     /// The built-in models with the prices that were added.
     ///
     /// # Errors
     /// The file of added prices cannot be read.
     pub(crate) fn known_models(&self) -> Result<Registry, AppError> {
-        let path = self.home.join(ADDED_MODELS);
+        let path = self.app.home.join(ADDED_MODELS);
         match read_optional(&path)? {
             None => Ok(Registry::builtin()),
             Some(text) => {
@@ -98,8 +99,8 @@ impl App {
     }
     /// The variable of a model's key, if it is not set.
     pub(crate) fn missing_key(&self, model: &ModelSpec) -> Option<String> {
-        let lookup = self.lookup.clone();
-        let settings = Settings { host: self.opened.host(), ..Settings::new(move |name| lookup(name)) };
+        let lookup = self.app.lookup.clone();
+        let settings = Settings { host: self.app.opened.host(), ..Settings::new(move |name| lookup(name)) };
         let errors = Providers::connect_all(std::slice::from_ref(model), &Default::default(), settings).err();
         errors.unwrap_or_default().into_iter().find_map(|error| match error {
             ProviderError::MissingKey { variable, .. } => Some(variable),

@@ -8,8 +8,9 @@ use karat_suite::{Fetch, LoadPurpose, Overrides, Suite, place_beneath};
 use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
+use crate::project::Project;
 use crate::project::atomic_file;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// Time limit for one file.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
@@ -28,7 +29,7 @@ pub struct FetchedFile {
     pub outcome: Result<usize, String>,
 }
 
-impl App {
+impl Project<'_> {
     /// Makes the missing files of columns with `fetch`; existing files stay. Calls `each` with every file.
     ///
     /// # Errors
@@ -67,7 +68,7 @@ impl App {
             outside.http |= matches!(request, Request::Http(_));
             outside.texts.extend(texts.into_iter().map(|text| ("fetch".to_owned(), text.clone())));
         }
-        let settings = Settings { own_program: self.own_program.clone(), ..self.call_settings() };
+        let settings = Settings { own_program: self.app.own_program.clone(), ..self.app.call_settings() };
         Providers::connect_all(&[], &outside, settings)
             .map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
     }

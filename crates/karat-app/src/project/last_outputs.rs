@@ -6,7 +6,8 @@ use karat_suite::{LastOutputs, StoredOutputs};
 use karat_types::{CellStatus, RunRows, VariantSpec};
 use serde_json::Value;
 
-use crate::{App, AppError};
+use crate::AppError;
+use crate::project::Project;
 
 /// Number of outputs that are read.
 const READ: usize = 200;
@@ -14,15 +15,15 @@ const READ: usize = 200;
 /// Number of runs that are looked at: one that checks judges has no outputs of its own.
 const RUNS: usize = 5;
 
-impl App {
+impl Project<'_> {
     /// Access to the outputs of the newest run that has any. A store that cannot be read gives none.
     pub(crate) fn last_outputs(&self) -> LastOutputs {
-        let app = self.clone();
-        LastOutputs::new(move |suite, variants| app.read_last_outputs(suite, variants).ok().flatten())
+        let app = self.app.clone();
+        LastOutputs::new(move |suite, variants| app.project().read_last_outputs(suite, variants).ok().flatten())
     }
 
     fn read_last_outputs(&self, suite: &str, variants: &[VariantSpec]) -> Result<Option<StoredOutputs>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         for run in store.runs_of_suite(suite, RUNS)? {
             let rows = store.rows(&run)?;
             let outputs = if rows.header().plan.run.measures_judges { Vec::new() } else { outputs(&rows, variants)? };

@@ -8,11 +8,12 @@ use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite, SuitePar
 use karat_types::{PlanHeader, ScorerKind};
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
+use crate::project::Project;
 use crate::project::catalog;
 use crate::project::design;
 use crate::project::presets::{SuiteFiles, is_preset, names, suite_path};
 use crate::project::root::RootFiles;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// A suite that was read, checked and planned.
 pub struct LoadedSuite {
@@ -27,17 +28,17 @@ pub(crate) struct ReadSuite {
     overrides: Overrides,
 }
 
-impl App {
+impl Project<'_> {
     /// Reads a suite, checks it and its dataset, and plans it. Makes no API calls.
-    pub(crate) fn load_suite(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+    pub(crate) fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let loaded = self.load_with(invocation, &self.suite_files(), |_| {})?;
         Ok(with_shadow_note(loaded, invocation))
     }
 
-    /// Reads a suite as [`App::load_suite`] does, and warns of paths that lead to nothing in any output of its last run.
+    /// Reads a suite as [`Project::load`] does, and warns of paths that lead to nothing in any output of its last run.
     ///
     /// # Errors
-    /// Those of [`App::load_suite`].
+    /// Those of [`Project::load`].
     pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let last_outputs = self.last_outputs();
         let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;
@@ -46,7 +47,7 @@ impl App {
 
     /// The files that suites may read: of a server, those below its root.
     pub(crate) fn suite_files(&self) -> Arc<dyn Files> {
-        match self.opened.root() {
+        match self.app.opened.root() {
             None => Arc::new(SuiteFiles),
             Some(root) => Arc::new(RootFiles::new(root.to_owned())),
         }
@@ -61,9 +62,9 @@ impl App {
     ) -> Result<ReadSuite, AppError> {
         let read = || {
             let path = find_suite(&invocation.suite, &**files)?;
-            let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+            let mut overrides = invocation.overrides_at(&self.app.lookup, self.app.clock.now());
             overrides.context.traces = self.trace_files();
-            overrides.context.host_functions = self.opened.host().versions();
+            overrides.context.host_functions = self.app.opened.host().versions();
             let changes_models = !overrides.models.is_empty()
                 || overrides.tier.is_some()
                 || overrides.set.iter().any(|(address, _)| address.starts_with("models"));
@@ -86,7 +87,7 @@ impl App {
         files: &Arc<dyn Files>,
         change: impl FnOnce(&mut Overrides),
     ) -> Result<LoadedSuite, AppError> {
-        let baseline = invocation.gates.baseline.as_deref().filter(|_| self.opened.root().is_some());
+        let baseline = invocation.gates.baseline.as_deref().filter(|_| self.app.opened.root().is_some());
         let has_baseline = baseline.is_none_or(|path| files.is_file(path));
         let loaded = self.read_suite(invocation, files, change).and_then(|suite| suite.plan(files));
         match (files.refused_path(), baseline) {

@@ -29,3 +29,11 @@ pub(crate) mod request;
 pub(crate) mod root;
 pub(crate) mod threads;
 pub(crate) mod version_changes;
+
+use crate::App;
+
+/// The folder that a user works in: suites, presets, their plan.
+#[derive(Clone, Copy)]
+pub struct Project<'a> {
+    pub(crate) app: &'a App,
+}

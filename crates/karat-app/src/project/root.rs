@@ -13,7 +13,7 @@ use cap_std::fs::Dir;
 use karat_suite::{DiskFiles, Files, TraceFiles, is_outside, join_beneath};
 use karat_traces::folder::TraceFolder;
 
-use crate::App;
+use crate::project::Project;
 use crate::project::presets::SuiteFiles;
 
 /// The files below a folder.
@@ -98,7 +98,7 @@ impl Files for RootFiles {
 /// The name of a suite's file.
 const FILE: &str = "karat.yaml";
 
-impl App {
+impl Project<'_> {
     /// The folder of traces, for datasets that read it.
     pub(crate) fn trace_files(&self) -> TraceFiles {
         TraceFiles::new(Arc::new(RootFiles::new(self.trace_folder().path().to_owned())))
@@ -106,11 +106,11 @@ impl App {
 
     /// The folder of traces.
     pub(crate) fn trace_folder(&self) -> TraceFolder {
-        TraceFolder::new(self.home.join("traces"))
+        TraceFolder::new(self.app.home.join("traces"))
     }
     /// `karat.yaml` of the root and of the folders in it, relative to the root; without a root, of this folder.
     pub(crate) fn found_suites(&self) -> Vec<String> {
-        let root = self.opened.root().unwrap_or(Path::new("."));
+        let root = self.app.opened.root().unwrap_or(Path::new("."));
         let mut found: Vec<String> = root.join(FILE).is_file().then(|| FILE.to_owned()).into_iter().collect();
         let folders = std::fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
         let suites = folders.filter_map(|folder| {

@@ -5,8 +5,9 @@ use std::io;
 use std::sync::mpsc;
 use std::thread::{Builder, JoinHandle};
 
+use crate::AppError;
 use crate::error::RunError;
-use crate::{App, AppError};
+use crate::project::Project;
 
 /// Threads beside the workers: of the store, of signals and progress, of the dataset, and for names of hosts.
 const OTHERS: usize = 6;
@@ -14,7 +15,7 @@ const OTHERS: usize = 6;
 /// The largest number of threads that is tried.
 const MOST: usize = 256;
 
-impl App {
+impl Project<'_> {
     /// Checks that threads for any command can be started.
     ///
     /// # Errors

@@ -3,16 +3,17 @@
 use karat_types::{Action, Key, PlanHeader, Rubric, RunHeader, ScorerKind, StepSpec};
 use serde::Serialize;
 
-use crate::{App, AppError};
+use crate::AppError;
+use crate::project::Project;
 
 /// Number of the newest runs that are compared.
 const RUNS: usize = 8;
 
-impl App {
+impl Project<'_> {
     /// Prompts and rubrics of a plan that differ from the suite's newest runs despite the same version, and diagnostics
     /// that judges gave in another form: a sentence each. Makes no API calls.
     pub fn changes(&self, plan: &PlanHeader) -> Result<Vec<String>, AppError> {
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let runs = store.runs_of_suite(&plan.suite, RUNS)?;
         let earlier = runs.iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
         let all = steps(plan, &earlier).into_iter().chain(rubrics(plan, &earlier)).chain(dataset(plan, &earlier));

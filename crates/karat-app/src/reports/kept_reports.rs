@@ -9,8 +9,9 @@ use karat_store::StoredRun;
 use karat_types::{Exit, Key, KeyBuilder};
 use serde::{Deserialize, Serialize};
 
+use crate::AppError;
+use crate::reports::Reports;
 use crate::stored::kept_pages::RunPage;
-use crate::{App, AppError};
 
 /// Cells from which something is kept: a page about fewer is made before a person notices.
 const LARGE: u64 = 10_000;
@@ -40,14 +41,14 @@ impl KeptReport {
     }
 }
 
-impl App {
+impl Reports<'_> {
     /// The key of what the store keeps about a run under its page's key, for a choice of outputs. `None` for small runs
     /// and those whose page is not to be kept.
     pub(crate) fn report_key(&self, stored: &StoredRun, outputs: Outputs) -> Result<Option<Key>, AppError> {
         if stored.totals()?.cells < LARGE {
             return Ok(None);
         }
-        let key = self.page_key(stored)?;
+        let key = self.app.stored().page_key(stored)?;
         Ok(key.map(|key| {
             let key = KeyBuilder::new("karat/kept-report").key(key).text(&format!("{outputs:?}"));
             key.text(program_state()).finish()

@@ -15,3 +15,11 @@ pub(crate) mod kept_reports;
 pub(crate) mod manifest;
 pub(crate) mod page;
 pub(crate) mod write;
+
+use crate::App;
+
+/// Reports of stored runs, and exports to other formats.
+#[derive(Clone, Copy)]
+pub struct Reports<'a> {
+    pub(crate) app: &'a App,
+}

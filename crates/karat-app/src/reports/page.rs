@@ -9,23 +9,24 @@ use karat_report::{Outputs, Report};
 use karat_store::StoredRun;
 use karat_types::RunRows;
 
+use crate::AppError;
 use crate::analysis::series::SeriesRequest;
+use crate::reports::Reports;
 use crate::reports::kept_reports::{find_page, keep_page};
 use crate::stored::findings::findings;
 use crate::stored::kept_pages::{RunPage, find_or_build};
 use crate::stored::run::is_dated;
-use crate::{App, AppError};
 
-impl App {
+impl Reports<'_> {
     /// Builds the page of a run with links to the other pages of the dashboard. That of an ended run is kept in memory, and
     /// that of a large one in the store, so that the next view reads none of its cells.
     ///
     /// # Errors
     /// No such run, or its rows cannot be read.
     pub fn run_page(&self, run: &str) -> Result<Arc<RunPage>, AppError> {
-        let stored = self.stored_run(run)?;
-        let Some(key) = self.page_key(&stored)? else { return self.build_page(&stored).map(Arc::new) };
-        find_or_build(self.opened.run_pages(), key, || {
+        let stored = self.app.stored().run(run)?;
+        let Some(key) = self.app.stored().page_key(&stored)? else { return self.build_page(&stored).map(Arc::new) };
+        find_or_build(self.app.opened.run_pages(), key, || {
             let kept = self.report_key(&stored, Outputs::default())?;
             match find_page(&stored, kept)? {
                 Some(page) => Ok(page),
@@ -41,11 +42,11 @@ impl App {
     fn build_page(&self, stored: &StoredRun) -> Result<RunPage, AppError> {
         let header = stored.header();
         let findings = findings(stored)?;
-        let (context, _) = self.context(stored, &findings, false)?;
+        let (context, _) = self.app.analysis().context(stored, &findings, false)?;
         let report = Report { findings: &findings, rows: stored, context: &context };
         let document = karat_report::page::run(report, &Links::live(&header.id))?;
         let suite = &header.plan.suite;
-        let previous = self.existing_store()?.run_before(&header.id)?;
+        let previous = self.app.existing_store()?.run_before(&header.id)?;
         Ok(RunPage { document, dated_suite: is_dated(stored)?.then(|| suite.clone()), previous })
     }
 
@@ -57,7 +58,7 @@ impl App {
             return Ok(None);
         }
         let asked = SeriesRequest { run: Some(header.id.clone()), ..SeriesRequest::default() };
-        let view = self.series(&asked)?.view;
+        let view = self.app.analysis().series(&asked)?.view;
         Ok((!view.cards.is_empty()).then_some(view))
     }
 }

@@ -13,6 +13,7 @@ use karat_types::{Exit, Layout, ReportFormat, RunHeader, RunRows};
 use crate::error::{FileError, StoredError};
 use crate::project::atomic_file::{AtomicFile, lock_dir, remove_abandoned, report_write_error};
 use crate::project::presets::SuiteFiles;
+use crate::reports::Reports;
 use crate::reports::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::reports::kept_reports::{KeptReport, find_report, keep_report};
 use crate::reports::manifest::{Listed, MANIFEST, Manifest};
@@ -71,14 +72,14 @@ pub struct WrittenReport {
     pub exit: Exit,
 }
 
-impl App {
+impl Reports<'_> {
     /// Writes the report of a run into a folder, with a manifest of its files. Concurrent reports into one folder wait
     /// for each other.
     pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<WrittenReport, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?.checked_once();
-        let (folder, layout) = to.place(self, stored.header());
+        let (folder, layout) = to.place(self.app, stored.header());
         let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
         if held.is_some() {
@@ -103,7 +104,7 @@ impl App {
                 Some(_) => CellsBeside::Nowhere,
             };
             let findings = findings(&stored)?;
-            let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+            let (mut context, exit) = self.app.analysis().context(&stored, &findings, canonical)?;
             context.outputs = to.outputs;
             if has_page {
                 context.series = self.series_of_run(&stored)?;
@@ -133,7 +134,7 @@ impl App {
         canonical: bool,
         out: &mut dyn Write,
     ) -> Result<Exit, AppError> {
-        let stored = self.stored_run(run)?.checked_once();
+        let stored = self.app.stored().run(run)?.checked_once();
         let is_page = format == ReportFormat::Html && !canonical;
         let key = if is_page { self.report_key(&stored, outputs)? } else { None };
         if let Some(kept) = find_report(&stored, key)? {
@@ -141,7 +142,7 @@ impl App {
             return Ok(kept.exit());
         }
         let findings = findings(&stored)?;
-        let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+        let (mut context, exit) = self.app.analysis().context(&stored, &findings, canonical)?;
         context.outputs = outputs;
         if format == ReportFormat::Html {
             context.series = self.series_of_run(&stored)?;
@@ -162,9 +163,9 @@ impl App {
 
     /// The summary of a run for a terminal, and the exit code of its results.
     pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let findings = findings(&stored)?;
-        let (context, exit) = self.context(&stored, &findings, false)?;
+        let (context, exit) = self.app.analysis().context(&stored, &findings, false)?;
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
 }

@@ -16,10 +16,11 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{LabelError, Names};
 use crate::project::load::{LoadedSuite, with_shadow_note};
+use crate::runs::Runs;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::labels::agreement::HumanCeiling;
-use crate::{App, AppError, CalibrationRequest, Invocation};
+use crate::{AppError, CalibrationRequest, Invocation};
 
 /// Maximum of listed rounds.
 const ROUNDS: usize = 200;
@@ -67,12 +68,12 @@ impl Rounds {
     }
 }
 
-impl App {
+impl Runs<'_> {
     /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
     pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         match &invocation.calibrating {
             Some(asked) => Ok(with_shadow_note(self.load_round(invocation, asked)?, invocation)),
-            None => self.load_suite(invocation),
+            None => self.app.project().load(invocation),
         }
     }
 
@@ -84,7 +85,7 @@ impl App {
         if invocation.overrides.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }
-        let settled = asked.task.as_deref().map(|task| self.settled_labels(task)).transpose()?;
+        let settled = asked.task.as_deref().map(|task| self.app.stored().settled_labels(task)).transpose()?;
         let (task_scorer, task_labels) = settled.map_or((None, None), |(scorer, rows)| {
             (Some(scorer), Some(rows.iter().map(|row| format!("{row}\n")).collect::<String>()))
         });
@@ -92,10 +93,12 @@ impl App {
         let task_file = wanted
             .filter(|_| task_labels.is_some())
             .map(|scorer| (format!("scorers.{scorer}.labels"), json!(format!("{LABELLED}{TASK_LABELS}")).to_string()));
-        let base = self.suite_files();
+        let base = self.app.project().suite_files();
         let own_files: Arc<dyn Files> =
             Arc::new(LabelledOutputs { base: base.clone(), sets: BTreeMap::new(), task: task_labels.clone() });
         let suite = self
+            .app
+            .project()
             .load_with(invocation, &own_files, |it| {
                 it.set.extend(task_file.clone());
                 it.context.purpose = LoadPurpose::Calibrate;
@@ -128,7 +131,7 @@ impl App {
         ];
         let samples: Vec<String> = labelled.sets.keys().cloned().collect();
         let labelled: Arc<dyn Files> = Arc::new(labelled);
-        self.load_with(invocation, &labelled, |overrides| {
+        self.app.project().load_with(invocation, &labelled, |overrides| {
             overrides.set.extend(task_file);
             overrides.set.extend(changes);
             overrides.context.scorers = Some(vec![id.to_owned()]);
@@ -145,27 +148,27 @@ impl App {
 
     /// Returns whether a stored run is a round of calibration.
     pub fn is_round(&self, run: &str) -> Result<bool, AppError> {
-        let header = self.existing_store()?.run(run)?;
+        let header = self.app.existing_store()?.run(run)?;
         Ok(read_stored_invocation(&header)?.invocation.calibrating.is_some())
     }
 
     /// The round of one run.
     pub fn round(&self, run: &str) -> Result<Rounds, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let found = findings(&stored)?;
-        let runs = self.existing_store()?.runs_of_suite(&stored.header().plan.suite, ROUNDS)?;
+        let runs = self.app.existing_store()?.runs_of_suite(&stored.header().plan.suite, ROUNDS)?;
         let before = runs.iter().rev().take_while(|it| **it != stored.header().id).count();
         let rounds = round(before + 1, stored.header(), &found).into_iter().collect();
         let calibrating = read_stored_invocation(stored.header())?.invocation.calibrating;
         let task = calibrating.and_then(|asked| asked.task);
-        let people = task.map_or_else(|| Ok(Vec::new()), |task| self.human_ceilings(&task))?;
+        let people = task.map_or_else(|| Ok(Vec::new()), |task| self.app.stored().human_ceilings(&task))?;
         Ok(Rounds { rounds, people })
     }
 
     /// All rounds of a suite, the oldest first.
     pub fn rounds(&self, invocation: &Invocation) -> Result<Rounds, AppError> {
         let suite = self.load(invocation)?.plan.header.suite.clone();
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let mut rounds = Vec::new();
         for (before, run) in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev().enumerate() {
             let stored = store.rows(run)?;

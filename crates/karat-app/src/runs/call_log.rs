@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::error::{RunError, SuiteError};
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
-use crate::{App, AppError, Invocation};
+use crate::runs::Runs;
+use crate::{AppError, Invocation};
 
 /// Maximum of written characters of a request.
 const INPUT: usize = 200;
@@ -102,7 +103,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-impl App {
+impl Runs<'_> {
     /// The call log of a plan. Its path is relative to the suite's folder, for a preset to the working directory;
     /// `run.date` is the current day.
     pub(crate) fn call_log(
@@ -112,7 +113,7 @@ impl App {
     ) -> Result<Option<Arc<LogFile>>, AppError> {
         let Some(wanted) = &plan.run.call_log else { return Ok(None) };
         let broken = |source| RunError::CallLogTemplate { wanted: wanted.clone(), source };
-        let date = self.today(plan).to_string();
+        let date = self.app.project().today(plan).to_string();
         let context = Context::new().with("run", &json!({ "date": date, "suite": plan.suite }));
         let context = context.with("params", &Value::Object(plan.params.clone()));
         let template = Template::compile(wanted).map_err(broken)?;
@@ -121,13 +122,13 @@ impl App {
             return Err(RunError::CallLogEmpty { wanted: wanted.clone() }.into());
         }
         // A server writes nothing outside of its root, so a log stays beside its suite.
-        if self.opened.root().is_some() && karat_suite::join_beneath("", &name).is_err() {
+        if self.app.opened.root().is_some() && karat_suite::join_beneath("", &name).is_err() {
             return Err(SuiteError::OutsideRoot { path: name }.into());
         }
         let suite = load::find_suite(&invocation.suite, &SuiteFiles)?;
         let folder = Path::new(&suite).parent().filter(|_| !suite.starts_with("preset:"));
         let path = folder.map_or_else(|| PathBuf::from(&name), |folder| folder.join(&name));
-        Ok(Some(Arc::new(LogFile { path, clock: self.clock.clone(), state: Mutex::default() })))
+        Ok(Some(Arc::new(LogFile { path, clock: self.app.clock.clone(), state: Mutex::default() })))
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 use crate::error::{Bug, Lines, RunError};
 use crate::project::gate_rules::check_rules;
 use crate::project::threads::{check_threads, runtime};
+use crate::runs::Runs;
 use crate::runs::batches::passes::{BatchRun, price_batches};
 use crate::runs::ending::early_stop::stopped_notice;
 use crate::runs::ending::refusal::refusal_message;
@@ -25,7 +26,7 @@ use crate::runs::preflight_estimate::{PreflightEstimate, new_estimator, whole_co
 use crate::runs::rescore_plan::{inherited_stop, rescore_plan};
 use crate::runs::target::RunTarget;
 use crate::stored::invocation::{StoredInvocation, read_stored_invocation};
-use crate::{App, AppError, CallRecording, Invocation};
+use crate::{AppError, CallRecording, Invocation};
 
 /// The settings for executing a run.
 pub struct Execution {
@@ -108,26 +109,27 @@ impl RunEnd {
     }
 }
 
-impl App {
+impl Runs<'_> {
     /// Estimates what a run would do. Makes no API calls.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let mut plan = plan.clone();
         set_sure_shares(&mut plan, &store, None)?;
         let plan = &plan;
-        Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None, None)?.estimate_all()?)
+        Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.app.clock.now()), None, None)?
+            .estimate_all()?)
     }
 
     /// Runs a plan.
     pub fn run(&self, plan: Plan, invocation: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.open_store()?);
+        let store = Arc::new(self.app.open_store()?);
         let found = self.find_run(&store, &plan, &execution)?;
         self.run_phases(store, plan, invocation, execution, found)
     }
 
     /// Resumes a stored run: its suite is read again and must still give the same plan.
     pub fn resume(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.existing_store()?);
+        let store = Arc::new(self.app.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         if header.status == RunStatus::Finished && store.is_whole(&header.id)? {
             let notice = stopped_notice(&store, &header.id)?;
@@ -140,7 +142,7 @@ impl App {
 
     /// The id of a stored run, if it is finished.
     pub fn finished_run(&self, run: &str) -> Result<Option<String>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let header = store.run(&store.resolve(run)?)?;
         Ok((header.status == RunStatus::Finished).then_some(header.id))
     }
@@ -166,7 +168,7 @@ impl App {
 
     /// The report folder that was given when a stored run was started.
     pub fn output_dir(&self, run: &str) -> Result<Option<String>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         Ok(read_stored_invocation(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
     }
 
@@ -198,9 +200,9 @@ impl App {
     }
 
     /// Returns the id if it is valid and no run has it.
-    pub fn free_run_id(&self, wanted: &str) -> Result<Option<String>, AppError> {
+    pub fn free_id(&self, wanted: &str) -> Result<Option<String>, AppError> {
         let Ok(id) = check_id(wanted) else { return Ok(None) };
-        match self.open_store()?.run(&id) {
+        match self.app.open_store()?.run(&id) {
             Ok(_) => Ok(None),
             Err(StoreError::NoSuchRun { .. }) => Ok(Some(id)),
             Err(error) => Err(error.into()),
@@ -209,7 +211,7 @@ impl App {
 
     /// A new run id of time, suite and random digits, which sorts by time.
     pub fn new_id(&self, plan: &PlanHeader) -> String {
-        let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let moment = jiff::Timestamp::from_millisecond(self.app.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let (time, suite) = (moment.strftime("%Y%m%d-%H%M%S"), karat_schedule::id_part(&plan.suite));
         format!("{time}-{suite}-{}", &uuid::Uuid::now_v7().simple().to_string()[28..])
     }
@@ -268,7 +270,7 @@ impl App {
             store: store.clone(),
             ledger: ledger.clone(),
             providers: providers.clone(),
-            clock: self.clock.clone(),
+            clock: self.app.clock.clone(),
             observer: observer.clone(),
             stop: stop.clone(),
             oldest: terms.oldest,
@@ -287,7 +289,7 @@ impl App {
                     store: &store,
                     run: &found.id,
                     providers: &providers,
-                    clock: &*self.clock,
+                    clock: &*self.app.clock,
                     observer: &observer,
                     stop: &stop,
                     detach: invocation.detach,
@@ -343,7 +345,7 @@ impl App {
         found: &RunTarget,
     ) -> Result<Terms, AppError> {
         let is_remembered = tape == CallRecording::None;
-        let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
+        let started_at = found.header.as_ref().map_or_else(|| self.app.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let (rules, tape) = match found.header.as_ref().map(read_stored_invocation).transpose()? {
             Some(before) if is_remembered => (before.rules, before.tape),
@@ -481,15 +483,15 @@ impl App {
         }
         let calls = header.run.max_concurrency as usize;
         karat_providers::raise_open_files(calls);
-        let defaults = self.call_settings();
+        let defaults = self.app.call_settings();
         let settings = Settings {
-            own_program: self.own_program.clone(),
+            own_program: self.app.own_program.clone(),
             key_variables: plan.key_variables.clone(),
             redactor: Redactor::of(&header.privacy).ok().flatten(),
-            clock: Some(self.clock.clone()),
+            clock: Some(self.app.clock.clone()),
             max_connections: defaults.max_connections.max(calls),
-            limiters: self.opened.limiters(),
-            host: self.opened.host(),
+            limiters: self.app.opened.limiters(),
+            host: self.app.opened.host(),
             ..defaults
         };
         let connected = Providers::connect_all(&models, &karat_engine::external_needs(header), settings);

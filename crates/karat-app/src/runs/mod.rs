@@ -25,3 +25,11 @@ pub(crate) mod rescore;
 pub(crate) mod rescore_plan;
 pub(crate) mod target;
 pub(crate) mod why;
+
+use crate::App;
+
+/// Runs: planned, executed, resumed, scored again.
+#[derive(Clone, Copy)]
+pub struct Runs<'a> {
+    pub(crate) app: &'a App,
+}

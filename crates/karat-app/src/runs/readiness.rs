@@ -11,13 +11,14 @@ use karat_types::{ModelSpec, PlanHeader, Pricing};
 use crate::error::RunError;
 use crate::project::load::find_suite;
 use crate::project::presets::{SuiteFiles, is_preset};
+use crate::runs::Runs;
 use crate::runs::preflight_budget::ceiling_note;
-use crate::{App, CallRecording, Invocation};
+use crate::{CallRecording, Invocation};
 
 /// The set of models for a first comparison.
 const STARTER: &str = "starter";
 
-impl App {
+impl Runs<'_> {
     /// The note on the models of a plan that the default ceiling of cost cannot bind.
     pub fn ceiling_note(&self, plan: &Plan, invocation: &Invocation) -> Option<String> {
         ceiling_note(&plan.header, invocation)
@@ -36,7 +37,7 @@ impl App {
         let Some(chosen) = &plan.chosen_judge else { return Ok(invocation.clone()) };
         let judge = plan.header.judges.iter().find(|judge| judge.id == chosen.id);
         let asked = judge.filter(|_| !matches!(tape, CallRecording::Replay(_)));
-        if let Some(variable) = asked.and_then(|judge| self.missing_key(judge)) {
+        if let Some(variable) = asked.and_then(|judge| self.app.project().missing_key(judge)) {
             return Err(RunError::NoJudgeKey { judge: chosen.id.clone(), variable });
         }
         let mut named = invocation.clone();
@@ -54,16 +55,17 @@ impl App {
         if !(is_as_shipped && asks_models && plan.header.is_simulated()) {
             return None;
         }
-        let known = self.known_models().ok()?;
+        let known = self.app.project().known_models().ok()?;
         let mut models = known.set(STARTER).unwrap_or_default().iter().filter_map(|id| known.get(id));
-        let is_set = |model: &ModelSpec| self.missing_key(model).is_none();
+        let is_set = |model: &ModelSpec| self.app.project().missing_key(model).is_none();
         models.find(|model| is_set(model))?;
         let mut real = invocation.clone();
         real.suite = path;
         real.overrides.models = vec![STARTER.to_owned()];
         let plan = self.load(&real).ok()?.plan;
         let (low, high) = self.estimate(&plan).ok()?.cost();
-        let missing: BTreeSet<String> = plan.header.all_models().filter_map(|model| self.missing_key(model)).collect();
+        let missing: BTreeSet<String> =
+            plan.header.all_models().filter_map(|model| self.app.project().missing_key(model)).collect();
         let missing: Vec<String> = missing.into_iter().collect();
         let needs = if missing.is_empty() { String::new() } else { format!(" once {} is set", missing.join(", ")) };
         Some(format!(
@@ -84,7 +86,7 @@ impl App {
                 models.push(spec.clone());
             }
         }
-        let settings = Settings { host: self.opened.host(), ..self.call_settings() };
+        let settings = Settings { host: self.app.opened.host(), ..self.app.call_settings() };
         let outside = karat_engine::external_needs(header);
         let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
         let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
@@ -104,7 +106,7 @@ impl App {
     /// The addresses that are asked and are not the providers' own, and the proxies before them, a sentence each.
     pub fn address_notes(&self, plan: &PlanHeader) -> Vec<String> {
         let models: Vec<ModelSpec> = plan.all_models().cloned().collect();
-        address_notes(&models, &karat_engine::external_needs(plan), &self.call_settings())
+        address_notes(&models, &karat_engine::external_needs(plan), &self.app.call_settings())
     }
 
     /// The models on this machine whose key variable is not set, a sentence each: they are asked without a key, which a
@@ -114,7 +116,7 @@ impl App {
         let mut notes: Vec<String> = Vec::new();
         for model in header.all_models() {
             let (Some(variable), Some(url)) = (&model.api_key_env, &model.base_url) else { continue };
-            let is_set = (self.lookup)(variable).is_some_and(|value| !value.trim().is_empty());
+            let is_set = (self.app.lookup)(variable).is_some_and(|value| !value.trim().is_empty());
             let note = format!("model {}: {variable} is not set, so {url} is asked without a key", model.id);
             if !is_set && is_this_machine(host_of(url)) && !notes.contains(&note) {
                 notes.push(note);

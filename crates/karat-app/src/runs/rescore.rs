@@ -6,11 +6,12 @@ use karat_store::Store;
 use karat_types::{RunHeader, RunRows, RunStatus};
 
 use crate::error::RunError;
+use crate::runs::Runs;
 use crate::runs::execution::check_id;
 use crate::runs::rescore_plan::AdoptedScorers;
 use crate::runs::target::RunTarget;
 use crate::stored::invocation::read_stored_invocation;
-use crate::{App, AppError, Execution, Invocation, RunEnd};
+use crate::{AppError, Execution, Invocation, RunEnd};
 
 /// The changes for scoring a stored run again.
 #[derive(Debug, Clone, Default)]
@@ -23,11 +24,11 @@ pub struct Rescoring {
     pub execution: Invocation,
 }
 
-impl App {
+impl Runs<'_> {
     /// Re-runs the failed cells of a run: cells without an output, and unscored scores and judgments. Also makes the
     /// rest of an unfinished run.
     pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.existing_store()?);
+        let store = Arc::new(self.app.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         if self.has_nothing_to_retry(&store, &header)? {
             let notice = "no cell of this run failed: there is nothing to re-run";
@@ -40,9 +41,9 @@ impl App {
     /// Continues a run that stopped early to its end.
     ///
     /// # Errors
-    /// A run that has not stopped early, and those of [`App::resume`].
+    /// A run that has not stopped early, and those of [`Runs::resume`].
     pub fn resume_to_end(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.existing_store()?);
+        let store = Arc::new(self.app.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         if let Some(of) = read_stored_invocation(&header)?.score_of {
             return Err(RunError::ScoredStop { run: header.id, of }.into());
@@ -73,7 +74,7 @@ impl App {
     /// Scores the stored outputs of a run with the suite's current scorers, as a new run. No output is made; judges
     /// only grade what they have not graded yet. Scorers that the suite no longer has are kept.
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
-        let store = Arc::new(self.existing_store()?);
+        let store = Arc::new(self.app.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;
         if let Some(shard) = source.header().shard() {
             return Err(RunError::ScoredShard { run: source.header().id.clone(), shard }.into());

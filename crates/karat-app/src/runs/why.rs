@@ -7,9 +7,10 @@ use karat_engine::{CellReuse, ReuseStatus, explain_reuse};
 use karat_suite::Plan;
 use karat_types::Moment;
 
+use crate::AppError;
 use crate::error::StoredError;
+use crate::runs::Runs;
 use crate::stored::names;
-use crate::{App, AppError};
 
 /// Maximum of cells that are explained for a plan.
 const MAX_EXPLAINED: u64 = 10_000;
@@ -53,7 +54,7 @@ fn count(counts: &mut BTreeMap<String, u64>, standing: &ReuseStatus) {
     }
 }
 
-impl App {
+impl Runs<'_> {
     /// Counts why the results of a plan would be made or reused. Makes no API calls.
     pub fn reasons(&self, plan: &Plan) -> Result<ReuseReasons, AppError> {
         let mut reasons = ReuseReasons::default();
@@ -91,8 +92,8 @@ impl App {
         wanted: impl Fn(&str, u64) -> bool,
         each: &mut dyn FnMut(CellReuse) -> ControlFlow<()>,
     ) -> Result<(), AppError> {
-        let store = self.store_to_read()?;
-        let oldest = plan.header.run.cache.oldest(self.clock.now());
+        let store = self.app.store_to_read()?;
+        let oldest = plan.header.run.cache.oldest(self.app.clock.now());
         Ok(explain_reuse(plan, &store, oldest, wanted, each)?)
     }
 }

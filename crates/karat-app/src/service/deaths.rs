@@ -9,8 +9,9 @@ use karat_store::{Store, StoreError};
 use karat_types::{Key, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::AppError;
 use crate::error::RunError;
-use crate::{App, AppError};
+use crate::service::Service;
 
 /// Kind of the data that is kept with the run, and its version.
 const KIND: &str = "deaths/1";
@@ -47,13 +48,13 @@ impl Deaths {
     }
 }
 
-impl App {
+impl Service<'_> {
     /// Notes that the process of a run died, if it did, before the run is started again.
     ///
     /// # Errors
     /// It died at the same cells as before: the run is parked. The store cannot be read.
     pub(crate) fn note_death(&self, run: &str) -> Result<(), AppError> {
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let is_dead = match store.run(run) {
             Ok(header) => header.status == RunStatus::Running && !store.is_claimed(run),
             Err(StoreError::NoSuchRun { .. }) => false,

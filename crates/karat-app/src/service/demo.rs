@@ -1,15 +1,16 @@
 //! The demo service of a preset: the system under test if no other service is named.
 
-use karat_demo::{Faults, Library, Service, serve};
+use karat_demo::{Faults, Library, serve};
 
+use crate::AppError;
 use crate::error::{Bug, Names, SuiteError};
 use crate::project::presets::{files_of, names};
-use crate::{App, AppError};
+use crate::service::Service;
 
 /// Path of a preset's planted faults.
 const FAULTS: &str = "service/faults.jsonl";
 
-impl App {
+impl Service<'_> {
     /// Serves a preset's documents on a loopback port until `end` resolves. `repaired` leaves out the planted faults.
     ///
     /// # Errors
@@ -29,7 +30,7 @@ impl App {
     }
 }
 
-fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
+fn service(preset: &str, repaired: bool) -> Result<karat_demo::Service, AppError> {
     let files = files_of(preset).unwrap_or_default();
     let texts = files.iter().filter_map(|(path, bytes)| Some((path.to_str()?, std::str::from_utf8(bytes).ok()?)));
     let texts: Vec<(&str, &str)> = texts.collect();
@@ -42,5 +43,5 @@ fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
     let faults = if repaired { "" } else { faults };
     let faults = Faults::read(faults).map_err(|error| broken(format!("reading {FAULTS}: {error}")))?;
     let library = Library::read(texts.iter().copied()).map_err(|error| broken(error.to_string()))?;
-    Ok(Service::new(library, faults))
+    Ok(karat_demo::Service::new(library, faults))
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use karat_providers::{probe_address, provider_environments, proxies, unused_proxy};
 use serde::Serialize;
 
+use crate::AppError;
 use crate::error::RunError;
-use crate::{App, AppError};
+use crate::service::Service;
 
 /// The state of one checked thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -32,13 +33,13 @@ pub struct Finding {
     pub says: String,
 }
 
-impl App {
+impl Service<'_> {
     /// Checks store, open files, keys and programs; with `online`, also the providers with keys.
     ///
     /// # Errors
     /// The async runtime cannot be started.
     pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
-        let settings = self.call_settings();
+        let settings = self.app.call_settings();
         let mut findings = vec![self.store_finding(), open_files()];
         let hosts = provider_environments(&settings);
         for host in &hosts {
@@ -107,14 +108,14 @@ impl App {
     }
 
     fn store_finding(&self) -> Finding {
-        let path = self.store.path();
+        let path = self.app.store.path();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let says = |health, says| Finding { what: "store".to_owned(), health, says };
-        if let Err(error) = self.store.check_file_system() {
+        if let Err(error) = self.app.store.check_file_system() {
             return says(Health::Broken, error.to_string());
         }
-        if self.store.exists() {
-            return match self.open_store() {
+        if self.app.store.exists() {
+            return match self.app.open_store() {
                 Ok(store) => match store.describe_server() {
                     Ok(server) => {
                         let server = server.map_or_else(String::new, |server| format!(": {server}"));
@@ -135,7 +136,7 @@ impl App {
     }
 
     fn program_health(&self, program: &str) -> Finding {
-        let path = (self.lookup)("PATH").unwrap_or_default();
+        let path = (self.app.lookup)("PATH").unwrap_or_default();
         let files: Vec<PathBuf> =
             std::env::split_paths(&path).map(|folder| folder.join(program)).filter(|file| file.is_file()).collect();
         let (health, says) = match (files.iter().find(|file| may_run(file)), files.first()) {

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::project::presets::names as preset_names;
 use crate::project::threads::runtime;
+use crate::service::Service;
 use crate::views::follow::run_state::status_name;
-use crate::{App, AppError, rfc3339};
+use crate::{AppError, rfc3339};
 
 /// Suites below a root that are listed.
 const MOST_SUITES: usize = 1_000;
@@ -41,11 +42,11 @@ pub struct SuiteLine {
     pub path: Option<String>,
 }
 
-impl App {
+impl Service<'_> {
     /// The health of the store. One that does not exist yet is made, as the first run would.
     pub fn store_health(&self) -> StoreHealth {
-        let disk_free_bytes = self.store.file().and_then(karat_store::free_bytes);
-        let store = match self.open_store() {
+        let disk_free_bytes = self.app.store.file().and_then(karat_store::free_bytes);
+        let store = match self.app.open_store() {
             Ok(store) => store,
             Err(error) => {
                 return StoreHealth { problem: Some(error.to_string()), disk_free_bytes, ..StoreHealth::default() };
@@ -63,15 +64,15 @@ impl App {
     /// # Errors
     /// The async runtime cannot be started; the address cannot be reached, as a text.
     pub fn ask_health(&self, server: &str) -> Result<Result<u16, String>, AppError> {
-        let settings = self.call_settings();
+        let settings = self.app.call_settings();
         let address = format!("{}/healthz", server.trim_end_matches('/'));
         Ok(runtime()?.block_on(probe_address(&address, &settings)))
     }
 
     /// The size of the store and its log, in bytes.
     pub fn store_bytes(&self) -> u64 {
-        let Some(path) = self.store.file() else {
-            return self.open_store().ok().and_then(|store| store.content_bytes().ok()).unwrap_or(0);
+        let Some(path) = self.app.store.file() else {
+            return self.app.open_store().ok().and_then(|store| store.content_bytes().ok()).unwrap_or(0);
         };
         let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
         [path, &log].into_iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
@@ -79,7 +80,7 @@ impl App {
 
     /// The suites that can be run: those of the root and of its folders, by name, then the presets.
     pub fn suites(&self) -> Vec<SuiteLine> {
-        let found = self.found_suites().into_iter().take(MOST_SUITES);
+        let found = self.app.project().found_suites().into_iter().take(MOST_SUITES);
         let mut suites: Vec<SuiteLine> = found
             .map(|path| {
                 let folder = path.strip_suffix(&format!("/{FILE}")).unwrap_or(&path);

@@ -20,3 +20,11 @@ pub(crate) mod role;
 pub(crate) mod run_states;
 pub(crate) mod token;
 pub(crate) mod tokens;
+
+use crate::App;
+
+/// What a server does beside answering: tokens, the queue, schedules, incidents, alerts.
+#[derive(Clone, Copy)]
+pub struct Service<'a> {
+    pub(crate) app: &'a App,
+}

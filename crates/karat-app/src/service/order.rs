@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Bug, RunError};
 use crate::runs::execution::check_id;
+use crate::service::Service;
 use crate::views::follow::progress::CellCounts;
 use crate::views::follow::run_state::RunState;
-use crate::{App, AppError, Execution, Invocation, RunEnd, rfc3339};
+use crate::{AppError, Execution, Invocation, RunEnd, rfc3339};
 
 /// The part of a run that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +76,7 @@ impl QueueOrder {
     }
 }
 
-impl App {
+impl Service<'_> {
     /// The order of a new run of a plan.
     ///
     /// # Errors
@@ -87,7 +88,7 @@ impl App {
         id: Option<String>,
     ) -> Result<QueueOrder, AppError> {
         let header = &plan.header;
-        let run = id.map_or_else(|| Ok(self.new_id(header)), |id| check_id(&id))?;
+        let run = id.map_or_else(|| Ok(self.app.views().runs().new_id(header)), |id| check_id(&id))?;
         let mut invocation = invocation.clone();
         // The run is of the day on which it was asked for.
         invocation.overrides.as_of.clone_from(&header.as_of);
@@ -113,10 +114,10 @@ impl App {
         action: OrderAction,
         later: &Invocation,
     ) -> Result<QueueOrder, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let header = store.run(&store.resolve(run)?)?;
         let is_done = match action {
-            OrderAction::Retry => self.has_nothing_to_retry(&store, &header)?,
+            OrderAction::Retry => self.app.views().runs().has_nothing_to_retry(&store, &header)?,
             OrderAction::Start | OrderAction::Resume => {
                 header.status == RunStatus::Finished && store.is_whole(&header.id)?
             }
@@ -153,29 +154,29 @@ impl App {
         invocation.overrides.safe |= !allow_commands;
         let execution = Execution { run_id: Some(order.run.clone()), resume: true, ..execution };
         match order.action {
-            OrderAction::Resume => self.resume(&order.run, &invocation, execution),
-            OrderAction::Retry => self.retry(&order.run, &invocation, execution),
+            OrderAction::Resume => self.app.views().runs().resume(&order.run, &invocation, execution),
+            OrderAction::Retry => self.app.views().runs().retry(&order.run, &invocation, execution),
             OrderAction::Start if self.is_stored(&order.run)? => {
                 // Its own limits: they count from the start of the run.
                 let mut later = Invocation::default();
                 later.overrides.safe = !allow_commands;
-                self.resume(&order.run, &later, execution)
+                self.app.views().runs().resume(&order.run, &later, execution)
             }
             OrderAction::Start => {
                 let plan = match self.take_queued_plan(&order.run) {
                     Some(plan) => plan,
-                    None => self.load(&invocation)?.plan,
+                    None => self.app.views().runs().load(&invocation)?.plan,
                 };
                 if plan.header.plan_hash.to_string() != order.plan_hash {
                     return Err(RunError::OrderChanged { run: order.run }.into());
                 }
-                self.run(plan, &invocation, execution)
+                self.app.views().runs().run(plan, &invocation, execution)
             }
         }
     }
 
     fn is_stored(&self, run: &str) -> Result<bool, AppError> {
-        match self.open_store()?.run(run) {
+        match self.app.open_store()?.run(run) {
             Ok(_) => Ok(true),
             Err(StoreError::NoSuchRun { .. }) => Ok(false),
             Err(error) => Err(error.into()),

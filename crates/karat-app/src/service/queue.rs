@@ -3,9 +3,10 @@
 use karat_store::{KeptAnswer, NewQueuedRun, QueueState, QueuedRun, Queueing, Store, StoreError};
 use karat_suite::Plan;
 
+use crate::service::Service;
 use crate::service::order::{OrderAction, QueueOrder};
 use crate::views::follow::run_state::RunState;
-use crate::{App, AppError, rfc3339};
+use crate::{AppError, rfc3339};
 
 /// The longest time for which a run keeps the plan that it was put into the queue with.
 const MOST_WAIT_MS: i64 = 2_000;
@@ -19,7 +20,7 @@ pub struct QueueEnd {
     pub problem: Option<String>,
 }
 
-impl App {
+impl Service<'_> {
     /// Puts a run into the queue and keeps the answer to its request, in one commit. The plan is that of a new run: if the run
     /// starts at once, its suite is not loaded again.
     ///
@@ -32,12 +33,12 @@ impl App {
         answer: Option<&KeptAnswer>,
         most_waiting: u32,
     ) -> Result<Queueing, AppError> {
-        let (text, at) = (order.text()?, self.clock.now());
+        let (text, at) = (order.text()?, self.app.clock.now());
         let is_new = order.action == OrderAction::Start;
         let new = NewQueuedRun { run: &order.run, order: &text, is_new, at, most_waiting };
-        let queueing = self.open_store()?.enqueue(&new, answer)?;
+        let queueing = self.app.open_store()?.enqueue(&new, answer)?;
         if queueing == Queueing::Added {
-            *self.opened.queued_plan() = plan.map(|plan| (order.run.clone(), plan, at));
+            *self.app.opened.queued_plan() = plan.map(|plan| (order.run.clone(), plan, at));
         }
         Ok(queueing)
     }
@@ -45,10 +46,10 @@ impl App {
     /// The plan of a run that was put into the queue a moment ago. Of one that has waited there is none: what has changed since
     /// is found when the suite is loaded again.
     pub(crate) fn take_queued_plan(&self, run: &str) -> Option<Plan> {
-        let mut queued = self.opened.queued_plan();
+        let mut queued = self.app.opened.queued_plan();
         let is_wanted = queued.as_ref().is_some_and(|(id, ..)| id == run);
         let (_, plan, at) = queued.take_if(|_| is_wanted)?;
-        (self.clock.now().0 - at.0 < MOST_WAIT_MS).then_some(plan)
+        (self.app.clock.now().0 - at.0 < MOST_WAIT_MS).then_some(plan)
     }
 
     /// The state of a run that is put into the queue now.
@@ -62,7 +63,7 @@ impl App {
             crashes: 0,
             status: None,
             problem: None,
-            created_at: self.clock.now(),
+            created_at: self.app.clock.now(),
             started_at: None,
             ended_at: None,
         })
@@ -73,7 +74,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn take_queued(&self, owner: &str) -> Result<Option<QueuedRun>, AppError> {
-        Ok(self.open_store()?.take_queued(owner, self.clock.now())?)
+        Ok(self.app.open_store()?.take_queued(owner, self.app.clock.now())?)
     }
 
     /// Puts the runs of killed servers back into the queue. Returns those that are left alone after three crashes.
@@ -81,7 +82,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn recover_queue(&self, owner: &str) -> Result<Vec<String>, AppError> {
-        Ok(self.open_store()?.recover_queue(owner, self.clock.now())?)
+        Ok(self.app.open_store()?.recover_queue(owner, self.app.clock.now())?)
     }
 
     /// Ends a run of the queue.
@@ -89,8 +90,8 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn end_queued(&self, run: &str, end: &QueueEnd) -> Result<(), AppError> {
-        let store = self.open_store()?;
-        Ok(store.end_queued(run, end.status, end.problem.as_deref(), self.clock.now())?)
+        let store = self.app.open_store()?;
+        Ok(store.end_queued(run, end.status, end.problem.as_deref(), self.app.clock.now())?)
     }
 
     /// Leaves a started run to the next server.
@@ -98,7 +99,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn park_queued(&self, run: &str) -> Result<(), AppError> {
-        Ok(self.open_store()?.park_queued(run)?)
+        Ok(self.app.open_store()?.park_queued(run)?)
     }
 
     /// Cancels a run that waits. Returns `false` if it does not wait.
@@ -106,7 +107,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn cancel_queued(&self, run: &str) -> Result<bool, AppError> {
-        Ok(self.open_store()?.cancel_queued(run, self.clock.now())?)
+        Ok(self.app.open_store()?.cancel_queued(run, self.app.clock.now())?)
     }
 
     /// Runs that wait, and runs that were started and have not ended.
@@ -114,10 +115,10 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn queue_depth(&self) -> Result<(u64, u64), AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok((0, 0));
         }
-        Ok(self.store_to_read()?.queue_depth()?)
+        Ok(self.app.store_to_read()?.queue_depth()?)
     }
 
     /// The answer that was given under an `Idempotency-Key`.
@@ -125,7 +126,7 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn kept_answer(&self, key: &str) -> Result<Option<KeptAnswer>, AppError> {
-        Ok(self.open_store()?.kept_answer(key, self.clock.now())?)
+        Ok(self.app.open_store()?.kept_answer(key, self.app.clock.now())?)
     }
 
     /// Keeps an answer. Returns an earlier one under the same key.
@@ -133,7 +134,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn keep_answer(&self, answer: &KeptAnswer) -> Result<Option<KeptAnswer>, AppError> {
-        Ok(self.open_store()?.keep_answer(answer)?)
+        Ok(self.app.open_store()?.keep_answer(answer)?)
     }
 
     /// The state of a run of which nothing is stored, if the queue has it: by its id or the beginning of one.

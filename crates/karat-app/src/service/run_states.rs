@@ -2,9 +2,10 @@
 
 use karat_store::{ListPlace, Store, StoreError};
 
+use crate::AppError;
 use crate::error::StoredError;
+use crate::service::Service;
 use crate::views::follow::run_state::{RunState, trigger};
-use crate::{App, AppError};
 
 /// Selects runs.
 #[derive(Debug, Clone, Default)]
@@ -20,16 +21,16 @@ pub struct RunFilter {
 /// Runs with their places in the list, and the place behind which more follow.
 pub type RunStatesPage = (Vec<(RunState, ListPlace)>, Option<ListPlace>);
 
-impl App {
+impl Service<'_> {
     /// The state of a run.
     ///
     /// # Errors
     /// There is no such run, or its rows cannot be read.
     pub fn run_state(&self, run: &str) -> Result<RunState, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         match self.stored_or_queued(&store, run)? {
             Ok(id) => {
-                let state = self.stored_state(&store, &id)?;
+                let state = self.app.views().stored_state(&store, &id)?;
                 self.with_queue(&store, state)
             }
             Err(queued) => Ok(queued),
@@ -49,11 +50,11 @@ impl App {
         if let Some(since) = filter.since.as_deref().filter(|since| !is_time(since)) {
             return Err(StoredError::BadDate { flag: "since".to_owned(), date: since.to_owned() }.into());
         }
-        if !self.store.exists() {
-            self.store.check_orphans()?;
+        if !self.app.store.exists() {
+            self.app.store.check_orphans()?;
             return Ok((Vec::new(), None));
         }
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let mut runs = store.runs_behind(place, limit.saturating_add(1))?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);

@@ -6,10 +6,11 @@ use serde::Serialize;
 use subtle::ConstantTimeEq;
 
 use crate::error::{AnnotateError, TokenError};
+use crate::service::Service;
 use crate::service::role::Role;
 use crate::service::token::TokenText;
 use crate::tasks::people::refuse_twin;
-use crate::{App, AppError, rfc3339};
+use crate::{AppError, rfc3339};
 
 /// Resolution of the time of last use.
 const MINUTE_MS: i64 = 60_000;
@@ -51,7 +52,7 @@ pub struct Access {
     pub role: Role,
 }
 
-impl App {
+impl Service<'_> {
     /// Creates a token that expires after a time.
     ///
     /// # Errors
@@ -63,8 +64,8 @@ impl App {
         let mut bytes = [0; 40];
         getrandom::fill(&mut bytes).map_err(|source| TokenError::NoRandom { source })?;
         let token = TokenText::from_random(&bytes);
-        let now = self.clock.now();
-        self.open_store()?.add_token(&StoredToken {
+        let now = self.app.clock.now();
+        self.app.open_store()?.add_token(&StoredToken {
             id: token.id.clone(),
             name: name.to_owned(),
             role: role.as_str().to_owned(),
@@ -82,7 +83,7 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn tokens(&self) -> Result<Vec<TokenLine>, AppError> {
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         let line = |token: StoredToken| TokenLine {
             status: status(&token, now),
             id: token.id,
@@ -100,7 +101,7 @@ impl App {
     /// # Errors
     /// There is no such token, or the store cannot be written.
     pub fn revoke_token(&self, id: &str) -> Result<(), AppError> {
-        self.revoke_token_from(id, self.clock.now())
+        self.revoke_token_from(id, self.app.clock.now())
     }
 
     /// Replaces a token by a new one with the same name and role. The old one is refused after `grace_ms`.
@@ -108,7 +109,7 @@ impl App {
     /// # Errors
     /// There is no such token, or it is refused already.
     pub fn rotate_token(&self, id: &str, grace_ms: u64) -> Result<NewToken, AppError> {
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         let old = self.stored_tokens()?.into_iter().find(|token| token.id == id && status(token, now) == ACTIVE);
         let old = old.ok_or_else(|| TokenError::NoToken { id: id.to_owned() })?;
         let role = old.role.parse().map_err(|_| TokenError::NoToken { id: id.to_owned() })?;
@@ -133,7 +134,7 @@ impl App {
     /// The store cannot be read.
     pub fn check_token(&self, text: &str) -> Result<Option<Access>, AppError> {
         let Some(given) = TokenText::parse(text) else { return Ok(None) };
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         let stored = self.stored_tokens()?.into_iter().find(|token| token.id == given.id);
         let expected = stored.as_ref().map_or([0; 32], |token| token.hash);
         let is_right = bool::from(expected.ct_eq(&given.hash()));
@@ -147,20 +148,20 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn access_of(&self, id: &str) -> Result<Option<Access>, AppError> {
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         let token = self.stored_tokens()?.into_iter().find(|token| token.id == id && status(token, now) == ACTIVE);
         Ok(token.as_ref().and_then(access))
     }
 
     fn stored_tokens(&self) -> Result<Vec<StoredToken>, AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(Vec::new());
         }
-        Ok(self.store_to_read()?.tokens()?)
+        Ok(self.app.store_to_read()?.tokens()?)
     }
 
     fn revoke_token_from(&self, id: &str, from: Moment) -> Result<(), AppError> {
-        match self.existing_store()?.revoke_token(id, from)? {
+        match self.app.existing_store()?.revoke_token(id, from)? {
             true => Ok(()),
             false => Err(TokenError::NoToken { id: id.to_owned() }.into()),
         }
@@ -170,7 +171,7 @@ impl App {
     fn note_use(&self, token: &StoredToken, now: Moment) {
         let minute = Moment(now.0 - now.0.rem_euclid(MINUTE_MS));
         if token.used_at.is_none_or(|used| used < minute)
-            && let Ok(store) = self.open_store()
+            && let Ok(store) = self.app.open_store()
         {
             drop(store.mark_token_used(&token.id, minute));
         }
@@ -196,20 +197,20 @@ fn later(now: Moment, ms: u64) -> Moment {
     Moment(now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
 }
 
-impl App {
+impl Service<'_> {
     /// Creates a token with which a person labels in one task, and nothing else.
     ///
     /// # Errors
     /// An unknown task, a person who may not label there; the store cannot be written.
     pub fn invite_annotator(&self, task: &str, person: &str, expires_ms: Option<u64>) -> Result<NewToken, AppError> {
-        let task = self.loaded_task(task)?;
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let tokens = self.tokens()?;
         let invited = tokens.iter().filter(|token| token.role == Role::Annotate.as_str());
         let invited = invited.filter_map(|token| token.name.split_once('/'));
         let invited = invited.filter(|(name, _)| *name == task.stored.name).map(|(_, person)| person);
         refuse_twin(person, invited)?;
-        self.read_state(&task, |state| match state.closed {
+        self.app.stored().read_state(&task, |state| match state.closed {
             Some(_) => Err(AnnotateError::Closed { task: task.stored.name.clone() }.into()),
             None => refuse_twin(person, state.people()),
         })??;

@@ -3,9 +3,10 @@
 use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult, StoreError};
 use karat_types::{Moment, RunRows};
 
+use crate::AppError;
 use crate::error::StoredError;
+use crate::stored::Stored;
 use crate::stored::names;
-use crate::{App, AppError};
 
 /// The results that an invalidation affects, with the names of their cells.
 #[derive(Debug, Clone)]
@@ -18,11 +19,11 @@ pub struct Invalidation {
     pub cells: std::collections::BTreeMap<u64, String>,
 }
 
-impl App {
+impl Stored<'_> {
     /// Invalidates the cached results of a run or of some of its cells, or lists them on a dry run. The run's own rows
     /// and reports stay, and so do results that other runs use.
     pub fn invalidate(&self, run: &str, cells: &[String], dry_run: bool) -> Result<Invalidation, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let wanted = self.ordinals(&rows, cells)?;
@@ -40,7 +41,7 @@ impl App {
 
     /// The cached results by the run that made them, newest first.
     pub fn cached_results(&self) -> Result<Vec<CachedResults>, AppError> {
-        Ok(if self.store.exists() { self.store_to_read()?.cached_results()? } else { Vec::new() })
+        Ok(if self.app.store.exists() { self.app.store_to_read()?.cached_results()? } else { Vec::new() })
     }
 
     /// Invalidates results of runs older than this age, removes their requests and responses if `traces`, and compacts
@@ -49,12 +50,12 @@ impl App {
     /// # Errors
     /// There is no store, or it cannot be read or written. The error of a full disk says how to prune all the same.
     pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<PruneResult, AppError> {
-        let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
-        let to_read = self.existing_store()?;
+        let before = Moment(self.app.clock.now().0.saturating_sub_unsigned(older_than_ms));
+        let to_read = self.app.existing_store()?;
         if to_read.is_writable() {
             return Ok(to_read.prune(before, traces, !dry_run)?);
         }
-        match self.open_store() {
+        match self.app.open_store() {
             Ok(store) => Ok(store.prune(before, traces, !dry_run)?),
             Err(AppError::Store(source @ StoreError::Full { .. })) => {
                 let (path, bytes) = (to_read.url().path(), to_read.content_bytes()?);

@@ -7,9 +7,10 @@ use karat_store::StoredRun;
 use karat_types::{GateReference, Key, KeyBuilder, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::AppError;
+use crate::stored::Stored;
 use crate::stored::figures::figures_key;
 use crate::stored::invocation::read_stored_invocation;
-use crate::{App, AppError};
 
 /// Bytes of pages of a kind that are kept.
 const MEMORY: usize = 32 << 20;
@@ -112,19 +113,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl App {
+impl Stored<'_> {
     /// The key of a run's page: all that it shows, which is the run, its baseline file, the runs that its gates name,
     /// and those that a gate may take for the one before. `None` if the page is not to be kept.
     pub(crate) fn page_key(&self, stored: &StoredRun) -> Result<Option<Key>, AppError> {
         let header = stored.header();
         let Some(figures) = figures_key(stored)? else { return Ok(None) };
         let mut key = KeyBuilder::new("karat/run-page").text(&header.id).key(figures);
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         // A run that a gate names may be retried later.
         let rules = read_stored_invocation(header)?.rules;
         for gate in &rules.gates {
             if let Some(GateReference::Run(id)) = &gate.against {
-                let Ok(named) = self.stored_run(id) else { return Ok(None) };
+                let Ok(named) = self.run(id) else { return Ok(None) };
                 key = key.text(id).key(named.state()?);
             }
         }

@@ -22,3 +22,11 @@ pub(crate) mod references;
 pub(crate) mod run;
 pub(crate) mod store_check;
 pub(crate) mod unbilled_risk;
+
+use crate::App;
+
+/// Stored runs, and the store that has them.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    pub(crate) app: &'a App,
+}

@@ -7,20 +7,21 @@ use karat_store::{Store, StoreError};
 use karat_suite::Files;
 use karat_types::{CellRow, PlanHeader};
 
+use crate::AppError;
 use crate::error::StoredError;
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
-use crate::{App, AppError};
+use crate::stored::Stored;
 
-impl App {
+impl Stored<'_> {
     /// Resolves an id, a prefix of one, or `latest` to a run's id.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
-        Ok(self.existing_store()?.resolve(run)?)
+        Ok(self.app.existing_store()?.resolve(run)?)
     }
 
     /// As [`run_id`](Self::run_id); the file or name of a suite, or a preset, means its newest run.
     pub fn run_of(&self, word: &str) -> Result<String, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         match store.resolve(word) {
             Err(unknown @ StoreError::NoSuchRun { .. }) => match self.suite_name(&store, word) {
                 Ok(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
@@ -34,12 +35,12 @@ impl App {
     }
     /// Returns whether a word names a suite rather than one of its runs.
     pub fn is_suite(&self, word: &str) -> bool {
-        let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
+        let run = self.app.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
         !run && (load::find_suite(word, &SuiteFiles).is_ok() || self.has_runs(word))
     }
 
     fn has_runs(&self, suite: &str) -> bool {
-        let runs = self.existing_store().and_then(|store| Ok(store.runs_of_suite(suite, 1)?));
+        let runs = self.app.existing_store().and_then(|store| Ok(store.runs_of_suite(suite, 1)?));
         runs.is_ok_and(|runs| !runs.is_empty())
     }
 

@@ -10,16 +10,17 @@ use karat_store::StoredRun;
 use karat_suite::Files;
 use karat_types::{GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus};
 
+use crate::AppError;
 use crate::error::{AnalyseError, FileError, GoldenError};
 use crate::project::gate_rules::{change_gates, read_pinned};
 use crate::project::presets::{self, SuiteFiles};
+use crate::stored::Stored;
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
 /// Number of runs that are searched for the previous one.
 const RECENT: usize = 1_000;
 
-impl App {
+impl Stored<'_> {
     /// The runs that the gates compare with.
     pub(crate) fn references(
         &self,
@@ -60,7 +61,7 @@ impl App {
                     references.previous = self.previous(stored)?
                 }
                 GateReference::Run(id) if !references.runs.contains_key(id) => {
-                    let run = self.stored_run(id)?;
+                    let run = self.run(id)?;
                     require_finished(run.header(), "gates compare with whole runs")?;
                     references.runs.insert(id.clone(), reference(&run, stored)?);
                 }
@@ -73,7 +74,7 @@ impl App {
     /// The newest finished run of the same suite that started before this one, except golden checks.
     fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
         let header = stored.header();
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
             let run = store.run(&id)?;
             let is_other = run.id != header.id && !run.plan.run.measures_judges;
@@ -91,7 +92,7 @@ impl App {
             return None;
         }
         if path.starts_with("preset:") {
-            return Some(self.home.join("golden").join(suite));
+            return Some(self.app.home.join("golden").join(suite));
         }
         let path = Path::new(path);
         // A pinned run is JSON; any other free name, such as `golden-v1.2`, becomes a folder.
@@ -101,7 +102,7 @@ impl App {
 
     /// A path as readers of a page know it: what lies below the folder of the project, without the way to it.
     pub(crate) fn shown_path(&self, path: &Path) -> String {
-        let project = self.home.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let project = self.app.home.parent().filter(|folder| !folder.as_os_str().is_empty());
         let below = project.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
         below.display().to_string()
     }

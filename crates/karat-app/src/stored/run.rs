@@ -6,22 +6,31 @@ use std::sync::Arc;
 use karat_store::{RunSummary, Store, StoredRun};
 use karat_types::{PlanHeader, RunRows, RunStatus, ScorerKind};
 
+use crate::AppError;
 use crate::error::StoredError;
-use crate::{App, AppError};
+use crate::stored::Stored;
 
 /// A judge of a scorer, as indices of the plan.
 pub(crate) type JudgeOfScorer = (u16, u16);
 
-impl App {
+impl Stored<'_> {
+    /// Opens the store, and makes it if it does not exist: what cannot be used is known before anyone asks for it.
+    ///
+    /// # Errors
+    /// It cannot be opened, or made.
+    pub fn prepare(&self) -> Result<(), AppError> {
+        self.app.store_to_read().map(drop)
+    }
+
     /// The rows of a run: an id, a prefix of one, or `latest`.
-    pub(crate) fn stored_run(&self, run: &str) -> Result<StoredRun, AppError> {
-        let store = self.existing_store()?;
+    pub(crate) fn run(&self, run: &str) -> Result<StoredRun, AppError> {
+        let store = self.app.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
 
     /// Returns whether a run has no cell yet.
     pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
-        Ok(self.stored_run(run)?.totals()?.cells == 0)
+        Ok(self.run(run)?.totals()?.cells == 0)
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::Path;
 use karat_report::count_noun;
 use karat_store::{RunCheck, Store, StoreCheck, StoreUrl};
 
+use crate::AppError;
 use crate::error::StoredError;
-use crate::{App, AppError};
+use crate::stored::Stored;
 
 /// The result of a check, for people.
 #[derive(Debug, Clone)]
@@ -16,23 +17,23 @@ pub struct CheckedStore {
     check: StoreCheck,
 }
 
-impl App {
+impl Stored<'_> {
     /// Checks the store. Changes nothing.
     ///
     /// # Errors
     /// There is no store, or its list of runs cannot be read.
-    pub fn check_store(&self) -> Result<CheckedStore, AppError> {
-        let check = self.existing_store()?.check()?;
-        Ok(CheckedStore { path: self.store.path().display().to_string(), check })
+    pub fn check(&self) -> Result<CheckedStore, AppError> {
+        let check = self.app.existing_store()?.check()?;
+        Ok(CheckedStore { path: self.app.store.path().display().to_string(), check })
     }
 }
 
-impl App {
+impl Stored<'_> {
     /// Copies a store into an empty one, and returns the number of rows.
     ///
     /// # Errors
     /// The first does not exist or cannot be read; the other has content or cannot be written.
-    pub fn copy_store(&self, from: &StoreUrl, to: &StoreUrl) -> Result<u64, AppError> {
+    pub fn copy(&self, from: &StoreUrl, to: &StoreUrl) -> Result<u64, AppError> {
         if !from.exists() {
             return Err(StoredError::NoStore { path: from.path().display().to_string() }.into());
         }
@@ -43,16 +44,16 @@ impl App {
     ///
     /// # Errors
     /// The file exists or cannot be written, or there is no store.
-    pub fn back_up_store(&self, to: &Path) -> Result<(), AppError> {
-        Ok(self.existing_store()?.back_up(to)?)
+    pub fn back_up(&self, to: &Path) -> Result<(), AppError> {
+        Ok(self.app.existing_store()?.back_up(to)?)
     }
 
     /// Makes the store from a copy.
     ///
     /// # Errors
     /// There is a store already, or the copy cannot be used.
-    pub fn restore_store(&self, from: &Path) -> Result<(), AppError> {
-        Ok(Store::restore(&self.store, from)?)
+    pub fn restore(&self, from: &Path) -> Result<(), AppError> {
+        Ok(Store::restore(&self.app.store, from)?)
     }
 }
 

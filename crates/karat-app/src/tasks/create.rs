@@ -12,14 +12,15 @@ use serde_json::{Map, Value};
 
 use super::people::plain_names;
 use super::selection::{self, Candidate, Selection};
+use crate::AppError;
 use crate::error::{AnnotateError, FileError};
 use crate::stored::labels::answers::check_answers;
 use crate::stored::labels::question::{Question, QuestionKind, questions_key};
 use crate::stored::labels::settle::count_open;
 use crate::stored::labels::state::{ItemState, LabelBody, kind};
 use crate::stored::labels::task::{ItemBody, ItemOutput, TaskBody};
+use crate::tasks::Tasks;
 use crate::tasks::label_files::rubric_of;
-use crate::{App, AppError};
 
 /// The text in place of a masked part.
 const MASK: &str = "█████";
@@ -173,12 +174,12 @@ impl TaskRequest {
 /// The samples of chosen outputs, each with its rank.
 type ChosenRanks = BTreeSet<(String, Key)>;
 
-impl App {
+impl Tasks<'_> {
     /// Makes a task. The same request makes the same task; a change makes a new version.
     ///
     /// # Errors
     /// No items or questions are left, a file or pattern cannot be read, or the store cannot be written.
-    pub fn create_annotation_task(&self, asked: &TaskRequest) -> Result<CreatedTask, AppError> {
+    pub fn create(&self, asked: &TaskRequest) -> Result<CreatedTask, AppError> {
         if !(1..=MOST_PLACES).contains(&asked.places) {
             return Err(AnnotateError::Places { places: asked.places }.into());
         }
@@ -237,9 +238,9 @@ impl App {
     ///
     /// # Errors
     /// An unknown task; the store cannot be written.
-    pub fn reopen_annotation_task(&self, name: &str) -> Result<ReopenedTask, AppError> {
-        let task = self.loaded_task(name)?;
-        let (open, decisions) = self.read_state(&task, |state| {
+    pub fn reopen(&self, name: &str) -> Result<ReopenedTask, AppError> {
+        let task = self.app.stored().loaded_task(name)?;
+        let (open, decisions) = self.app.stored().read_state(&task, |state| {
             let decided = |(at, item): (usize, &ItemState)| Some((at as u64, item.adjudication.clone()?));
             let decisions: Vec<_> = state.items.iter().enumerate().filter_map(decided).collect();
             (count_open(&task, state), state.closed.as_ref().map(|_| decisions))
@@ -249,8 +250,8 @@ impl App {
             let reopens = Some(format!("{}@{version}", task.stored.name));
             let made = self.store_task(&task.stored.name, &TaskBody { reopens, ..task.body.clone() }, &task.items)?;
             (version, is_new) = (made.version, made.is_new);
-            let next = self.loaded_task(&format!("{}@{version}", made.task))?;
-            let (now, store) = (self.clock.now(), self.open_store()?);
+            let next = self.app.stored().loaded_task(&format!("{}@{version}", made.task))?;
+            let (now, store) = (self.app.clock.now(), self.app.open_store()?);
             let text = |source| AnnotateError::Damaged { task: made.task.clone(), source };
             store.change_annotations(next.stored.id, |change| {
                 for (position, (person, decision, _)) in decisions.iter().filter(|_| is_new) {
@@ -277,8 +278,8 @@ impl App {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|source| AnnotateError::NoRandom { source })?;
         let hash = hash.finish();
-        let new = NewAnnotationTask { name, secret, hash, body: &frozen, items: &stored, at: self.clock.now() };
-        let (task, is_new) = self.open_store()?.add_annotation_task(&new)?;
+        let new = NewAnnotationTask { name, secret, hash, body: &frozen, items: &stored, at: self.app.clock.now() };
+        let (task, is_new) = self.app.open_store()?.add_annotation_task(&new)?;
         let known_labels = if is_new { self.copy_known_labels(&task, &stored)? } else { 0 };
         Ok(CreatedTask {
             task: task.name,
@@ -293,16 +294,16 @@ impl App {
     /// Adds the labels that the same people gave to the same items in earlier tasks. The hash of an item covers the
     /// questions, so each of them was asked in the same words.
     fn copy_known_labels(&self, task: &StoredAnnotationTask, items: &[NewStoredItem]) -> Result<u64, AppError> {
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let tasks = store.annotation_tasks()?;
         let mut known: Vec<(u64, String, LabelBody)> = Vec::new();
         let twins = store.annotation_twins(task.id)?;
         for (position, item) in (0_u64..).zip(items) {
             for (other, at) in twins.get(&item.shown).into_iter().flatten().copied() {
                 let Some(stored) = tasks.iter().find(|it| it.id == other) else { continue };
-                let loaded = self.load_task(stored.clone())?;
+                let loaded = self.app.stored().load_task(stored.clone())?;
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
-                let labels = self.read_state(&loaded, |state| {
+                let labels = self.app.stored().read_state(&loaded, |state| {
                     let labels = state.labels(at).map(|(person, label)| (person.clone(), label.body.clone()));
                     labels.collect::<Vec<_>>()
                 })?;
@@ -317,8 +318,8 @@ impl App {
                 }
             }
         }
-        let places = self.load_task(task.clone())?.body.places;
-        let (now, mut counted) = (self.clock.now(), std::collections::BTreeMap::<u64, usize>::new());
+        let places = self.app.stored().load_task(task.clone())?.body.places;
+        let (now, mut counted) = (self.app.clock.now(), std::collections::BTreeMap::<u64, usize>::new());
         store.change_annotations(task.id, |change| {
             for (position, person, label) in &mut known {
                 let taken = counted.entry(*position).or_default();
@@ -353,7 +354,7 @@ impl App {
                 })
             }
             ItemsFrom::Run(run) => {
-                let stored = self.stored_run(run)?;
+                let stored = self.app.stored().run(run)?;
                 let plan = stored.header().plan.clone();
                 let rubric = rubric_of(&plan, asked.scorer.as_deref());
                 let verdict = match (&rubric, selection) {
@@ -396,7 +397,7 @@ impl App {
         is_pair: bool,
     ) -> Result<(Vec<ItemBody>, ChosenRanks), AppError> {
         let run = match &asked.items {
-            ItemsFrom::Run(run) => Some(self.stored_run(run)?),
+            ItemsFrom::Run(run) => Some(self.app.stored().run(run)?),
             ItemsFrom::Dataset(_) => None,
         };
         let output = |candidate: &Candidate| -> Result<Option<ItemOutput>, AppError> {

@@ -13,7 +13,8 @@ use crate::stored::labels::label_rows::{SETTLED, label_rows};
 use crate::stored::labels::settle::settle_item;
 use crate::stored::labels::state::TaskState;
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError, rfc3339};
+use crate::tasks::Tasks;
+use crate::{AppError, rfc3339};
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,14 +49,14 @@ pub enum LabelSource {
     Suite,
 }
 
-impl App {
+impl Tasks<'_> {
     /// The meaning of a name: a task comes before a suite file and a preset.
     ///
     /// # Errors
     /// It names none of them.
     pub fn label_source(&self, name: &str) -> Result<LabelSource, AppError> {
         let plain = name.split('@').next().unwrap_or(name);
-        let tasks = if self.store.exists() { self.store_to_read()?.annotation_tasks()? } else { Vec::new() };
+        let tasks = if self.app.store.exists() { self.app.store_to_read()?.annotation_tasks()? } else { Vec::new() };
         let known: BTreeSet<String> = tasks.into_iter().map(|task| task.name).collect();
         if known.contains(plain) {
             return Ok(LabelSource::Task);
@@ -70,13 +71,13 @@ impl App {
     ///
     /// # Errors
     /// An unknown task; nothing to export in this form.
-    pub fn export_annotations(&self, name: &str, asked: &ExportRequest) -> Result<String, AppError> {
-        let task = self.loaded_task(name)?;
+    pub fn export(&self, name: &str, asked: &ExportRequest) -> Result<String, AppError> {
+        let task = self.app.stored().loaded_task(name)?;
         let events = match asked.audit {
-            true => Some(self.store_to_read()?.annotation_events(task.stored.id, 0)?),
+            true => Some(self.app.store_to_read()?.annotation_events(task.stored.id, 0)?),
             false => None,
         };
-        let text = self.read_state(&task, |state| {
+        let text = self.app.stored().read_state(&task, |state| {
             let people = pseudonyms(state, events.as_deref().unwrap_or_default(), asked.pseudonyms);
             let rename = |name: &str| people.get(name).cloned().unwrap_or_else(|| name.to_owned());
             let mut lines = match (&events, asked.form) {

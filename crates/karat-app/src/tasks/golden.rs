@@ -19,7 +19,8 @@ use crate::stored::invocation::read_stored_invocation;
 use crate::stored::labels::label_rows::label_rows;
 use crate::stored::labels::question::QuestionKind;
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError, Invocation, rfc3339};
+use crate::tasks::Tasks;
+use crate::{AppError, Invocation, rfc3339};
 
 /// The request to pin the settled labels of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,13 +45,13 @@ struct SettledTask {
     closed_at: String,
 }
 
-impl App {
+impl Tasks<'_> {
     /// Pins the settled labels of a closed task as a golden set.
     ///
     /// # Errors
     /// An open task, labels that score no metric, labels of several systems, a folder that cannot be written.
     pub fn pin_labels(&self, task: &str, asked: &LabelPinRequest) -> Result<GoldenPin, AppError> {
-        let settled = self.settled_task(self.loaded_task(task)?, asked.pseudonyms)?;
+        let settled = self.settled_task(self.app.stored().loaded_task(task)?, asked.pseudonyms)?;
         let header = settled.run.header();
         let folder = match &asked.folder {
             Some(folder) => folder.clone(),
@@ -58,7 +59,7 @@ impl App {
                 let suite = &header.plan.suite;
                 let path = read_stored_invocation(header)?.rules.baseline;
                 let path = path.ok_or_else(|| AnnotateError::NoGoldenFolder { suite: suite.clone() })?;
-                self.golden_place(&path, suite).ok_or(GoldenError::IsFile { path })?
+                self.app.stored().golden_place(&path, suite).ok_or(GoldenError::IsFile { path })?
             }
         };
         let golden = settled.golden(asked.system.as_deref())?;
@@ -75,21 +76,21 @@ impl App {
         scorer: Option<&str>,
         asked: &LabelPinRequest,
     ) -> Result<GoldenPin, AppError> {
-        let plan = self.load_suite(invocation)?.plan;
+        let plan = self.app.project().load(invocation)?.plan;
         let suite = &plan.header.suite;
         let mut known = Vec::new();
-        let tasks = if self.store.exists() { self.store_to_read()?.annotation_tasks()? } else { Vec::new() };
+        let tasks = if self.app.store.exists() { self.app.store_to_read()?.annotation_tasks()? } else { Vec::new() };
         for stored in tasks {
-            let task = self.load_task(stored)?;
+            let task = self.app.stored().load_task(stored)?;
             let is_asked = task.body.scorer.as_deref().is_some_and(|own| scorer.is_none_or(|wanted| wanted == own));
             if task.body.suite.as_ref() != Some(suite) || !is_asked {
                 continue;
             }
             let name = format!("{}@{}", task.stored.name, task.stored.version);
-            if self.read_state(&task, |state| state.closed.is_some())? {
+            if self.app.stored().read_state(&task, |state| state.closed.is_some())? {
                 let folder = match &asked.folder {
                     Some(folder) => folder.clone(),
-                    None => self.golden_folder(&plan)?,
+                    None => self.app.analysis().golden_folder(&plan)?,
                 };
                 return self.pin_labels(&name, &LabelPinRequest { folder: Some(folder), ..asked.clone() });
             }
@@ -107,11 +108,11 @@ impl App {
         let (Some(scorer), Some(run)) = (&task.body.scorer, run) else {
             return Err(AnnotateError::NoMetric { task: name }.into());
         };
-        let run = self.stored_run(run)?;
+        let run = self.app.stored().run(run)?;
         let is_asked = |it: &karat_types::ScorerSpec| it.id == *scorer && matches!(it.kind, ScorerKind::Rubric(_));
         let scorer = run.header().plan.scorers.iter().position(is_asked);
         let scorer = scorer.ok_or_else(|| AnnotateError::NoMetric { task: name.clone() })?;
-        let (rows, people, closed) = self.read_state(&task, |state| {
+        let (rows, people, closed) = self.app.stored().read_state(&task, |state| {
             let people = pseudonyms(state, &[], renames);
             let rename = |name: &str| people.get(name).cloned().unwrap_or_else(|| name.to_owned());
             let provenance = provenance(&task, state, &rename);

@@ -20,7 +20,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{FileError, LabelError, Lines, Names};
 use crate::project::atomic_file;
-use crate::{App, AppError, Invocation};
+use crate::tasks::Tasks;
+use crate::{AppError, Invocation};
 
 /// The selection of outputs that become tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,13 +56,13 @@ pub struct LabelledSample {
     pub annotators: Vec<String>,
 }
 
-impl App {
+impl Tasks<'_> {
     /// Blind tasks of a run's outputs.
     ///
     /// # Errors
     /// A run without a rubric scorer, or without an output.
-    pub fn annotation_tasks(&self, run: &str, asked: &AnnotationRequest) -> Result<Vec<Value>, AppError> {
-        let stored = self.stored_run(run)?;
+    pub fn rows_to_label(&self, run: &str, asked: &AnnotationRequest) -> Result<Vec<Value>, AppError> {
+        let stored = self.app.stored().run(run)?;
         let plan = stored.header().plan.clone();
         let (_, rubric) = rubric_of(&plan, asked.scorer.as_deref())?;
         let mut found: BTreeMap<String, BTreeMap<Key, (Key, u64)>> = BTreeMap::new();
@@ -146,7 +147,12 @@ impl App {
 
     /// The plan of a suite whose labels may not exist yet.
     fn labelled_suite(&self, invocation: &Invocation) -> Result<Arc<PlanHeader>, AppError> {
-        Ok(self.load_with(invocation, &self.suite_files(), |it| it.context.purpose = LoadPurpose::Label)?.plan.header)
+        Ok(self
+            .app
+            .project()
+            .load_with(invocation, &self.app.project().suite_files(), |it| it.context.purpose = LoadPurpose::Label)?
+            .plan
+            .header)
     }
 
     /// The labelling status of each sample.

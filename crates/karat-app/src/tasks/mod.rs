@@ -22,3 +22,11 @@ pub(crate) mod queue;
 mod selection;
 pub(crate) mod submit;
 pub(crate) mod suspects;
+
+use crate::App;
+
+/// Tasks for people, and what becomes of their labels.
+#[derive(Clone, Copy)]
+pub struct Tasks<'a> {
+    pub(crate) app: &'a App,
+}

@@ -14,7 +14,8 @@ use crate::stored::labels::question::QuestionKind;
 use crate::stored::labels::settle::{SettledState, in_order, settle_item};
 use crate::stored::labels::state::{StandingReason, TaskState};
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError, rfc3339};
+use crate::tasks::Tasks;
+use crate::{AppError, rfc3339};
 
 /// Gold items of a person below which there is no share.
 const LEAST_GOLD: usize = 10;
@@ -61,21 +62,21 @@ struct Done {
     gold_right: usize,
 }
 
-impl App {
+impl Tasks<'_> {
     /// All tasks, the newest first.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn stored_annotation_tasks(&self) -> Result<Vec<TaskLine>, AppError> {
-        if !self.store.exists() {
+    pub fn list(&self) -> Result<Vec<TaskLine>, AppError> {
+        if !self.app.store.exists() {
             return Ok(Vec::new());
         }
-        let tasks = self.store_to_read()?.annotation_tasks()?;
-        tasks.into_iter().map(|stored| self.task_line(&*self.load_task(stored)?)).collect()
+        let tasks = self.app.store_to_read()?.annotation_tasks()?;
+        tasks.into_iter().map(|stored| self.task_line(&*self.app.stored().load_task(stored)?)).collect()
     }
 
     fn task_line(&self, task: &LoadedTask) -> Result<TaskLine, AppError> {
-        self.read_state(task, |state| {
+        self.app.stored().read_state(task, |state| {
             let people: std::collections::BTreeSet<&String> =
                 state.items.iter().flat_map(|item| item.labels.keys()).collect();
             let positions = 0..task.items.len();
@@ -99,19 +100,19 @@ impl App {
     ///
     /// # Errors
     /// An unknown task.
-    pub fn annotation_task(&self, name: &str) -> Result<Value, AppError> {
-        let task = self.loaded_task(name)?;
-        let now = self.clock.now();
-        self.read_state(&task, |state| owner_view(&task, state, now))
+    pub fn overview(&self, name: &str) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(name)?;
+        let now = self.app.clock.now();
+        self.app.stored().read_state(&task, |state| owner_view(&task, state, now))
     }
 
     /// The agreement of people on every question of a task.
     ///
     /// # Errors
     /// An unknown task.
-    pub fn annotation_agreement(&self, name: &str) -> Result<Value, AppError> {
-        let task = self.loaded_task(name)?;
-        self.read_state(&task, |state| agreement(&task, state))
+    pub fn agreement(&self, name: &str) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(name)?;
+        self.app.stored().read_state(&task, |state| agreement(&task, state))
     }
 }
 

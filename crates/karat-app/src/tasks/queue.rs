@@ -13,7 +13,8 @@ use crate::error::AnnotateError;
 use crate::stored::labels::question::QuestionKind;
 use crate::stored::labels::state::{ShowBody, TaskState, kind};
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError, rfc3339};
+use crate::tasks::Tasks;
+use crate::{AppError, rfc3339};
 
 /// The time for which a place is held without a sign of life: ten minutes, in milliseconds.
 pub(super) const LEASE_MS: i64 = 600_000;
@@ -233,7 +234,7 @@ fn own_history(task: &LoadedTask, state: &TaskState, person: &str) -> Vec<Value>
     labels.into_iter().take(HISTORY).map(line).collect()
 }
 
-impl App {
+impl Tasks<'_> {
     /// Calls `act` in one transaction of a person on a task.
     pub(super) fn take_turn<T>(
         &self,
@@ -241,7 +242,7 @@ impl App {
         person: &str,
         act: impl FnOnce(&Turn<'_>) -> Result<T, AppError>,
     ) -> Result<T, AppError> {
-        self.open_store()?.change_annotations(task.stored.id, |change| {
+        self.app.open_store()?.change_annotations(task.stored.id, |change| {
             let leases = change.leases()?;
             let leases = leases.into_iter().map(|(at, person, end)| ((usize::try_from(at).unwrap_or(0), person), end));
             let leases = leases.collect();
@@ -250,7 +251,7 @@ impl App {
                 |state| {
                     // Taken inside of the transaction, and never before the last event: a lease that was given away has
                     // ended for everybody.
-                    let now = self.clock.now().max(state.last_at);
+                    let now = self.app.clock.now().max(state.last_at);
                     act(&Turn { task, state, change, person, now, leases })
                 },
             )?
@@ -261,8 +262,8 @@ impl App {
     ///
     /// # Errors
     /// An unknown task, a person who may not label here, an item that the person never saw.
-    pub fn next_annotation(&self, task: &str, person: &str, asked: &NextRequest) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+    pub fn next(&self, task: &str, person: &str, asked: &NextRequest) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let except: Vec<usize> = asked.except.iter().filter_map(|id| task.position(id).ok()).collect();
         let wanted = asked.item.as_deref().map(|id| task.position(id)).transpose()?;

@@ -11,7 +11,8 @@ use crate::stored::labels::answers::{check_answers, check_given};
 use crate::stored::labels::settle::count_open;
 use crate::stored::labels::state::{AdjudicationBody, LabelBody, ReasonBody, kind};
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError, rfc3339};
+use crate::tasks::Tasks;
+use crate::{AppError, rfc3339};
 
 /// The longest note, in characters.
 const LONGEST_NOTE: usize = 10_000;
@@ -132,14 +133,14 @@ fn refuse(problem: String) -> AppError {
     AnnotateError::Answers { problem }.into()
 }
 
-impl App {
+impl Tasks<'_> {
     /// Stores a label. Whoever holds a place may submit; a label that comes late counts if a place is free, and is kept as
     /// `extra` otherwise. A second label of the same person replaces the first.
     ///
     /// # Errors
     /// Answers that do not fit, an item that the person never saw, a closed task.
-    pub fn submit_label(&self, task: &str, person: &str, asked: &LabelRequest) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+    pub fn submit(&self, task: &str, person: &str, asked: &LabelRequest) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         let counted = self.take_turn(&task, person, |turn| {
@@ -179,7 +180,7 @@ impl App {
     /// # Errors
     /// Answers that do not fit, an item that the person never saw.
     pub fn save_draft(&self, task: &str, person: &str, asked: &DraftRequest) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         self.take_turn(&task, person, |turn| {
@@ -211,7 +212,7 @@ impl App {
     ///
     /// # Errors
     /// An unknown reason, an item that the person never saw or has labelled, a closed task.
-    pub fn skip_item(&self, task: &str, person: &str, asked: &ReasonRequest) -> Result<Value, AppError> {
+    pub fn skip(&self, task: &str, person: &str, asked: &ReasonRequest) -> Result<Value, AppError> {
         self.add_reason(task, person, asked, kind::SKIP, &SKIP_REASONS)
     }
 
@@ -219,7 +220,7 @@ impl App {
     ///
     /// # Errors
     /// As [`Self::skip_item`].
-    pub fn flag_item(&self, task: &str, person: &str, asked: &ReasonRequest) -> Result<Value, AppError> {
+    pub fn flag(&self, task: &str, person: &str, asked: &ReasonRequest) -> Result<Value, AppError> {
         self.add_reason(task, person, asked, kind::FLAG, &FLAG_REASONS)
     }
 
@@ -231,7 +232,7 @@ impl App {
         kind: &str,
         reasons: &[&str],
     ) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let position = task.position(&asked.item)?;
         if !reasons.contains(&asked.reason.as_str()) {
@@ -258,8 +259,8 @@ impl App {
     ///
     /// # Errors
     /// There is no such label, or the task is closed.
-    pub fn undo_label(&self, task: &str, person: &str, item: Option<&str>) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+    pub fn undo(&self, task: &str, person: &str, item: Option<&str>) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(task)?;
         let person = task.check_person(person)?;
         let wanted = item.map(|id| task.position(id)).transpose()?;
         let position = self.take_turn(&task, person, |turn| {
@@ -289,7 +290,7 @@ impl App {
     /// # Errors
     /// Answers that do not fit, an unknown item or person, an exclusion without a reason, a closed task.
     pub fn adjudicate(&self, task: &str, owner: &str, asked: &AdjudicationRequest) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+        let task = self.app.stored().loaded_task(task)?;
         if let Some(person) = &asked.exclude {
             return self.exclude(&task, owner, person, &asked.reason);
         }
@@ -354,8 +355,8 @@ impl App {
     ///
     /// # Errors
     /// An unknown task; the store cannot be written.
-    pub fn close_annotation_task(&self, task: &str, owner: &str) -> Result<Value, AppError> {
-        let task = self.loaded_task(task)?;
+    pub fn close(&self, task: &str, owner: &str) -> Result<Value, AppError> {
+        let task = self.app.stored().loaded_task(task)?;
         let ((by, at), open) = self.take_turn(&task, owner, |turn| {
             let open = count_open(&task, turn.state);
             if let Some(closed) = &turn.state.closed {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::AppError;
 use crate::analysis::items::ItemsRequest;
 use crate::error::DatasetError;
+use crate::tasks::Tasks;
 use crate::tasks::create::{CreatedTask, ItemsFrom, TaskRequest, TextFrom};
-use crate::{App, AppError};
 
 /// The questions about an item that may be wrong.
 const QUESTIONS: &str = r#"[
@@ -17,19 +18,19 @@ const QUESTIONS: &str = r#"[
 const GUIDELINES: &str = "Systems contradict the references of these items, or fail on all of them. Decide from the input \
 alone: an answer that many systems give can be wrong.";
 
-impl App {
+impl Tasks<'_> {
     /// Makes a task for people of the items that may be wrong, with an output of each in the newest run. The same suspects
     /// make the same task.
     ///
     /// # Errors
-    /// No item may be wrong, the newest run keeps no outputs of them, and as [`App::dataset_items`].
-    pub fn create_suspects_task(&self, asked: &ItemsRequest) -> Result<CreatedTask, AppError> {
-        let found = self.dataset_items(asked)?;
+    /// No item may be wrong, the newest run keeps no outputs of them, and as [`Analysis::items`].
+    pub fn create_suspects(&self, asked: &ItemsRequest) -> Result<CreatedTask, AppError> {
+        let found = self.app.analysis().items(asked)?;
         let ids: BTreeSet<String> = found.analysis().suspects().map(|item| item.id.clone()).collect();
         let (Some(newest), false) = (found.analysis().runs.first(), ids.is_empty()) else {
             return Err(DatasetError::NoSuspects { suite: found.analysis().suite.clone() }.into());
         };
-        self.create_annotation_task(&TaskRequest {
+        self.create(&TaskRequest {
             name: Some(suspects_task(&found.analysis().suite)),
             questions: Some(TextFrom::Text(QUESTIONS.to_owned())),
             guidelines: Some(TextFrom::Text(GUIDELINES.to_owned())),

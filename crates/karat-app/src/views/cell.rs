@@ -8,16 +8,17 @@ use karat_store::StoredBlob;
 use karat_types::{CellStatus, Moment, RunRows, SampleText, Score, Usage};
 use serde_json::Value;
 
+use crate::AppError;
 use crate::error::StoredError;
 use crate::stored::messages::request_blobs;
 use crate::stored::names;
+use crate::views::Views;
 use crate::views::index::cost;
 use crate::views::query::CellQuery;
 use crate::views::run_view::RunView;
 use crate::views::show::calls::{CellCall, CellKeys, Contents};
 use crate::views::show::cells::scores;
 use crate::views::texts::JudgmentView;
-use crate::{App, AppError};
 
 /// A cell with all that the store holds of it.
 #[derive(Debug, Clone)]
@@ -66,13 +67,13 @@ pub struct CellView {
     pub is_simulated: bool,
 }
 
-impl App {
+impl Views<'_> {
     /// The images and files of the requests of a cell that are stored, with their media types, by digest.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn sent_blobs(&self, cell: &CellView) -> Result<BTreeMap<String, String>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let mut types = BTreeMap::new();
         for call in &cell.calls {
             let Contents::Kept(call) = &call.contents else { continue };
@@ -90,7 +91,7 @@ impl App {
     /// # Errors
     /// It is not stored, or the store cannot be read.
     pub fn sent_blob(&self, digest: &str) -> Result<StoredBlob, AppError> {
-        let blob = self.existing_store()?.blob(digest)?;
+        let blob = self.app.existing_store()?.blob(digest)?;
         blob.ok_or_else(|| StoredError::NoBlob { digest: digest.to_owned() }.into())
     }
 
@@ -98,8 +99,8 @@ impl App {
     ///
     /// # Errors
     /// No such run or cell, or its rows cannot be read.
-    pub fn cell_view(&self, run: &str, ordinal: u64) -> Result<CellView, AppError> {
-        let store = self.existing_store()?;
+    pub fn cell(&self, run: &str, ordinal: u64) -> Result<CellView, AppError> {
+        let store = self.app.existing_store()?;
         let rows = store.rows(&store.resolve(run)?)?;
         let header = rows.header();
         let plan = resolve_checks(&rows)?;

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use crate::AppError;
+use crate::views::Views;
 use crate::views::index::CellFlag;
 use crate::views::query::{CellQuery, Cursor};
 use crate::views::run_view::RunView;
 use crate::views::texts::SystemOutputs;
-use crate::{App, AppError};
 
 /// Rows of a page.
 pub(crate) const ROWS: usize = 50;
@@ -43,7 +44,7 @@ pub struct CellsPage {
     pub after: Option<u64>,
 }
 
-impl App {
+impl Views<'_> {
     /// A part of the cells of a run. A cursor names the ordinal of a row's first trial; one that the run does not have
     /// means the first rows.
     ///
@@ -52,7 +53,7 @@ impl App {
     pub fn cells_page(&self, view: &RunView, query: &CellQuery, at: Cursor<u64>) -> Result<CellsPage, AppError> {
         let matched = query.select(view);
         let shown = window(view, query, &matched.groups, at);
-        let rows = self.stored_run(&view.header.id)?;
+        let rows = self.app.stored().run(&view.header.id)?;
         let of = |group: &u32| cells_row(view, &rows, *group as usize);
         let page: Vec<CellsRow> =
             matched.groups.get(shown.clone()).unwrap_or_default().iter().map(of).collect::<Result<_, _>>()?;

@@ -27,5 +27,13 @@ pub(crate) mod show;
 pub(crate) mod texts;
 pub(crate) mod view_cache;
 
+use crate::App;
+
+/// The data of pages about stored runs.
+#[derive(Clone, Copy)]
+pub struct Views<'a> {
+    pub(crate) app: &'a App,
+}
+
 #[cfg(test)]
 mod tests;

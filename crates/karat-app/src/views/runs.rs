@@ -9,13 +9,14 @@ use karat_store::{RunSummary, Store};
 use karat_suite::Overrides;
 use karat_types::{Moment, PlanHeader, RunHeader, RunRows, RunStatus};
 
+use crate::AppError;
 use crate::stored::figures::{RunFigures, all_kept_figures, kept_figures};
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::run::count_done;
 use crate::stored::run::is_dated;
+use crate::views::Views;
 use crate::views::patience;
 use crate::views::query::Cursor;
-use crate::{App, AppError};
 
 /// Rows of a page.
 const ROWS: usize = 50;
@@ -148,17 +149,17 @@ pub struct RunsPage {
     pub after: Option<String>,
 }
 
-impl App {
+impl Views<'_> {
     /// A part of the stored runs. A cursor names the id of a run; one that the list does not have means the first rows.
     ///
     /// # Errors
     /// The list of runs cannot be read. A store that does not exist is an empty list.
     pub fn runs_page(&self, query: &RunsQuery, at: &Cursor<String>) -> Result<RunsPage, AppError> {
-        if !self.store.exists() {
-            self.store.check_orphans()?;
+        if !self.app.store.exists() {
+            self.app.store.check_orphans()?;
             return Ok(RunsPage::default());
         }
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let runs = store.runs(usize::MAX)?;
         let kept: HashMap<String, RunFigures> = all_kept_figures(&store)?.into_iter().collect();
         let mut page = RunsPage { stored: runs.len() as u64, ..RunsPage::default() };
@@ -193,7 +194,7 @@ impl App {
                 None if run.totals.cells == 0 => Some(RunFigures::default()),
                 // A run that cannot be analysed is still listed; its page says why.
                 None if run.totals.cells <= SMALL && patience::now() < until => {
-                    Some(self.run_figures(&run.id).unwrap_or_default())
+                    Some(self.app.analysis().run_figures(&run.id).unwrap_or_default())
                 }
                 None => {
                     large.push((run.id.clone(), run.status));
@@ -221,12 +222,12 @@ impl App {
         if runs.is_empty() {
             return;
         }
-        let Some(turn) = self.opened.views().figures_turn() else { return };
-        let app = self.clone();
+        let Some(turn) = self.app.opened.views().figures_turn() else { return };
+        let app = self.app.clone();
         std::thread::spawn(move || {
             for run in runs {
                 // The page of a run that cannot be analysed says why.
-                let _ = app.run_figures(&run);
+                let _ = app.analysis().run_figures(&run);
             }
             drop(turn);
         });

@@ -2,11 +2,12 @@
 
 use karat_report::page::MarkedSources;
 
+use crate::AppError;
 use crate::error::StoredError;
+use crate::views::Views;
 use crate::views::query::CellQuery;
 use crate::views::run_view::RunView;
 use crate::views::texts::{OutputView, SystemOutputs};
-use crate::{App, AppError};
 
 /// A sample with the outputs of all systems.
 #[derive(Debug, Clone)]
@@ -25,13 +26,13 @@ pub struct SampleView {
     pub next: Option<String>,
 }
 
-impl App {
+impl Views<'_> {
     /// A sample of a run, with its neighbours in the list that a query selects. A sample that is not in that list has
     /// those of the whole run.
     ///
     /// # Errors
     /// The run has no such sample, or its rows cannot be read.
-    pub fn sample_view(&self, view: &RunView, query: &CellQuery, id: &str) -> Result<SampleView, AppError> {
+    pub fn sample(&self, view: &RunView, query: &CellQuery, id: &str) -> Result<SampleView, AppError> {
         let missing = || StoredError::NoSample { target: view.header.id.clone(), sample: id.to_owned() };
         let groups = view.index.groups_of_sample(id).ok_or_else(missing)?;
         let sample = view.index.sample(view.index.group(groups.start).start);
@@ -49,7 +50,7 @@ impl App {
             let sample = around.get(at?)?;
             view.index.sample_ids().nth(*sample).map(str::to_owned)
         };
-        let rows = self.stored_run(&view.header.id)?;
+        let rows = self.app.stored().run(&view.header.id)?;
         let systems = groups.map(|group| SystemOutputs::read(view, &rows, group));
         let mut systems: Vec<SystemOutputs> = systems.collect::<Result<_, _>>()?;
         let mut sources = MarkedSources::default();

@@ -7,11 +7,12 @@ use std::time::Duration;
 use karat_store::{Store, StoredRun};
 use karat_types::{Key, PlanHeader, RunHeader, RunRows, RunStatus};
 
+use crate::AppError;
+use crate::views::Views;
 use crate::views::index::{self, RunIndex};
 use crate::views::moved::{MovedCells, moved_cells};
 use crate::views::patience;
 use crate::views::run_view::RunView;
-use crate::{App, AppError};
 
 /// Time that a page waits for an index before it says that one is being built.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -85,16 +86,16 @@ impl Kept {
     }
 }
 
-impl App {
+impl Views<'_> {
     /// The run with its index. The first call for a large run builds the index in the background and returns
     /// [`ViewState::Building`] if that takes longer than a page may wait.
     ///
     /// # Errors
     /// No such run, or its rows cannot be read.
-    pub fn run_view(&self, run: &str) -> Result<ViewState, AppError> {
-        let rows = self.stored_run(run)?;
+    pub fn run(&self, run: &str) -> Result<ViewState, AppError> {
+        let rows = self.app.stored().run(run)?;
         let (state, id) = (rows.state()?, rows.header().id.clone());
-        let views = self.opened.views();
+        let views = self.app.opened.views();
         let mut kept = views.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.find(&id);
         let status = rows.header().status;
@@ -111,8 +112,8 @@ impl App {
         }
         if !matches!(kept.building.get(&id), Some(Build::Going)) {
             kept.building.insert(id.clone(), Build::Going);
-            let (views, app, id) = (Arc::clone(&views), self.clone(), id.clone());
-            std::thread::spawn(move || views.finish(&id, app.build_view(&id)));
+            let (views, app, id) = (Arc::clone(&views), self.app.clone(), id.clone());
+            std::thread::spawn(move || views.finish(&id, app.views().build_view(&id)));
         }
         let until = patience::now() + PATIENCE;
         while let Some(Build::Going) = kept.building.get(&id) {
@@ -142,7 +143,7 @@ impl App {
     /// No such run, or its rows cannot be read.
     pub fn wait_for_view(&self, run: &str) -> Result<Arc<RunView>, AppError> {
         loop {
-            if let ViewState::Ready(view) = self.run_view(run)? {
+            if let ViewState::Ready(view) = self.run(run)? {
                 return Ok(view);
             }
         }
@@ -150,7 +151,7 @@ impl App {
 
     fn build_view(&self, run: &str) -> Result<RunView, AppError> {
         let begun = patience::now();
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let rows = store.rows(run)?;
         let loaded = load(&rows)?;
         let moved = previous_run(&store, rows.header())?.map(|earlier| -> Result<MovedCells, AppError> {

@@ -38,7 +38,7 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, id: &str) -> RunEnd {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap()
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap()
 }
 
 /// BY-04: a machine whose clock jumps by years loses nothing, makes nothing twice, and its runs can be reported.
@@ -56,7 +56,7 @@ fn a_clock_that_jumps_changes_no_result() {
     );
     let report = |run, format, canonical| {
         let mut report = Vec::new();
-        app.export(run, format, karat_app::Outputs::default(), canonical, &mut report).unwrap();
+        app.reports().export(run, format, karat_app::Outputs::default(), canonical, &mut report).unwrap();
         String::from_utf8(report).unwrap()
     };
     for format in [ReportFormat::Json, ReportFormat::Markdown, ReportFormat::Html] {

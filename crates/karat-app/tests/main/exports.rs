@@ -46,13 +46,13 @@ fn run(app: &App, folder: &Path) {
 
 fn run_suite(app: &App, suite: &Path, id: &str) {
     let invocation = Invocation::of(suite.display().to_string());
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 /// The figures of each system by metric, as `report.json` has them.
 fn figures(app: &App, run: &str) -> BTreeMap<(String, String), f64> {
     let mut report = Vec::new();
-    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
+    app.reports().export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     let report: Value = serde_json::from_slice(&report).unwrap();
     let mut figures = BTreeMap::new();
     for system in report["systems"].as_array().unwrap() {
@@ -77,7 +77,7 @@ fn tables_have_the_figures_of_the_report() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     run(&app, folder.path());
-    let exported = app.export_parquet("out", &folder.path().join("tables")).unwrap();
+    let exported = app.reports().export_parquet("out", &folder.path().join("tables")).unwrap();
     assert_eq!((exported.cells, exported.files.len()), (240, 5));
     let tables: Vec<Vec<Value>> = exported.files.iter().map(|path| table(path)).collect();
     let [cells, metrics, judgments, calls, rows] = &tables[..] else { panic!("five tables") };
@@ -85,7 +85,7 @@ fn tables_have_the_figures_of_the_report() {
     let figures = figures(&app, "out");
     assert!(figures.len() >= 8, "{figures:?}");
     let mut csv = Vec::new();
-    app.export_figures("out", &mut csv).unwrap();
+    app.reports().export_figures("out", &mut csv).unwrap();
     let csv = String::from_utf8(csv).unwrap();
     assert!(csv.starts_with("run,model,variant,metric,value,lo,hi,level,method,n,"), "{csv}");
     assert_eq!(csv.lines().count(), 1 + rows.len());
@@ -149,7 +149,7 @@ fn junit_keeps_like_names_apart() {
     fs::write(folder.path().join("karat.yaml"), suite).unwrap();
     run_suite(&app, &folder.path().join("karat.yaml"), "j");
     let mut text = Vec::new();
-    app.export("j", ReportFormat::Junit, Outputs::default(), true, &mut text).unwrap();
+    app.reports().export("j", ReportFormat::Junit, Outputs::default(), true, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("classname=\"s.v_1\"") && text.contains("classname=\"s.v_1_2\""), "{text}");
 }
@@ -163,7 +163,7 @@ fn an_unusable_suite_leaves_nothing() {
     let config = json!({"prompts": ["Say it"], "providers": [provider], "tests": []});
     fs::write(folder.path().join("promptfooconfig.json"), config.to_string()).unwrap();
     let file = folder.path().join("promptfooconfig.json");
-    let error = app.import_suite(ImportKind::Promptfoo, &file, &folder.path().join("a/b")).unwrap_err().to_string();
+    let error = app.imports().suite(ImportKind::Promptfoo, &file, &folder.path().join("a/b")).unwrap_err().to_string();
     assert!(error.contains("nothing was written") && error.contains("karat.yaml:"), "{error}");
     assert!(!error.contains(".import-") && !folder.path().join("a").exists(), "{error}");
 }
@@ -175,15 +175,15 @@ fn logs_of_inspect_are_read_back_with_the_same_scores() {
     let app = app(folder.path());
     run(&app, folder.path());
     let logs = folder.path().join("logs");
-    let exported = app.export_inspect("out", &logs).unwrap();
+    let exported = app.reports().export_inspect("out", &logs).unwrap();
     assert_eq!((exported.cells, exported.files.len()), (240, 4));
-    let back = app.import_suite(ImportKind::Inspect, &logs, &folder.path().join("back")).unwrap();
+    let back = app.imports().suite(ImportKind::Inspect, &logs, &folder.path().join("back")).unwrap();
     assert_eq!(
         (back.report.counts.outputs, back.report.counts.samples, back.report.counts.systems),
         (240, ROWS as u64, 4)
     );
     run_suite(&app, &back.suite, "back");
-    let check = app.check_figures(&back.report.figures, "back").unwrap();
+    let check = app.imports().check_figures(&back.report.figures, "back").unwrap();
     assert!(check.same >= 8 && check.differing.is_empty(), "{check:?}");
     let own: Vec<f64> = figures(&app, "out").into_values().collect();
     let again = figures(&app, "back");
@@ -198,7 +198,7 @@ fn a_log_has_messages_scores_and_usage() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     run(&app, folder.path());
-    let exported = app.export_inspect("out", &folder.path().join("logs")).unwrap();
+    let exported = app.reports().export_inspect("out", &folder.path().join("logs")).unwrap();
     let mut archive = zip::ZipArchive::new(fs::File::open(&exported.files[0]).unwrap()).unwrap();
     let mut member = |name: &str| -> Value {
         let mut text = String::new();
@@ -233,7 +233,7 @@ fn scores_are_events_of_opentelemetry() {
     let app = app(folder.path());
     run(&app, folder.path());
     let mut lines = Vec::new();
-    let scores = app.export_otel("out", SpanContent::LeftOut, &mut lines).unwrap();
+    let scores = app.reports().export_otel("out", SpanContent::LeftOut, &mut lines).unwrap();
     let requests: Vec<Value> = lines.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     let list = |pointer: &str| -> Vec<Value> {
         let lists = requests.iter().filter_map(|request| request.pointer(pointer)?.as_array());
@@ -259,7 +259,7 @@ fn scores_are_events_of_opentelemetry() {
     }
     assert!(spans.iter().all(|span| attribute(span, "gen_ai.input.messages").is_none()));
     let mut again = Vec::new();
-    app.export_otel("out", SpanContent::Included, &mut again).unwrap();
+    app.reports().export_otel("out", SpanContent::Included, &mut again).unwrap();
     let again = String::from_utf8(again).unwrap();
     assert!(again.contains("gen_ai.input.messages") && again.contains(spans[0]["traceId"].as_str().unwrap()));
 }
@@ -275,7 +275,7 @@ fn every_form_has_what_was_expected() {
     run_suite(&app, &folder.path().join("karat.yaml"), "e");
     let text = |format: ReportFormat, outputs: Outputs| {
         let mut text = Vec::new();
-        app.export("e", format, outputs, true, &mut text).unwrap();
+        app.reports().export("e", format, outputs, true, &mut text).unwrap();
         String::from_utf8(text).unwrap()
     };
     let junit = text(ReportFormat::Junit, Outputs::default());
@@ -283,9 +283,9 @@ fn every_form_has_what_was_expected() {
     let none = Outputs { shown: Some(karat_app::ShownOutputs::None), ..Outputs::default() };
     assert!(!text(ReportFormat::Junit, none).contains("output: 1203.9"));
     assert!(text(ReportFormat::Csv, Outputs::default()).contains("gold: 1203.4"));
-    let tables = app.export_parquet("e", &folder.path().join("tables")).unwrap();
+    let tables = app.reports().export_parquet("e", &folder.path().join("tables")).unwrap();
     assert_eq!(table(&tables.files[0])[0]["reference"], "gold: 1203.4");
-    let exported = app.export_inspect("e", &folder.path().join("logs")).unwrap();
+    let exported = app.reports().export_inspect("e", &folder.path().join("logs")).unwrap();
     let mut archive = zip::ZipArchive::new(fs::File::open(&exported.files[0]).unwrap()).unwrap();
     for member in ["samples/a_epoch_1.json", "summaries.json"] {
         let mut text = String::new();
@@ -294,7 +294,7 @@ fn every_form_has_what_was_expected() {
     }
     let otel = |content| {
         let mut lines = Vec::new();
-        app.export_otel("e", content, &mut lines).unwrap();
+        app.reports().export_otel("e", content, &mut lines).unwrap();
         String::from_utf8(lines).unwrap()
     };
     assert!(!otel(SpanContent::LeftOut).contains("1203"));
@@ -310,10 +310,10 @@ fn known_spans_get_the_events() {
     let app = app(folder.path());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/interop/otel/gen_ai-traces.json");
     let imported =
-        app.import_suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, &folder.path().join("t")).unwrap();
+        app.imports().suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, &folder.path().join("t")).unwrap();
     run_suite(&app, &imported.suite, "t");
     let mut lines = Vec::new();
-    assert!(app.export_otel("t", SpanContent::LeftOut, &mut lines).unwrap() > 0);
+    assert!(app.reports().export_otel("t", SpanContent::LeftOut, &mut lines).unwrap() > 0);
     let text = String::from_utf8(lines).unwrap();
     assert!(!text.contains("resourceSpans") && text.contains("5b8efff798038103d269b633813f0001"), "{text}");
 }
@@ -362,17 +362,17 @@ fn a_receiver_gets_every_request() {
     let app = app(folder.path());
     run(&app, folder.path());
     let mut lines = Vec::new();
-    app.export_otel("out", SpanContent::LeftOut, &mut lines).unwrap();
+    app.reports().export_otel("out", SpanContent::LeftOut, &mut lines).unwrap();
     let count = lines.lines().count();
     let (address, handle) = receiver(vec![503, 429, 200], count + 2);
-    app.send_otel("out", SpanContent::LeftOut, &format!("{address}/")).unwrap();
+    app.reports().send_otel("out", SpanContent::LeftOut, &format!("{address}/")).unwrap();
     let seen = handle.join().unwrap();
     let logs = seen.iter().filter(|(path, _)| path == "/v1/logs").count();
     let traces = seen.iter().filter(|(path, _)| path == "/v1/traces").count();
     assert!(logs > 0 && traces > 0 && logs + traces == count + 2);
     assert_eq!(seen[0].1, seen[1].1);
     let (address, handle) = receiver(vec![401], 1);
-    let error = app.send_otel("out", SpanContent::LeftOut, &address).unwrap_err().to_string();
+    let error = app.reports().send_otel("out", SpanContent::LeftOut, &address).unwrap_err().to_string();
     handle.join().unwrap();
     assert!(error.contains("it answered 401"), "{error}");
 }

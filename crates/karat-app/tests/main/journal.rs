@@ -19,14 +19,14 @@ fn few_rows(suite: &str) -> Invocation {
 
 /// A run whose suite watches drift by a method that is gone, and stops early by a rule that is gone.
 fn old_run(app: &App, id: &str, invocation: &Invocation) {
-    let mut plan = app.load(invocation).unwrap().plan;
+    let mut plan = app.runs().load(invocation).unwrap().plan;
     let header = Arc::make_mut(&mut plan.header);
     header.analyses.retain(|spec| spec.analysis != "drift");
     let with = json!({ "metric": "quality.composite", "method": "ewma", "lambda": 0.2, "limit": 2.7 });
     let with = with.as_object().unwrap().clone();
     header.analyses.push(AnalysisSpec { analysis: "drift".to_owned(), id: "drift_ewma".to_owned(), with });
     header.run.stop_early = Some(StopEarlySpec { rule: EarlyRule::Asymptotic, ..StopEarlySpec::default() });
-    app.run(plan, invocation, execution(id)).unwrap();
+    app.runs().run(plan, invocation, execution(id)).unwrap();
 }
 
 /// LI-22, F77: a stored run that names what is gone opens, reports, compares, has its gates decided and its series watched; each
@@ -48,14 +48,14 @@ fn a_run_with_removed_parts_is_read() {
         formats: vec![ReportFormat::Markdown, ReportFormat::Json, ReportFormat::Html],
         ..ReportTo::default()
     };
-    app.report_into("a", &to, false).unwrap();
+    app.reports().report_into("a", &to, false).unwrap();
     for file in ["report.md", "report.json", "report.html"] {
         let text = fs::read_to_string(folder.path().join("made").join(file)).unwrap();
         let text = text.replace("<code>", "`").replace("</code>", "`").replace("\\`", "`").replace("\\_", "_");
         gone.iter().for_each(|part| assert!(text.contains(part), "{file}: {part}"));
         assert!(text.contains("drift_ewma"), "{file}");
     }
-    app.run_page("a").unwrap();
+    app.reports().run_page("a").unwrap();
     let party = |run: &str| Party { run: run.to_owned(), ..Party::default() };
     let request = CompareRequest {
         metrics: Vec::new(),
@@ -67,17 +67,17 @@ fn a_run_with_removed_parts_is_read() {
         movers: 3,
         outputs: false,
     };
-    app.compare(&party("a"), &party("b"), &request).unwrap();
+    app.analysis().compare(&party("a"), &party("b"), &request).unwrap();
 
     fs::write(folder.path().join("gates.yaml"), "gates: [ { finding: drift_ewma.z, min: -100 } ]\n").unwrap();
     let policy = Some(folder.path().join("gates.yaml").display().to_string());
-    let report = app.gate("a", &GateRequest { policy, ..GateRequest::default() }).unwrap();
+    let report = app.analysis().gate("a", &GateRequest { policy, ..GateRequest::default() }).unwrap();
     let shown = report.markdown();
     assert!(shown.contains("**undecided**: 1 of 1"), "what is not computed never passes: {shown}");
 
     let asked = DriftRequest { as_of: Some("2026-03-17".to_owned()), ..DriftRequest::default() };
     let old = Invocation::of("briefing");
-    let found = app.drift(&old, &asked).unwrap();
+    let found = app.analysis().drift(&old, &asked).unwrap();
     assert_eq!(found.status(), DriftStatus::Ok);
 }
 
@@ -100,7 +100,7 @@ fn a_suite_with_removed_parts_is_refused() {
         Invocation::of(path.display().to_string())
     };
     let refused =
-        |invocation: &Invocation| app.load(invocation).err().map(|error| error.to_string()).unwrap_or_default();
+        |invocation: &Invocation| app.runs().load(invocation).err().map(|error| error.to_string()).unwrap_or_default();
     for method in ["ewma", "page_hinkley"] {
         let said = refused(&suite(&format!("method: {method}")));
         assert!(
@@ -125,7 +125,7 @@ fn an_alert_without_a_system_stands() {
     let store = StoreUrl::in_folder(folder.path());
     let app = app(folder.path());
     let invocation = few_rows("briefing");
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("a")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("a")).unwrap();
     let body = json!({
         "rule": {
             "analysis": "drift", "judge": null, "prompt_version": null,
@@ -144,7 +144,7 @@ fn an_alert_without_a_system_stands() {
         .unwrap();
     let drift = |as_of: &str| {
         let asked = DriftRequest { as_of: Some(as_of.to_owned()), ..DriftRequest::default() };
-        app.drift(&invocation, &asked).unwrap()
+        app.analysis().drift(&invocation, &asked).unwrap()
     };
     let found = drift("2026-03-18");
     let one = found.iter().next().unwrap();

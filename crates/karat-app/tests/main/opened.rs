@@ -12,7 +12,7 @@ fn suite(limit: u64) -> Invocation {
 }
 
 fn run(app: &App, id: &str, limit: u64) {
-    app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution(id)).unwrap();
+    app.runs().run(app.runs().load(&suite(limit)).unwrap().plan, &suite(limit), execution(id)).unwrap();
 }
 
 /// BY-06: a store that stays open knows what another process has written since, as if it were opened now.
@@ -21,8 +21,8 @@ fn a_store_that_stays_open_knows_what_others_have_written() {
     let folder = testkit::scratch().unwrap();
     let (one, other) = (app(folder.path()), app(folder.path()));
     run(&one, "a", 1);
-    let plan = one.load(&suite(2)).unwrap().plan;
-    let left = || one.estimate(&plan).unwrap().fresh;
+    let plan = one.runs().load(&suite(2)).unwrap().plan;
+    let left = || one.runs().estimate(&plan).unwrap().fresh;
     assert!(left() > 0);
     run(&other, "b", 2);
     assert_eq!(left(), 0);
@@ -42,13 +42,13 @@ fn a_run_that_starts_at_once_is_loaded_once() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let suite = folder.path().join("faq");
-    app.init("faq", &suite, false).unwrap();
+    app.project().init("faq", &suite, false).unwrap();
     let invocation = Invocation::of(suite.display().to_string());
     for (run, waits) in [("a", false), ("b", true)] {
-        let plan = app.load(&invocation).unwrap().plan;
-        let order = app.start_order(&plan, &invocation, Some(run.to_owned())).unwrap();
-        assert_eq!(app.enqueue(&order, Some(plan), None, 9).unwrap(), Queueing::Added);
-        let queued = app.take_queued("server").unwrap().unwrap();
+        let plan = app.runs().load(&invocation).unwrap().plan;
+        let order = app.service().start_order(&plan, &invocation, Some(run.to_owned())).unwrap();
+        assert_eq!(app.service().enqueue(&order, Some(plan), None, 9).unwrap(), Queueing::Added);
+        let queued = app.service().take_queued("server").unwrap().unwrap();
         let later = App { clock: Arc::new(Later), ..app.clone() };
         let text = std::fs::read_to_string(suite.join("karat.yaml")).unwrap();
         std::fs::write(suite.join("karat.yaml"), "name: [").unwrap();
@@ -72,11 +72,11 @@ fn every_reader_of_a_suite_keeps_to_the_root() {
         let suite = suite.display().to_string();
         let invocation = Invocation::of(&suite);
         let refused = |error: Option<AppError>| error.map(|error| error.kind()) == Some(ErrorKind::OutsideRoot);
-        assert!(refused(app.load(&invocation).err()), "load {suite}");
-        assert!(refused(app.validate(&invocation).err()), "validate {suite}");
-        assert!(refused(app.dataset_checks(&invocation).err()), "dataset_checks {suite}");
-        assert!(refused(app.registry(Some(&suite)).err()), "registry {suite}");
-        assert!(refused(app.labels(&invocation, None).err()), "labels {suite}");
-        assert!(refused(app.fetch(&invocation, &mut |_| {}).err()), "fetch {suite}");
+        assert!(refused(app.runs().load(&invocation).err()), "load {suite}");
+        assert!(refused(app.project().validate(&invocation).err()), "validate {suite}");
+        assert!(refused(app.project().dataset_checks(&invocation).err()), "dataset_checks {suite}");
+        assert!(refused(app.project().registry(Some(&suite)).err()), "registry {suite}");
+        assert!(refused(app.tasks().labels(&invocation, None).err()), "labels {suite}");
+        assert!(refused(app.project().fetch(&invocation, &mut |_| {}).err()), "fetch {suite}");
     }
 }

@@ -36,11 +36,11 @@ fn app(folder: &Path) -> App {
 fn run(app: &App, suite: &str, id: &str, limit: u64) {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of(suite) };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 fn page(app: &App, asked: SeriesRequest) -> String {
-    let found = app.series(&asked).unwrap();
+    let found = app.analysis().series(&asked).unwrap();
     let (links, state) = (karat_report::series::SeriesLinks::none(), karat_report::series::SeriesState::default());
     karat_report::series::document(&found.view, &links, &state).to_file()
 }
@@ -56,10 +56,10 @@ fn page_shows_the_stored_rows() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     run(&app, "briefing", "a", 44);
-    app.golden_pin(&Invocation::of("briefing"), &PinRequest::default()).unwrap();
-    let found = app.series(&of("briefing")).unwrap();
+    app.analysis().golden_pin(&Invocation::of("briefing"), &PinRequest::default()).unwrap();
+    let found = app.analysis().series(&of("briefing")).unwrap();
     assert!(found.notices.is_empty(), "{:?}", found.notices);
-    let rows = app.history(&RowsRequest { suite: "briefing".to_owned(), ..RowsRequest::default() }).unwrap();
+    let rows = app.analysis().history(&RowsRequest { suite: "briefing".to_owned(), ..RowsRequest::default() }).unwrap();
     let rows: Vec<_> = rows.history.rows().collect();
     assert_eq!(found.view.cards.len(), rows.len());
     for (card, row) in found.view.cards.iter().rev().zip(rows) {
@@ -90,7 +90,7 @@ fn page_of_a_run_stays_the_same() {
     let before = of_run();
     run(&app, "briefing", "b", 20);
     assert_eq!(of_run(), before);
-    assert_eq!(app.series(&of("briefing")).unwrap().view.cards.len(), 20);
+    assert_eq!(app.analysis().series(&of("briefing")).unwrap().view.cards.len(), 20);
 }
 
 /// DB-16: what is not understood is said, and the default is shown.
@@ -106,10 +106,10 @@ fn bad_values_are_said() {
         since: Some("2026-03-05".to_owned()),
         ..of("briefing")
     };
-    let found = app.series(&asked).unwrap();
+    let found = app.analysis().series(&asked).unwrap();
     assert_eq!((found.notices.len(), &found.view.judge), (3, &JudgeChoice::Consensus));
     assert_eq!(found.view.cards.len(), 6);
-    assert!(app.series(&of("nowhere")).is_err());
+    assert!(app.analysis().series(&of("nowhere")).is_err());
 }
 
 /// DB-30: a copy of the suite under another name gives the same page.
@@ -118,13 +118,13 @@ fn renamed_suite_gives_the_same_page() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let copy = folder.path().join("copy");
-    app.init("briefing", &copy, false).unwrap();
+    app.project().init("briefing", &copy, false).unwrap();
     let suite = copy.join("karat.yaml");
     let text = std::fs::read_to_string(&suite).unwrap().replace("name: briefing", "name: digest");
     std::fs::write(&suite, text).unwrap();
     run(&app, "briefing", "a", 12);
     run(&app, &suite.to_string_lossy(), "b", 12);
-    let view = |suite: &str| app.series(&of(suite)).unwrap().view;
+    let view = |suite: &str| app.analysis().series(&of(suite)).unwrap().view;
     let (one, other) = (view("briefing"), view("digest"));
     assert_eq!((one.axes, one.caps, one.gate, one.rules), (other.axes, other.caps, other.gate, other.rules));
     let plain = |view: &[karat_analysis::series::SeriesCard]| -> Vec<_> {

@@ -71,7 +71,7 @@ impl World {
     /// Runs a shard, or all, in a store of its own.
     fn run(&self, store: &str, shard: Option<Shard>, execution: Execution) -> RunEnd {
         let (app, invocation) = (self.app(store), self.sharded(shard));
-        app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap()
+        app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap()
     }
 
     fn shards(&self, count: u32) -> Vec<String> {
@@ -86,7 +86,7 @@ impl World {
 
     fn merge(&self, store: &str, paths: &[String], needs: Completeness) -> Result<RunEnd, AppError> {
         let request = MergeRequest { paths: paths.to_vec(), needs, ..MergeRequest::default() };
-        self.app(store).merge(&request)
+        self.app(store).imports().merge(&request)
     }
 
     fn refusal(&self, paths: &[String], needs: Completeness) -> String {
@@ -97,7 +97,7 @@ impl World {
 
 fn report(app: &App, format: ReportFormat, canonical: bool) -> String {
     let mut report = Vec::new();
-    app.export("r", format, Outputs::default(), canonical, &mut report).unwrap();
+    app.reports().export("r", format, Outputs::default(), canonical, &mut report).unwrap();
     String::from_utf8(report).unwrap()
 }
 
@@ -149,16 +149,16 @@ fn a_merged_run_has_the_report_of_one_process() {
             end.calls
         );
         assert_eq!(canonical(&app), expected, "{count}");
-        assert_eq!(app.gate("r", &GateRequest::default()).unwrap().exit, Exit::Pass);
+        assert_eq!(app.analysis().gate("r", &GateRequest::default()).unwrap().exit, Exit::Pass);
         let again = world.merge(&target, &paths, Completeness::Whole).unwrap();
         assert_eq!((again.calls, again.spent), (end.calls, end.spent), "merging is idempotent");
         assert!(again.notice.unwrap().contains("nothing is new"));
         assert_eq!(canonical(&app), expected);
         let none = Invocation::default();
-        let resumed = app.resume("r", &none, Execution { run_id: None, ..execution("r") }).unwrap();
+        let resumed = app.runs().resume("r", &none, Execution { run_id: None, ..execution("r") }).unwrap();
         assert_eq!((resumed.status, resumed.calls), (RunStatus::Finished, 0));
-        assert!(app.check_store().unwrap().is_sound());
-        assert_eq!(app.runs(9).unwrap()[0].shard, None);
+        assert!(app.stored().check().unwrap().is_sound());
+        assert_eq!(app.views().runs(9).unwrap()[0].shard, None);
     }
 }
 
@@ -170,7 +170,7 @@ fn a_shard_is_one_part() {
     world.0.write("karat.yaml", &suite).unwrap();
     world.run("one", shard(1, 2), execution("r"));
     let app = world.app("one");
-    let (summary, exit) = app.summary("r").unwrap();
+    let (summary, exit) = app.reports().summary("r").unwrap();
     assert_eq!(exit, Exit::Pass, "{summary}");
     for format in [ReportFormat::Markdown, ReportFormat::Html] {
         let text = report(&app, format, false);
@@ -179,21 +179,21 @@ fn a_shard_is_one_part() {
     let document: serde_json::Value = serde_json::from_str(&report(&app, ReportFormat::Json, true)).unwrap();
     assert_eq!((&document["run"]["shard"], &document["verdict"]), (&"1/2".into(), &serde_json::Value::Null));
     assert!(document["verdict_note"].as_str().unwrap().contains("shard 1/2"));
-    let line = &app.runs(1).unwrap()[0];
+    let line = &app.views().runs(1).unwrap()[0];
     assert_eq!((line.shard, line.cells), (shard(1, 2), line.planned));
     assert!(line.planned < 12 * 10);
     let said = |error: AppError| format!("{error}: {}", error.hint().unwrap_or_default());
     for refused in [
-        said(app.gate("r", &GateRequest::default()).unwrap_err()),
-        said(app.pin("r", Some("baseline.json")).unwrap_err()),
-        said(app.score("r", &karat_app::Rescoring::default(), execution("again")).err().unwrap()),
+        said(app.analysis().gate("r", &GateRequest::default()).unwrap_err()),
+        said(app.analysis().pin("r", Some("baseline.json")).unwrap_err()),
+        said(app.runs().score("r", &karat_app::Rescoring::default(), execution("again")).err().unwrap()),
     ] {
         assert!(refused.contains("shard 1/2") && refused.contains("`karat merge`"), "{refused}");
     }
     let other = |shard| {
         let invocation = world.sharded(shard);
         let execution = Execution { resume: true, ..execution("r") };
-        said(app.run(app.load(&invocation).unwrap().plan, &invocation, execution).err().unwrap())
+        said(app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).err().unwrap())
     };
     for (shard, named) in [(shard(2, 2), "shard 2/2"), (shard(1, 3), "shard 1/3"), (None, "the whole plan")] {
         let refused = other(shard);
@@ -221,7 +221,7 @@ fn an_unfinished_shard_is_completed_in_either_store() {
     world.merge("there", &paths, Completeness::Partial).unwrap();
     let resume = |store: &str| {
         let execution = Execution { run_id: None, resume: true, ..execution("r") };
-        world.app(store).resume("r", &Invocation::default(), execution).unwrap()
+        world.app(store).runs().resume("r", &Invocation::default(), execution).unwrap()
     };
     let rest = resume("here");
     assert_eq!(rest.status, RunStatus::Finished);
@@ -272,7 +272,7 @@ fn what_does_not_fit_is_refused() {
     says(&["sqlite:".to_owned()], &["it has no path"]);
     let two = world.app("renamed");
     let invocation = world.sharded(shard(1, 3));
-    two.run(two.load(&invocation).unwrap().plan, &invocation, execution("t")).unwrap();
+    two.runs().run(two.runs().load(&invocation).unwrap().plan, &invocation, execution("t")).unwrap();
     says(&[world.path("renamed")], &["which run is merged?", "s, t"]);
     for (name, change, differs) in [
         ("seeded", SUITE.replace("seed: 7", "seed: 8"), "the seed"),
@@ -288,8 +288,9 @@ fn what_does_not_fit_is_refused() {
     world.0.write("rows.jsonl", rows(13)).unwrap();
     world.run("longer", shard(2, 3), execution("r"));
     says(&[paths[0].clone(), world.path("longer")], &["the dataset"]);
-    assert!(world.app("refused").runs(9).unwrap().is_empty(), "nothing was written");
-    let target = world.app("complete").merge(&MergeRequest { paths: paths.clone(), ..MergeRequest::default() });
+    assert!(world.app("refused").views().runs(9).unwrap().is_empty(), "nothing was written");
+    let target =
+        world.app("complete").imports().merge(&MergeRequest { paths: paths.clone(), ..MergeRequest::default() });
     let taken = target.unwrap_err().to_string();
     assert!(taken.contains("it is not made of shards"), "{taken}");
     let same = [paths.clone(), paths[1..2].to_vec()].concat();
@@ -313,7 +314,7 @@ fn a_shard_that_was_run_twice_is_refused() {
     world.run("again", shard(1, 1), execution("r"));
     let refused = world.refusal(&[paths[0].clone(), world.path("again")], Completeness::Whole);
     assert!(refused.contains("shard 1/1") && refused.contains("differs in cell 0 (s0/m/direct)"), "{refused}");
-    assert!(world.app("refused").runs(9).unwrap().is_empty());
+    assert!(world.app("refused").views().runs(9).unwrap().is_empty());
 }
 
 /// SC-01: the estimate of a shard is of its own rows, its budget a share of the suite's; the whole's is stored.
@@ -321,8 +322,8 @@ fn a_shard_that_was_run_twice_is_refused() {
 fn a_shard_is_planned_by_itself() {
     let world = World::new(30);
     let app = world.app("one");
-    let plan = |shard| app.load(&world.sharded(shard)).unwrap().plan;
-    let estimate = |shard| app.estimate(&plan(shard)).unwrap();
+    let plan = |shard| app.runs().load(&world.sharded(shard)).unwrap().plan;
+    let estimate = |shard| app.runs().estimate(&plan(shard)).unwrap();
     let whole = estimate(None);
     let parts: Vec<_> = (1..=3).map(|number| estimate(shard(number, 3))).collect();
     assert_eq!(parts.iter().map(|part| part.cells).sum::<u64>(), whole.cells);
@@ -332,7 +333,7 @@ fn a_shard_is_planned_by_itself() {
     let tight = SUITE.replace("budget_usd: 50", "max_calls: 150");
     world.0.write("karat.yaml", &tight).unwrap();
     let invocation = world.sharded(shard(1, 3));
-    let refused = app.run(plan(shard(1, 3)), &invocation, execution("r")).err().unwrap();
+    let refused = app.runs().run(plan(shard(1, 3)), &invocation, execution("r")).err().unwrap();
     assert_eq!(refused.exit(), Exit::Budget, "{refused}");
     assert!(refused.to_string().contains("50"), "{refused}");
 }
@@ -344,7 +345,8 @@ fn a_shard_does_not_stop_early() {
     world.0.write("karat.yaml", SUITE.replace("seed: 7", "seed: 7, stop_early: true")).unwrap();
     let app = world.app("one");
     let invocation = world.sharded(shard(1, 2));
-    let refused = app.run(app.load(&invocation).unwrap().plan, &invocation, execution("r")).err().unwrap();
+    let refused =
+        app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("r")).err().unwrap();
     let said = format!("{refused}: {}", refused.hint().unwrap_or_default());
     assert!(said.contains("run.stop_early") && said.contains("shard"), "{said}");
 }
@@ -356,7 +358,7 @@ fn an_empty_shard_is_finished() {
     let paths = world.shards(20);
     let empty = paths.iter().filter(|path| {
         let app = app(Path::new(path));
-        app.runs(1).unwrap()[0].planned == 0
+        app.views().runs(1).unwrap()[0].planned == 0
     });
     assert!(empty.count() >= 18);
     assert_eq!(world.merge("merged", &paths, Completeness::Whole).unwrap().status, RunStatus::Finished);

@@ -101,7 +101,7 @@ pub(super) async fn events(
 
 async fn follow(state: &State, run: String) -> Result<(RunFollower, Look), Problem> {
     let follow = move |app: &App| {
-        let mut follower = app.follow(&run)?;
+        let mut follower = app.views().follow(&run)?;
         follower.look().map(|look| (follower, look))
     };
     state.read(follow).await

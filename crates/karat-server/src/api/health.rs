@@ -26,7 +26,7 @@ impl Service {
         let schedules = suites.schedules().unwrap_or_default();
         Self {
             late: schedules.iter().filter(|line| line.late_since.is_some()).count(),
-            dead: app.alert_counts().unwrap_or_default().dead,
+            dead: app.service().alert_counts().unwrap_or_default().dead,
             broken: suites.broken_suites().into_iter().map(|(path, _)| path).collect(),
         }
     }
@@ -43,7 +43,7 @@ pub(super) async fn livez() -> &'static str {
 
 /// The server can do its work.
 pub(super) async fn healthz(state: State, access: Option<Extension<Access>>) -> Result<Response, Problem> {
-    let store = state.look_up(|app| Ok::<_, Problem>(app.store_health())).await?;
+    let store = state.look_up(|app| Ok::<_, Problem>(app.service().store_health())).await?;
     let suites = state.suites().clone();
     let service = state.look_up(move |app| Ok::<_, Problem>(Service::look(app, &suites))).await?;
     let tick_s = state.pulse().map(|pulse| pulse.age().as_secs());

@@ -34,15 +34,16 @@ fn set_service(metrics: &Metrics, counts: &AlertCounts, schedules: &[ScheduleLin
 }
 
 pub(super) async fn metrics(state: State) -> Result<Response, Problem> {
-    let (waiting, bytes) =
-        state.look_up(|app| app.queue_depth().map(|(waiting, _)| (waiting, app.store_bytes()))).await?;
+    let (waiting, bytes) = state
+        .look_up(|app| app.service().queue_depth().map(|(waiting, _)| (waiting, app.service().store_bytes())))
+        .await?;
     let metrics = &state.telemetry().metrics;
     metrics.set("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     metrics.set("runs_active", &[], state.runs().count() as f64);
     metrics.set("queue_depth", &[], waiting as f64 + state.due().len() as f64);
     let suites = state.suites().clone();
     let (counts, schedules) =
-        state.look_up(move |app| Ok::<_, AppError>((app.alert_counts()?, suites.schedules()?))).await?;
+        state.look_up(move |app| Ok::<_, AppError>((app.service().alert_counts()?, suites.schedules()?))).await?;
     set_service(metrics, &counts, &schedules);
     metrics.set("event_streams", &[], state.open_streams() as f64);
     metrics.set("store_bytes", &[], bytes as f64);

@@ -27,8 +27,8 @@ pub(crate) mod traces;
 use axum::response::{IntoResponse, Response};
 use http::header;
 use karat_app::{
-    AdjudicationRequest, App, CreatedTask, DraftRequest, FiringLine, IncidentLine, LabelRequest, MessageLine,
-    NextRequest, ReasonRequest, Role, RunRequest, ScheduleLine, SuiteLine, TaskLine,
+    AdjudicationRequest, CreatedTask, DraftRequest, FiringLine, IncidentLine, LabelRequest, MessageLine, NextRequest,
+    ReasonRequest, Role, RunRequest, ScheduleLine, SuiteLine, TaskLine,
 };
 use karat_types::ReportFormat;
 use serde_json::{Value, json};
@@ -227,31 +227,56 @@ pub(crate) fn routes() -> Vec<Route> {
             .with_query("pseudonyms", "People as a1, a2 and so on", choice(&["false", "true"]))
             .with_answer::<String>("200", "The file", &["application/x-ndjson", "text/csv"])
             .with_tag(),
-        post("/annotations/{task}/next", Annotate, "nextAnnotation", person_handler(App::next_annotation))
-            .with_summary("Hold a place of an item for ten minutes, and get the item")
-            .with_body::<NextRequest>()
-            .of_person()
-            .with_json::<AnnotationItem>("The task, the item or none, and the person's own progress"),
-        post("/annotations/{task}/draft", Annotate, "draftAnnotation", person_handler(App::save_draft))
-            .with_summary("Keep answers that are not submitted, and renew the place")
-            .with_body::<DraftRequest>()
-            .of_person()
-            .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        post("/annotations/{task}/labels", Annotate, "submitAnnotation", person_handler(App::submit_label))
-            .with_summary("Submit a label")
-            .with_body::<LabelRequest>()
-            .of_person()
-            .with_json::<AnnotationState>("The fate of the label"),
-        post("/annotations/{task}/skip", Annotate, "skipAnnotation", person_handler(App::skip_item))
-            .with_summary("Give the place of an item to another person")
-            .with_body::<ReasonRequest>()
-            .of_person()
-            .with_json::<AnnotationState>(STATE_FOR_PERSON),
-        post("/annotations/{task}/flag", Annotate, "flagAnnotation", person_handler(App::flag_item))
-            .with_summary("Give an item to the owner of the task")
-            .with_body::<ReasonRequest>()
-            .of_person()
-            .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post(
+            "/annotations/{task}/next",
+            Annotate,
+            "nextAnnotation",
+            person_handler(|app, task, person, asked| app.tasks().next(task, person, asked)),
+        )
+        .with_summary("Hold a place of an item for ten minutes, and get the item")
+        .with_body::<NextRequest>()
+        .of_person()
+        .with_json::<AnnotationItem>("The task, the item or none, and the person's own progress"),
+        post(
+            "/annotations/{task}/draft",
+            Annotate,
+            "draftAnnotation",
+            person_handler(|app, task, person, asked| app.tasks().save_draft(task, person, asked)),
+        )
+        .with_summary("Keep answers that are not submitted, and renew the place")
+        .with_body::<DraftRequest>()
+        .of_person()
+        .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post(
+            "/annotations/{task}/labels",
+            Annotate,
+            "submitAnnotation",
+            person_handler(|app, task, person, asked| app.tasks().submit(task, person, asked)),
+        )
+        .with_summary("Submit a label")
+        .with_body::<LabelRequest>()
+        .of_person()
+        .with_json::<AnnotationState>("The fate of the label"),
+        post(
+            "/annotations/{task}/skip",
+            Annotate,
+            "skipAnnotation",
+            person_handler(|app, task, person, asked| app.tasks().skip(task, person, asked)),
+        )
+        .with_summary("Give the place of an item to another person")
+        .with_body::<ReasonRequest>()
+        .of_person()
+        .with_json::<AnnotationState>(STATE_FOR_PERSON),
+        post(
+            "/annotations/{task}/flag",
+            Annotate,
+            "flagAnnotation",
+            person_handler(|app, task, person, asked| app.tasks().flag(task, person, asked)),
+        )
+        .with_summary("Give an item to the owner of the task")
+        .with_body::<ReasonRequest>()
+        .of_person()
+        .with_json::<AnnotationState>(STATE_FOR_PERSON),
         post("/annotations/{task}/undo", Annotate, "undoAnnotation", person_handler(annotations::undo))
             .with_summary("Take back a label: the person's last one, or that of an item")
             .with_body::<annotations::WantedUndo>()

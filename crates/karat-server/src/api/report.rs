@@ -21,7 +21,7 @@ pub(super) async fn report(
     let is_canonical = query.choose("canonical", &[("1", true), ("0", false)])?.unwrap_or_default();
     let bytes = state.read(move |app| {
         let mut bytes = Vec::new();
-        app.export(&run, format, Outputs::default(), is_canonical, &mut bytes).map(|_| bytes)
+        app.reports().export(&run, format, Outputs::default(), is_canonical, &mut bytes).map(|_| bytes)
     });
     let kind = HeaderValue::from_static(format.media_type());
     let mut response = ([(header::CONTENT_TYPE, kind)], bytes.await?).into_response();

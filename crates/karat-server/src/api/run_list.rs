@@ -39,7 +39,7 @@ pub(super) async fn list(state: State, Extension(query): Extension<Query>) -> Re
     let mut looked_at = 0;
     let next = loop {
         let (filter, from) = (filter.clone(), before);
-        let (runs, last) = state.read(move |app| app.run_states(&filter, from, AT_ONCE)).await?;
+        let (runs, last) = state.read(move |app| app.service().run_states(&filter, from, AT_ONCE)).await?;
         let matching = runs.into_iter().map(|(run, place)| (RunObject::new(&state, run), place));
         items.extend(matching.filter(|(run, _)| status.is_none_or(|status| run.state.status == status)));
         if items.len() > limit {

@@ -50,7 +50,7 @@ impl RunObject {
     /// # Errors
     /// There is no such run, or it cannot be read.
     pub async fn read(state: &State, run: String) -> Result<Self, Problem> {
-        let run = state.read(move |app| app.run_state(&run)).await?;
+        let run = state.read(move |app| app.service().run_state(&run)).await?;
         Ok(Self::new(state, run))
     }
 
@@ -82,9 +82,9 @@ pub(super) async fn cancel(state: State, Path(run): Path<String>) -> Result<Resp
     let id = run.state.run_id.clone();
     if state.due().remove(&id) {
         let due = id.clone();
-        state.read(move |app| app.cancel_due_run(&due)).await?;
+        state.read(move |app| app.service().cancel_due_run(&due)).await?;
     }
-    if state.read(move |app| app.cancel_queued(&id)).await? {
+    if state.read(move |app| app.service().cancel_queued(&id)).await? {
         return Ok(Json(RunObject::read(&state, run.state.run_id).await?).into_response());
     }
     if run.state.status == "running" {

@@ -38,8 +38,8 @@ pub(super) async fn plan(state: State, body: Bytes) -> Result<Json<Value>, Probl
     let invocation = body::read::<RunRequest>(&body)?.remote_invocation("api", allow_commands);
     let planned = state.read(move |app| {
         let plan = load(app, &invocation)?.plan;
-        let (estimate, reasons) = (app.estimate(&plan)?, app.reasons(&plan)?);
-        let options = app.plan_options(&plan)?;
+        let (estimate, reasons) = (app.runs().estimate(&plan)?, app.runs().reasons(&plan)?);
+        let options = app.runs().options(&plan)?;
         Ok::<_, Problem>(estimate_document(&plan, &estimate, &reasons, &options))
     });
     planned.await.map(Json)
@@ -58,7 +58,7 @@ pub(super) async fn run(
     let (order, plan) = state
         .read(move |app| {
             let plan = load(app, &invocation)?.plan;
-            Ok::<_, Problem>((app.start_order(&plan, &invocation, given)?, plan))
+            Ok::<_, Problem>((app.service().start_order(&plan, &invocation, given)?, plan))
         })
         .await?;
     enqueue(state, order, Some(plan), repeatable).await
@@ -97,11 +97,11 @@ async fn continue_run(
     (later.overrides.budget_usd, later.overrides.max_calls) = (budget_usd, max_calls);
     let order = state
         .read(move |app| {
-            let state = app.run_state(&run)?;
+            let state = app.service().run_state(&run)?;
             if matches!(state.status, "queued" | "running") {
                 return Err(in_use());
             }
-            Ok(app.continuation_order(&state.run_id, action, &later)?)
+            Ok(app.service().continuation_order(&state.run_id, action, &later)?)
         })
         .await?;
     enqueue(state, order, None, repeatable).await
@@ -120,9 +120,9 @@ async fn enqueue(
     let (queueing, run) = state
         .read(move |app| {
             let run = match order.action {
-                OrderAction::Start => app.state_of_order(&order),
+                OrderAction::Start => app.service().state_of_order(&order),
                 OrderAction::Resume | OrderAction::Retry => {
-                    let state = app.run_state(&order.run)?;
+                    let state = app.service().run_state(&order.run)?;
                     let budget_usd = order.budget_usd;
                     RunState {
                         status: "queued",
@@ -143,7 +143,7 @@ async fn enqueue(
                 location: Some(run.address().to_owned()),
                 at: own.now(),
             });
-            app.enqueue(&order, plan, answer.as_ref(), most).map(|queueing| (queueing, run))
+            app.service().enqueue(&order, plan, answer.as_ref(), most).map(|queueing| (queueing, run))
         })
         .await?;
     match queueing {
@@ -174,14 +174,14 @@ fn in_use() -> Problem {
 
 /// Loads a suite. A problem that is there only because programs are not allowed is one of the server.
 fn load(app: &App, invocation: &Invocation) -> Result<LoadedSuite, Problem> {
-    let error = match app.load(invocation) {
+    let error = match app.runs().load(invocation) {
         Ok(loaded) => return Ok(loaded),
         Err(error) => error,
     };
     let is_safe = invocation.overrides.safe && error.kind() == ErrorKind::SuiteInvalid;
     let mut trusted = invocation.clone();
     trusted.overrides.safe = false;
-    if is_safe && app.load(&trusted).is_ok() {
+    if is_safe && app.runs().load(&trusted).is_ok() {
         let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "commands-off", "The suite runs programs");
         return Err(Problem { detail: Some(error.to_string()), ..problem }
             .with_hint("`karat serve --allow-commands` allows it"));

@@ -8,6 +8,6 @@ use crate::problem::Problem;
 use crate::state::State;
 
 pub(super) async fn suites(state: State) -> Result<Json<List<SuiteLine>>, Problem> {
-    let suites = state.look_up(|app: &App| Ok::<_, AppError>(app.suites())).await?;
+    let suites = state.look_up(|app: &App| Ok::<_, AppError>(app.service().suites())).await?;
     Ok(Json(List { items: suites }))
 }

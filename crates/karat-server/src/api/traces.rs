@@ -66,7 +66,7 @@ struct RejectedLine {
 }
 
 pub(super) async fn list(state: State) -> Result<Response, Problem> {
-    let datasets = state.read(|app| app.trace_datasets()).await?;
+    let datasets = state.read(|app| app.imports().trace_datasets()).await?;
     Ok(Json(List { items: datasets }).into_response())
 }
 
@@ -161,7 +161,7 @@ async fn add(state: &State, dataset: String, rows: Vec<Row>) -> Result<karat_app
         return Err(Problem::forbidden("`karat view` takes no traces").with_hint("`karat serve` does"));
     }
     let name = dataset.clone();
-    let adding = move |app: &karat_app::App| app.add_traces(&name, rows).map_err(TracesProblem);
+    let adding = move |app: &karat_app::App| app.imports().add_traces(&name, rows).map_err(TracesProblem);
     let traces = state.look_up(adding).await?;
     let added = &traces.added;
     let counts = [

@@ -129,14 +129,14 @@ async fn check_token(state: &State, own: Option<Role>, token: String) -> Result<
     if state.guard().own_key.as_ref().is_some_and(is_own) {
         return Ok(own.map(own_access));
     }
-    state.look_up(move |app| app.check_token(&token)).await
+    state.look_up(move |app| app.service().check_token(&token)).await
 }
 
 async fn of_session(state: &State, own: Option<Role>, token: String) -> Result<Option<Access>, Problem> {
     if token == OWN {
         return Ok(own.map(own_access));
     }
-    state.look_up(move |app| app.access_of(&token)).await
+    state.look_up(move |app| app.service().access_of(&token)).await
 }
 
 fn own_access(role: Role) -> Access {

@@ -79,7 +79,7 @@ pub(crate) async fn answer(Extracted(state): Extracted<State>, request: Request,
             return Err(Problem { retry_after_s: Some(1), ..problem });
         };
         let key = repeatable.key.clone();
-        if let Some(known) = state.look_up(move |app| app.kept_answer(&key)).await? {
+        if let Some(known) = state.look_up(move |app| app.service().kept_answer(&key)).await? {
             return Ok(repeatable.replay(known));
         }
         head.extensions.insert(repeatable.clone());
@@ -108,7 +108,7 @@ async fn keep(state: &State, repeatable: &Repeatable, response: Response) -> Res
         at: state.now(),
     };
     // Another server on the same store may have been faster.
-    match state.look_up(move |app| app.keep_answer(&answer)).await? {
+    match state.look_up(move |app| app.service().keep_answer(&answer)).await? {
         Some(known) => Ok(repeatable.replay(known)),
         None => Ok(Response::from_parts(head, Body::from(body))),
     }

@@ -3,7 +3,7 @@
 
 use axum::extract::Path;
 use axum::extract::RawQuery;
-use karat_app::{App, AppError, TaskLine};
+use karat_app::{AppError, TaskLine};
 use karat_page::block::Empty;
 use karat_page::component::action::{Action, actions};
 use karat_page::component::browse::listing::{self, ListColumn, ListRow, Listing};
@@ -54,7 +54,7 @@ fn path_of(task: &str) -> String {
 }
 
 pub(super) async fn tasks(state: State) -> PageResult {
-    let tasks = state.read(App::stored_annotation_tasks).await?;
+    let tasks = state.read(|app| app.tasks().list()).await?;
     let names = ["Task", "Version", "From", "Items", "Labels", "People", "Settled", "Made (UTC)", "State"];
     let columns = names.map(|name| match name {
         "Version" | "Items" | "Labels" | "People" | "Settled" => ListColumn::number(name),
@@ -135,7 +135,7 @@ fn name_of(task: &str) -> &str {
 pub(super) async fn adjudicate(state: State, Path(task): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let query = Query::parse(raw.as_deref(), &["as"]);
     let known = task.clone();
-    state.read(move |app| app.annotation_task(&known)).await?;
+    state.read(move |app| app.tasks().overview(&known)).await?;
     let person = query.text("as").unwrap_or_default();
     let body = html! {
         k-adjudicate task=(task) person=(person) {
@@ -162,7 +162,7 @@ pub(super) async fn owner(state: State, Path(task): Path<String>) -> PageResult 
     let is_server = matches!(state.settings().purpose, Purpose::Serve { .. });
     let known = task.clone();
     let (view, agreement) = state
-        .read(move |app| Ok::<_, AppError>((app.annotation_task(&known)?, app.annotation_agreement(&known)?)))
+        .read(move |app| Ok::<_, AppError>((app.tasks().overview(&known)?, app.tasks().agreement(&known)?)))
         .await?;
     let sections = [
         ("progress", "Progress", progress(&view)),

@@ -30,7 +30,7 @@ const NAMES: [&str; 3] = ["cols", "after", "before"];
 
 pub(super) async fn cells(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
-        let view = match app.run_view(&run)? {
+        let view = match app.views().run(&run)? {
             ViewState::Ready(view) => view,
             ViewState::Building { run, cells } => return Ok(notice::building("page-cells", "Cells", &run, cells)),
         };
@@ -38,7 +38,7 @@ pub(super) async fn cells(state: State, Path(run): Path<String>, RawQuery(raw): 
         let wanted = cell_query(&mut query, &view);
         let at = query.cursor(|ordinal| ordinal.parse().ok());
         let shown = columns(&mut query, &view, &wanted);
-        let page = app.cells_page(&view, &wanted, at)?;
+        let page = app.views().cells_page(&view, &wanted, at)?;
         Ok::<_, Problem>(List { view, query, wanted, shown, page }.document())
     });
     Ok(document.await?.into())

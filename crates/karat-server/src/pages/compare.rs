@@ -66,7 +66,8 @@ pub(super) async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult
             let [Some(a), Some(b)] = words else { return Ok((None, offered)) };
             let sides = [of.party(&a, &run), of.party(&b, &run)];
             let [baseline, candidate] = &sides;
-            let compared = app.comparison_page(baseline, candidate, &request(correction.unwrap_or_default()))?;
+            let compared =
+                app.analysis().comparison_page(baseline, candidate, &request(correction.unwrap_or_default()))?;
             Ok::<_, AppError>((Some(compared), offered))
         })
         .await?;
@@ -88,14 +89,14 @@ fn request(correction: Correction) -> CompareRequest {
 
 /// The newest runs, as value and words of an option.
 fn offered_runs(app: &karat_app::App) -> Result<Vec<(String, String)>, AppError> {
-    let page = app.runs_page(&RunsQuery::default(), &karat_app::Cursor::Start)?;
+    let page = app.views().runs_page(&RunsQuery::default(), &karat_app::Cursor::Start)?;
     let option = |run: karat_app::RunEntry| (run.id.clone(), format!("{} · {}", run.suite, run.id));
     Ok(page.rows.into_iter().take(OFFERED).map(option).collect())
 }
 
 /// The models or variants of a run, as value and words of an option.
 fn offered_parts(app: &karat_app::App, of: Of, run: &str) -> Result<Vec<(String, String)>, AppError> {
-    let parts = app.compared_parts(run)?;
+    let parts = app.analysis().compared_parts(run)?;
     let names = if of == Of::Model { parts.models } else { parts.variants };
     Ok(names.into_iter().map(|name| (name.clone(), name)).collect())
 }

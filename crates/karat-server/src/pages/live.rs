@@ -13,7 +13,7 @@ use crate::target::{Target, encode};
 pub(super) async fn page(state: &State, run: String) -> PageResult {
     let (run, figures, last) = state
         .read(move |app| {
-            let mut follower = app.follow(&run)?;
+            let mut follower = app.views().follow(&run)?;
             let look = follower.look()?;
             let mut last = Vec::new();
             for cell in look.finished.iter().rev().take(ROWS) {

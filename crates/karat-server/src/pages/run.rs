@@ -23,8 +23,9 @@ pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
     if run.state.started_at.is_none() {
         return Ok(waiting_page(&run).into());
     }
-    let (page, parts) =
-        state.read(move |app| Ok::<_, AppError>((app.run_page(&id)?, app.compared_parts(&id)?))).await?;
+    let (page, parts) = state
+        .read(move |app| Ok::<_, AppError>((app.reports().run_page(&id)?, app.analysis().compared_parts(&id)?)))
+        .await?;
     Ok(document(&run, &page, &parts).into())
 }
 

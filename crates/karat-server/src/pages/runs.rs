@@ -41,7 +41,7 @@ pub(super) async fn runs(state: State, RawQuery(raw): RawQuery) -> PageResult {
     if query.text("tick").is_some() {
         query.notices.push("Tick exactly two runs to compare them.".to_owned());
     }
-    let read = state.read(move |app| app.runs_page(&wanted, &at).map(|page| (page, app.clock.now())));
+    let read = state.read(move |app| app.views().runs_page(&wanted, &at).map(|page| (page, app.clock.now())));
     let (page, now) = read.await?;
     Ok(document(&query, &page, now).into())
 }

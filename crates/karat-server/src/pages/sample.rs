@@ -24,7 +24,7 @@ const LONG: u64 = 1_500;
 pub(super) async fn sample(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
-        let view = match app.run_view(&run)? {
+        let view = match app.views().run(&run)? {
             ViewState::Ready(view) => view,
             ViewState::Building { run, cells } => return Ok(notice::building("page-sample", "Sample", &run, cells)),
         };
@@ -35,7 +35,7 @@ pub(super) async fn sample(state: State, Path(run): Path<String>, RawQuery(raw):
                 problem.with_hint(format!("{} lists the samples of the run", address::cells(&run, &Query::default())))
             );
         };
-        let sample = app.sample_view(&view, &wanted, &id)?;
+        let sample = app.views().sample(&view, &wanted, &id)?;
         Ok::<_, Problem>(document(&view, &mut query, &sample))
     });
     Ok(document.await?.into())

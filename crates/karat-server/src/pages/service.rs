@@ -41,9 +41,9 @@ pub(super) async fn service(state: State, access: Option<Extension<Access>>) -> 
             Ok::<_, AppError>(Shown {
                 schedules: suites.schedules()?,
                 broken: suites.broken_suites(),
-                incidents: app.incident_page(None, None, ROWS)?,
-                messages: app.outbox_page(None, None, ROWS)?,
-                traces: app.trace_datasets()?,
+                incidents: app.service().incident_page(None, None, ROWS)?,
+                messages: app.service().outbox_page(None, None, ROWS)?,
+                traces: app.imports().trace_datasets()?,
             })
         })
         .await?;

@@ -31,7 +31,7 @@ const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// An image or file that was sent.
 pub(super) async fn blob(state: State, Path(digest): Path<String>) -> Result<Response, Problem> {
-    let blob = state.read(move |app| app.sent_blob(&digest).map_err(Problem::from)).await?;
+    let blob = state.read(move |app| app.views().sent_blob(&digest).map_err(Problem::from)).await?;
     let shown = SHOWN.contains(&blob.media_type.as_str());
     let (kind, place) = match shown {
         true => (blob.media_type.as_str(), "inline"),
@@ -54,17 +54,17 @@ pub(super) async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): R
                 problem.with_hint(format!("{} lists the cells of the run", address::cells(&run, &Query::default())))
             );
         };
-        let cell = app.cell_view(&run, ordinal)?;
+        let cell = app.views().cell(&run, ordinal)?;
         // A cell can be read without the index; only its neighbours need it.
-        let around = match app.run_view(&run)? {
+        let around = match app.views().run(&run)? {
             ViewState::Ready(view) => {
                 let wanted = cell_query(&mut query, &view);
-                app.cells_around(&view, &wanted, ordinal)
+                app.views().cells_around(&view, &wanted, ordinal)
             }
             ViewState::Building { .. } => (None, None),
         };
         let view = query.value("view", "`raw`", |view| (view == "raw").then_some(TextView::Raw)).unwrap_or_default();
-        let sent = app.sent_blobs(&cell)?;
+        let sent = app.views().sent_blobs(&cell)?;
         Ok::<_, Problem>(document(&cell, &sent, &query, (view, around)))
     });
     Ok(document.await?.into())

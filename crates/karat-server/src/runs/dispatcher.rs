@@ -123,7 +123,7 @@ impl Shared {
             *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.work.app.store.exists() {
                 // A store that cannot be read now is tried again at the next tick; `/healthz` says so.
-                let outcome = self.work.app.recover_queue(&self.owner);
+                let outcome = self.work.app.service().recover_queue(&self.owner);
                 recovered = outcome.is_ok().then(Instant::now);
                 for run in outcome.unwrap_or_default() {
                     self.work.telemetry.log.run(
@@ -164,7 +164,7 @@ impl Shared {
         let begun = Instant::now();
         log.run(run, "running", None);
         log.note(&format!("run {run} starts"));
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.work.app.run_due(due, self.execution(stop))));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.work.app.service().run_due(due, self.execution(stop))));
         let mut has_ended = false;
         match outcome {
             Ok(Ok(ended)) => {
@@ -184,7 +184,7 @@ impl Shared {
         // Otherwise it would go on when the next server starts.
         if self.work.runs.is_cancelled(run)
             && !has_ended
-            && let Err(error) = self.work.app.cancel_due_run(run)
+            && let Err(error) = self.work.app.service().cancel_due_run(run)
         {
             log.failure("cancelling a run", &error.to_string());
         }
@@ -206,13 +206,13 @@ impl Shared {
 
     fn start_waiting(self: &Arc<Self>) {
         while self.work.runs.count() < self.most && self.work.app.store.exists() && !self.work.stop.is_set() {
-            let Ok(Some(queued)) = self.work.app.take_queued(&self.owner) else { return };
+            let Ok(Some(queued)) = self.work.app.service().take_queued(&self.owner) else { return };
             let stop = self.work.runs.add(&queued.run);
             let (own, run) = (Arc::clone(self), queued.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute(&queued, stop));
             if thread.is_err() {
                 // It waits until the system allows threads again.
-                let _ = self.work.app.park_queued(&run);
+                let _ = self.work.app.service().park_queued(&run);
                 self.work.runs.remove(&run);
                 return;
             }
@@ -223,7 +223,7 @@ impl Shared {
         let execution = self.execution(stop);
         let begun = Instant::now();
         self.work.telemetry.log.run(&queued.run, "running", None);
-        let execute = || self.work.app.execute_order(queued, self.allow_commands, execution);
+        let execute = || self.work.app.service().execute_order(queued, self.allow_commands, execution);
         let end = match catch_unwind(AssertUnwindSafe(execute)) {
             Ok(outcome) => {
                 if let Ok(end) = &outcome {
@@ -231,7 +231,7 @@ impl Shared {
                 }
                 // Before the queue knows of the end: a server that is killed in between alerts at its next start.
                 if !self.work.runs.is_cancelled(&queued.run) {
-                    match self.work.app.alert_of_queued(queued, outcome.as_ref()) {
+                    match self.work.app.service().alert_of_queued(queued, outcome.as_ref()) {
                         Ok(alerted) => self.note_alerts(&alerted),
                         Err(error) => self.work.telemetry.log.failure("storing alerts", &error.to_string()),
                     }
@@ -242,7 +242,7 @@ impl Shared {
         };
         // If the store cannot be written now, the next server finds the run as one of a killed server.
         if let Some(end) = &end
-            && let Err(error) = self.work.app.end_queued(&queued.run, end)
+            && let Err(error) = self.work.app.service().end_queued(&queued.run, end)
         {
             self.work.telemetry.log.failure("ending a run", &error.to_string());
         }
@@ -271,7 +271,7 @@ impl Shared {
                 None if self.work.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
                 None if self.work.stop.is_set() => {
                     // Otherwise it is found as that of a killed server.
-                    let _ = self.work.app.park_queued(run);
+                    let _ = self.work.app.service().park_queued(run);
                     None
                 }
                 None => Some(QueueEnd { status: Some("interrupted"), problem: None }),

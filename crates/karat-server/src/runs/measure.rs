@@ -68,7 +68,7 @@ pub(crate) fn count_end(metrics: &Metrics, end: &RunEnd) {
 /// Counts a run that has ended, and sets the figures of its suite.
 pub(crate) fn measure_run(app: &App, telemetry: &Telemetry, run: &str, time: Duration) {
     let Telemetry { metrics, log } = telemetry;
-    let state = match app.run_state(run) {
+    let state = match app.service().run_state(run) {
         Ok(state) => state,
         Err(error) => return log.failure("reading a run that has ended", &error.to_string()),
     };
@@ -81,7 +81,7 @@ pub(crate) fn measure_run(app: &App, telemetry: &Telemetry, run: &str, time: Dur
     }
     metrics.set("run_last_success_timestamp_seconds", &[("suite", suite)], app.clock.now().0 as f64 / 1000.0);
     metrics.remove("metric_value", ("suite", suite));
-    if let Ok(figures) = app.run_figures(run)
+    if let Ok(figures) = app.analysis().run_figures(run)
         && let Some(headline) = figures.headline
         && let Some(value) = headline.value
     {
@@ -89,7 +89,7 @@ pub(crate) fn measure_run(app: &App, telemetry: &Telemetry, run: &str, time: Dur
     }
     metrics.remove("gate_state", ("suite", suite));
     // A suite without gates has no verdicts.
-    let gates = app.gate(run, &GateRequest::default()).and_then(|report| report.json());
+    let gates = app.analysis().gate(run, &GateRequest::default()).and_then(|report| report.json());
     let gates = gates.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default();
     for gate in gates["gates"].as_array().into_iter().flatten() {
         let text = |name: &str| gate[name].as_str().unwrap_or_default().to_owned();

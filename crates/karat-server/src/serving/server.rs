@@ -76,7 +76,7 @@ impl Server {
     /// The address cannot be used, the tokens cannot be read, or other machines could reach the address while there is no
     /// token.
     pub fn bind(app: App, settings: Settings) -> Result<Self, ServeError> {
-        let has_tokens = app.has_tokens().map_err(ServeError::Tokens)?;
+        let has_tokens = app.service().has_tokens().map_err(ServeError::Tokens)?;
         if !has_tokens && !settings.listen.ip().is_loopback() {
             return Err(ServeError::NoToken { address: settings.listen });
         }

@@ -51,7 +51,7 @@ fn large_run(place: &Place, cells: usize) -> Duration {
         tape: CallRecording::None,
     };
     let begun = Instant::now();
-    place.app.run(place.app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    place.app.runs().run(place.app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap();
     begun.elapsed()
 }
 
@@ -66,7 +66,7 @@ fn measure_pages_of_a_large_run() {
     let begun = Instant::now();
     let first = cold.page("/runs/large/cells");
     println!("first request {:.0} ms, {} bytes", millis(begun.elapsed()), first.text.len());
-    while matches!(cold.app.run_view("large").unwrap(), ViewState::Building { .. }) {}
+    while matches!(cold.app.views().run("large").unwrap(), ViewState::Building { .. }) {}
     println!("index built in {:.2} s", begun.elapsed().as_secs_f64());
     let warm = place.reopened();
     let begun = Instant::now();

@@ -84,7 +84,7 @@ fn a_report_is_sent_once() {
     let report = place.get("/eval/runs/a/report?format=json&canonical=1");
     let mut expected = Vec::new();
     let outputs = karat_app::Outputs::default();
-    place.app.export("a", karat_types::ReportFormat::Json, outputs, true, &mut expected).unwrap();
+    place.app.reports().export("a", karat_types::ReportFormat::Json, outputs, true, &mut expected).unwrap();
     assert_eq!(report.text.as_bytes(), expected);
     let known = format!("If-None-Match: {}", report.header("etag"));
     let again = place.send("GET", "/eval/runs/a/report?format=json&canonical=1", &[&known], "");

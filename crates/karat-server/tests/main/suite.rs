@@ -63,8 +63,8 @@ pub(crate) fn run_suite(app: &App, id: &str, name: &str, samples: &[Sample<'_>],
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let plan = app.load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
-    app.run(plan, &invocation, execution).unwrap_or_else(|error| panic!("{error}"))
+    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
+    app.runs().run(plan, &invocation, execution).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Samples `s000`, `s001`, … with inputs of which every third is JSON, and every second has its reference.

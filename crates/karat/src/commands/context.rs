@@ -57,24 +57,28 @@ impl<'a> CommandContext<'a> {
         if !warnings.is_empty() {
             self.printer.diagnostics(warnings);
         }
-        let notes =
-            plan.notes.iter().cloned().chain(self.app.address_notes(&plan.header)).chain(self.app.keyless_models(plan));
+        let notes = plan
+            .notes
+            .iter()
+            .cloned()
+            .chain(self.app.runs().address_notes(&plan.header))
+            .chain(self.app.runs().keyless_models(plan));
         notes.for_each(|note| self.printer.say(&format!("note: {note}")));
-        self.print_warnings(self.app.old_prices(plan));
+        self.print_warnings(self.app.imports().old_prices(plan));
     }
 
     /// Prints the same, and content that changed since earlier runs without a new version.
     pub fn print_run_notices(&self, plan: &karat_app::Plan) -> Result<(), Failure> {
         self.print_notices(plan);
         if !self.quiet {
-            self.print_warnings(self.app.changes(&plan.header)?);
+            self.print_warnings(self.app.project().changes(&plan.header)?);
         }
         Ok(())
     }
 
     /// Prints which models the default ceiling of cost does not bind.
     pub fn print_ceiling_note(&self, plan: &karat_app::Plan, invocation: &karat_app::Invocation) {
-        let note = self.app.ceiling_note(plan, invocation).filter(|_| !self.quiet);
+        let note = self.app.runs().ceiling_note(plan, invocation).filter(|_| !self.quiet);
         note.iter().for_each(|note| self.printer.say(&format!("note: {note}")));
     }
 

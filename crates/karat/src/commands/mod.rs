@@ -41,7 +41,7 @@ use server::{alert, health, mcp, schedule, serve, token, traces, view};
 /// Runs the command that was parsed, and returns the exit code.
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let context = CommandContext::new(&cli.common, environment, printer)?;
-    context.app.check_threads()?;
+    context.app.project().check_threads()?;
     match cli.command {
         Command::Init(args) => init::init(&context, &args),
         Command::Validate(args) => validate::validate(&context, &args.selection),

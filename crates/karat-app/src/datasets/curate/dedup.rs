@@ -15,10 +15,11 @@ use serde_json::json;
 
 use super::output::{DatasetOutput, KeptDesign, Made, RowsWriter, stem, write_beside};
 use super::sample::bad_option;
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::datasets::row_duplicates::find_row_duplicates;
 use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow};
 use crate::error::DatasetError;
-use crate::{App, AppError};
 
 /// Clusters whose differences are made.
 const DETAILED: usize = 1_000;
@@ -119,17 +120,17 @@ struct ClusterRow {
     reference: Option<String>,
 }
 
-impl App {
+impl Datasets<'_> {
     /// Finds duplicates, and writes the rows that are kept.
     ///
     /// # Errors
     /// A source without rows or texts, a cut out of range, and a place that cannot be written.
-    pub fn dedup_dataset(&self, asked: &DedupRequest) -> Result<DedupReport, AppError> {
+    pub fn dedup(&self, asked: &DedupRequest) -> Result<DedupReport, AppError> {
         if !(0.3..=1.0).contains(&asked.at) {
             let hint = "name a number from 0.3 to 1; 0.8 is usual";
             return Err(bad_option("--at", &asked.at.to_string(), "this is no likeness of near duplicates", hint));
         }
-        let rows = self.dataset_rows(&asked.rows)?;
+        let rows = self.rows(&asked.rows)?;
         if let Some(output) = &asked.output {
             output.check_file(&rows)?;
         }

@@ -13,8 +13,9 @@ use serde::Serialize;
 use super::dedup::cut;
 use super::sample::bad_option;
 use super::suite_texts::SuiteTexts;
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::datasets::source::{DatasetRequest, DatasetRows};
-use crate::{App, AppError};
 
 /// Hits that a summary shows.
 const SHOWN: usize = 20;
@@ -78,7 +79,7 @@ pub(super) fn leaks_of(rows: &DatasetRows, plan: &Plan) -> Result<LeakReport, Ap
     Ok(LeakReport::of(rows, "its own prompts, examples and rubrics", leaks, &ids, name))
 }
 
-impl App {
+impl Datasets<'_> {
     /// Looks test rows up in another corpus, such as a training set.
     ///
     /// # Errors
@@ -88,7 +89,7 @@ impl App {
             let hint = "name the corpus that the test must not be in";
             return Err(bad_option("--against", &against.source, "these are the test rows themselves", hint));
         }
-        let corpus = self.dataset_rows(against)?;
+        let corpus = self.rows(against)?;
         let mut held = Vec::new();
         let count = tests.for_each(&mut |row| {
             held.extend(test_texts(&row.sample));

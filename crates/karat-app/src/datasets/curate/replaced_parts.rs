@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use karat_dataset::manifest::{Manifest, Part};
 use serde::Serialize;
 
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::datasets::source::{DatasetRequest, DatasetRows};
 use crate::error::FileError;
-use crate::{App, AppError};
 
 /// Files of a split that was replaced by one with other parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -18,7 +19,7 @@ pub struct ReplacedParts {
     pub left: Vec<PathBuf>,
 }
 
-impl App {
+impl Datasets<'_> {
     /// Removes the parts of a replaced split that were not made again. Only a file whose rows are still those that the
     /// manifest lists is removed, and none that rows are read from.
     pub(super) fn remove_parts(
@@ -51,7 +52,7 @@ impl App {
 
     /// Returns whether a file holds the rows that a manifest lists. One that cannot be read does not.
     fn holds_part(&self, file: &Path, part: &Part, manifest: &Manifest) -> bool {
-        let rows = self.dataset_rows(&DatasetRequest::of(file.display().to_string()));
+        let rows = self.rows(&DatasetRequest::of(file.display().to_string()));
         let version = rows.and_then(|rows| rows.version_without(&rows.recorded_columns(Some(manifest))));
         version.is_ok_and(|version| (version.rows, version.hash) == (part.rows, part.hash))
     }

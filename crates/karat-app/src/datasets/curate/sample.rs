@@ -15,9 +15,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::output::{DatasetOutput, Made, RowsWriter, stem, write_beside};
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow};
 use crate::error::{DatasetError, Names};
-use crate::{App, AppError};
 
 /// The largest diverse sample: the work grows with the square of it.
 const MOST_DIVERSE: u64 = 5_000;
@@ -89,17 +90,17 @@ struct Strata {
     metric: Option<String>,
 }
 
-impl App {
+impl Datasets<'_> {
     /// Draws rows and writes them.
     ///
     /// # Errors
     /// A source without rows, a column or metric that no row has, and a place that cannot be written.
-    pub fn sample_dataset(&self, asked: &SampleRequest) -> Result<DrawnSample, AppError> {
+    pub fn sample(&self, asked: &SampleRequest) -> Result<DrawnSample, AppError> {
         if asked.n == 0 {
             return Err(bad_option("--n", "0", "a sample has at least one row", "name a number from 1"));
         }
         let strata = Strata::of(&asked.method)?;
-        let rows = self.dataset_rows(&asked.rows)?;
+        let rows = self.rows(&asked.rows)?;
         asked.output.check_file(&rows)?;
         strata.check_metric(&rows)?;
         let pool = match asked.method {

@@ -22,10 +22,11 @@ use serde_json::{Value, json};
 use super::output::{DatasetOutput, Made, RowsWriter};
 use super::replaced_parts::ReplacedParts;
 use super::sample::bad_option;
+use crate::AppError;
+use crate::datasets::Datasets;
 use crate::datasets::manifest_file::{read_manifest, write_manifest};
 use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow};
 use crate::error::{DatasetError, FileError, Names};
-use crate::{App, AppError};
 
 /// Jaccard index from which on rows stay together.
 const TOGETHER: f64 = 0.5;
@@ -104,13 +105,13 @@ struct Facts {
     verifier: DuplicateVerifier,
 }
 
-impl App {
+impl Datasets<'_> {
     /// Splits rows into parts, and writes them.
     ///
     /// # Errors
     /// Parts that do not add up, a column that no row has, a row without a time, an earlier split with other parts, and a
     /// place that cannot be written.
-    pub fn split_dataset(&self, asked: &SplitRequest) -> Result<WrittenSplit, AppError> {
+    pub fn split(&self, asked: &SplitRequest) -> Result<WrittenSplit, AppError> {
         let parts = PartShare::parse_list(&asked.parts).map_err(|error| {
             bad_option("--parts", &asked.parts, &error.to_string(), "write parts as `train=0.8,dev=0.1,test=0.1`")
         })?;
@@ -123,7 +124,7 @@ impl App {
             ));
         }
         let columns = Columns::of(asked)?;
-        let rows = self.dataset_rows(&asked.rows)?;
+        let rows = self.rows(&asked.rows)?;
         let folder = &asked.output.path;
         let manifest_place = folder.join(format!("{}{}", rows.name, karat_dataset::manifest::ENDING));
         let files: Vec<PathBuf> = parts.iter().map(|part| folder.join(format!("{}.jsonl", part.name))).collect();
@@ -214,7 +215,7 @@ impl App {
                 return Err(wrong(format!("its file `{}` is not beside it", part.file)).into());
             }
             let source = path.with_file_name(&part.file).display().to_string();
-            let rows = self.dataset_rows(&DatasetRequest { source, condition: None, ..asked.clone() })?;
+            let rows = self.rows(&DatasetRequest { source, condition: None, ..asked.clone() })?;
             let apart = rows.apart_columns();
             rows.for_each(&mut |row| {
                 split.rows += 1;

@@ -10,8 +10,9 @@ use karat_providers::{ProviderError, Providers, Settings};
 use karat_types::ModelSpec;
 
 use crate::error::{FileError, SuiteError};
+use crate::project::Project;
 use crate::project::atomic_file;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// The recording that a run without keys replays.
 const RECORDING: &str = "ci-recording.jsonl";
@@ -71,13 +72,13 @@ pub struct CiWorkflow {
     pub recording: Option<PathBuf>,
 }
 
-impl App {
+impl Project<'_> {
     /// Makes the workflow that runs a suite. `folder` is the present folder.
     ///
     /// # Errors
     /// A suite that cannot be loaded, or with a path that no workflow can contain.
     pub fn ci_workflow(&self, service: CiService, suite: &str, folder: &Path) -> Result<CiWorkflow, AppError> {
-        let plan = self.load_suite(&Invocation::of(suite))?.plan;
+        let plan = self.load(&Invocation::of(suite))?.plan;
         let models = plan.header.all_models();
         let keys = key_variables(models.cloned().collect());
         let root = repository_root(folder).unwrap_or(folder);

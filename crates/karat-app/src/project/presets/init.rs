@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::AppError;
 use crate::error::{FileError, Names, SuiteError};
+use crate::project::Project;
 use crate::project::atomic_file;
 use crate::project::presets::starter::StarterRequest;
 use crate::project::presets::{files_of, names};
-use crate::{App, AppError};
 
-impl App {
+impl Project<'_> {
     /// Copies a preset into a folder, which is made if it does not exist. Returns the files, `karat.yaml` first.
     ///
     /// # Errors

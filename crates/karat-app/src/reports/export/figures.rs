@@ -8,17 +8,18 @@ use karat_report::csv::csv_field;
 use karat_store::StoredRun;
 use karat_types::RunRows;
 
+use crate::AppError;
 use crate::error::FileError;
+use crate::reports::Reports;
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
-impl App {
+impl Reports<'_> {
     /// Writes the figures of a run as CSV; what is absent is an empty field.
     ///
     /// # Errors
     /// The run cannot be read or analysed, the bytes cannot be written.
     pub fn export_figures(&self, run: &str, out: &mut dyn Write) -> Result<(), AppError> {
-        let rows = rows(&self.stored_run(run)?)?;
+        let rows = rows(&self.app.stored().run(run)?)?;
         let names = columns().into_iter().map(|column| column.name).collect::<Vec<_>>().join(",");
         let lines = rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(","));
         for line in std::iter::once(names).chain(lines) {

@@ -17,11 +17,12 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::{ExportedFiles, expected_text, for_each_cell, input_text};
 use crate::error::FileError;
+use crate::reports::Reports;
 use crate::stored::findings::findings;
 use crate::stored::messages::JudgeWords;
 use crate::stored::messages::request_messages;
 use crate::stored::run::rfc3339;
-use crate::{App, AppError, AtomicFile};
+use crate::{AppError, AtomicFile};
 
 /// The model of a system that calls none.
 const NO_MODEL: &str = "none/none";
@@ -29,14 +30,14 @@ const NO_MODEL: &str = "none/none";
 /// Length of Inspect's ids.
 const ID_CHARS: usize = 22;
 
-impl App {
+impl Reports<'_> {
     /// Writes a log for each system of a run into a folder. Judges' words are explanations of scores; what is unscored
     /// is left out and counted.
     ///
     /// # Errors
     /// The run cannot be read, a file cannot be written.
     pub fn export_inspect(&self, run: &str, folder: &Path) -> Result<ExportedFiles, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let findings = findings(&stored)?;

@@ -10,8 +10,9 @@ use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Score, U
 use serde_json::{Value, json};
 
 use super::{choice, expected_text, for_each_cell, input_text};
+use crate::AppError;
+use crate::reports::Reports;
 use crate::stored::messages::JudgeWords;
-use crate::{App, AppError};
 
 /// Records of a request, at most.
 const RECORDS: usize = 512;
@@ -38,7 +39,7 @@ pub(super) enum Signal {
     Logs,
 }
 
-impl App {
+impl Reports<'_> {
     /// Writes a run as requests of OTLP in JSON, one a line. Returns the number of scores.
     ///
     /// # Errors
@@ -54,7 +55,7 @@ impl App {
         content: SpanContent,
         send: &mut dyn FnMut(Signal, Value) -> Result<(), AppError>,
     ) -> Result<u64, AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let header = stored.header();
         let plan = &header.plan;
         let started = header.started_at.0;

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::otel::{Signal, SpanContent};
+use crate::AppError;
 use crate::error::ServiceError;
 use crate::project::threads::runtime;
-use crate::{App, AppError};
+use crate::reports::Reports;
 
 /// Attempts for a request that the receiver cannot take now.
 const ATTEMPTS: u32 = 6;
@@ -18,13 +19,13 @@ const LONGEST_WAIT: u64 = 30;
 /// Variable with headers for the receiver: `name=value,name=value`.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
-impl App {
+impl Reports<'_> {
     /// Posts a run to `BASE/v1/traces` and `BASE/v1/logs`. Returns the number of scores.
     ///
     /// # Errors
     /// The run cannot be read; the receiver cannot be reached or refuses a request.
     pub fn send_otel(&self, run: &str, content: SpanContent, base: &str) -> Result<u64, AppError> {
-        let (runtime, client) = (runtime()?, self.hook_client()?);
+        let (runtime, client) = (runtime()?, self.app.hook_client()?);
         let headers = self.otel_headers();
         let headers: Vec<(&str, String)> = headers.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let base = base.trim_end_matches('/');
@@ -49,7 +50,7 @@ impl App {
     }
 
     fn otel_headers(&self) -> Vec<(String, String)> {
-        let listed = (self.lookup)(HEADERS).unwrap_or_default();
+        let listed = (self.app.lookup)(HEADERS).unwrap_or_default();
         let pair =
             |pair: &str| pair.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         listed.split(',').filter_map(pair).collect()

@@ -8,18 +8,19 @@ use karat_types::RunRows;
 use super::tables::{RunTable, TableRows};
 use super::{ExportedFiles, for_each_cell};
 use crate::error::FileError;
-use crate::{App, AppError, AtomicFile};
+use crate::reports::Reports;
+use crate::{AppError, AtomicFile};
 
 /// Version of the tables' columns.
 const SCHEMA: &str = "1";
 
-impl App {
+impl Reports<'_> {
     /// Writes the tables of a run into a folder.
     ///
     /// # Errors
     /// The run cannot be read, a file cannot be written.
     pub fn export_parquet(&self, run: &str, folder: &Path) -> Result<ExportedFiles, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let plan = stored.header().plan.clone();

@@ -6,16 +6,17 @@ use karat_types::{PlanHeader, RunRows};
 
 use super::tables::{RunTable, TableRows};
 use super::{figures, for_each_cell};
+use crate::AppError;
 use crate::error::FileError;
-use crate::{App, AppError};
+use crate::reports::Reports;
 
-impl App {
+impl Reports<'_> {
     /// A table of a run, whose rows a thread of its own reads from the store while the stream is read.
     ///
     /// # Errors
     /// The run cannot be read; an error after the beginning stands in the stream.
     pub fn run_table(&self, run: &str, table: RunTable) -> Result<TableStream, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let stored = store.rows(&store.resolve(run)?)?;
         let (mut writer, stream) = table_stream(table.columns(&stored.header().plan));
         let fill = move || match push_rows(&store, &stored, table, &mut writer) {
@@ -35,7 +36,7 @@ impl App {
     /// The run cannot be read or analysed.
     pub fn figure_table(&self, run: &str) -> Result<TableStream, AppError> {
         let (mut writer, stream) = table_stream(figures::columns());
-        let rows = figures::rows(&self.stored_run(run)?)?;
+        let rows = figures::rows(&self.app.stored().run(run)?)?;
         let fill = move || {
             // A reader that closes the stream has what it wants.
             let _ = rows.into_iter().try_for_each(|row| writer.push(row)).and_then(|()| writer.finish());

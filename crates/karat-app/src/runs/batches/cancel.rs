@@ -4,9 +4,10 @@ use karat_providers::{BatchStatus, Providers, Settings};
 use karat_store::{BatchState, Store, StoredBatch};
 use karat_types::{PlanHeader, RunStatus};
 
+use crate::AppError;
 use crate::error::{Lines, RunError};
 use crate::project::threads::runtime;
-use crate::{App, AppError};
+use crate::runs::Runs;
 
 /// The result of cancelling the batches of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +22,13 @@ pub struct CancelledBatches {
     pub problems: Vec<String>,
 }
 
-impl App {
+impl Runs<'_> {
     /// Cancels the batches of a run that have not ended. What is done by then is kept; `resume` reads it.
     ///
     /// # Errors
     /// There is no such run, another process runs it, or a model cannot be connected.
     pub fn cancel_batches(&self, run: &str) -> Result<CancelledBatches, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let header = store.run(&store.resolve(run)?)?;
         let mut batches = store.batches(&header.id)?;
         let is_again = batches.iter().any(|batch| batch.state == BatchState::Cancelled);
@@ -50,15 +51,18 @@ impl App {
             });
             Ok(())
         });
-        let finished = runtime()?.block_on(ledger.finish(RunStatus::Interrupted, self.clock.now()));
+        let finished = runtime()?.block_on(ledger.finish(RunStatus::Interrupted, self.app.clock.now()));
         ended?;
         finished.map_err(|error| RunError::Batch { problem: error.to_string() })?;
         Ok(result)
     }
 
     fn connect_batches(&self, plan: &PlanHeader, batches: &[StoredBatch]) -> Result<Providers, AppError> {
-        let settings =
-            Settings { own_program: self.own_program.clone(), clock: Some(self.clock.clone()), ..self.call_settings() };
+        let settings = Settings {
+            own_program: self.app.own_program.clone(),
+            clock: Some(self.app.clock.clone()),
+            ..self.app.call_settings()
+        };
         let is_used = |id: &str| batches.iter().any(|batch| batch.model == id);
         let models: Vec<_> =
             plan.models.iter().chain(&plan.judges).filter(|model| is_used(&model.id)).cloned().collect();

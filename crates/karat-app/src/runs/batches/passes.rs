@@ -20,6 +20,7 @@ use karat_types::{
 };
 
 use crate::error::RunError;
+use crate::runs::Runs;
 use crate::{App, AppError, CallRecording, Invocation};
 
 /// OpenAI's code for a batch that has more tokens than the queue of its model takes.
@@ -59,7 +60,7 @@ enum Wait {
     Detached(usize),
 }
 
-impl App {
+impl Runs<'_> {
     /// Prices a plan as batches are billed. Returns a line with the models that go by batches, and what is run live.
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn run_with_batches(&self, plan: &Plan) -> Result<Option<String>, AppError> {
-        other_run_with_batches(&self.store_to_read()?, plan, "")
+        other_run_with_batches(&self.app.store_to_read()?, plan, "")
     }
 
     /// Refuses a run that would pay for the calls of another run's batches, and one that cannot be left.
@@ -124,7 +125,7 @@ impl App {
 
     /// The waits between two looks at a batch. The variable is for tests.
     pub(crate) fn batch_poll(&self) -> (Duration, Duration) {
-        let wanted = (self.lookup)("KARAT_BATCH_POLL").and_then(|text| crate::duration_ms(&text));
+        let wanted = (self.app.lookup)("KARAT_BATCH_POLL").and_then(|text| crate::duration_ms(&text));
         wanted.map(Duration::from_millis).map_or(POLL, |wait| (wait, wait))
     }
 }

@@ -4,12 +4,13 @@ use karat_analysis::gate::EarlyStop;
 use karat_store::Store;
 use karat_types::{GateRules, RunRows, StopRule};
 
+use crate::AppError;
 use crate::error::RunError;
+use crate::runs::Runs;
 use crate::runs::target::RunTarget;
 use crate::stored::invocation::read_stored_invocation;
-use crate::{App, AppError};
 
-impl App {
+impl Runs<'_> {
     /// The rule of a run that may stop early; `None` for a run that goes to its end.
     ///
     /// # Errors
@@ -37,14 +38,14 @@ impl App {
             // Its results change, and with them the place of the stop.
             store.forget_stop(&found.id)?;
         }
-        let references = self.references(&stored, rules, &mut Vec::new())?;
+        let references = self.app.stored().references(&stored, rules, &mut Vec::new())?;
         let rule = EarlyStop::new(plan, rules, references).map_err(|problem| RunError::EarlyRule { problem })?;
         Ok(rule.map(|rule| Box::new(rule) as Box<dyn StopRule>))
     }
 
     /// The notice of a finished run that stopped early; `None` for a run that did not.
     pub fn early_stop(&self, run: &str) -> Result<Option<String>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         stopped_notice(&store, &store.resolve(run)?)
     }
 }

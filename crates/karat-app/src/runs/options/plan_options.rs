@@ -20,9 +20,10 @@ use karat_suite::Plan;
 use karat_types::{CascadeSpec, ModelSpec, PlanHeader, RunRows, ScorerKind};
 use serde::Serialize;
 
+use crate::AppError;
+use crate::runs::Runs;
 use crate::runs::batches::passes::price_batches;
 use crate::stored::findings::findings;
-use crate::{App, AppError};
 
 /// One way to run a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -70,16 +71,17 @@ const BATCH_HOURS: f64 = 24.0;
 
 const MS_PER_HOUR: f64 = 3_600_000.0;
 
-impl App {
+impl Runs<'_> {
     /// The ways to run a plan, by the suite's last run where there is one. Makes no API calls.
     ///
     /// # Errors
     /// The plan cannot be estimated, or the store not be read.
-    pub fn plan_options(&self, plan: &Plan) -> Result<PlanOptions, AppError> {
+    pub fn options(&self, plan: &Plan) -> Result<PlanOptions, AppError> {
         let header = &plan.header;
-        let run = if self.store.exists() { self.store_to_read()?.latest_finished(&header.suite)? } else { None };
+        let run =
+            if self.app.store.exists() { self.app.store_to_read()?.latest_finished(&header.suite)? } else { None };
         // A damaged run teaches nothing; its report says what is wrong.
-        let stored = run.as_deref().and_then(|run| self.stored_run(run).ok());
+        let stored = run.as_deref().and_then(|run| self.app.stored().run(run).ok());
         let last = stored.as_ref().and_then(|stored| Some(LastRun { findings: findings(stored).ok()?, rows: stored }));
         let times = last.as_ref().map(|last| call_times(last.rows)).unwrap_or_default();
         let metric = primary_metric(header);

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::canary::CanaryFinding;
 use crate::analysis::gates::failures;
+use crate::service::Service;
 use crate::service::monitoring::observations::{Observed, drift_request, of_canary, of_drift, of_gates};
 use crate::service::order::QueueOrder;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
-use crate::{App, AppError, ErrorKind, Invocation, RunEnd};
+use crate::{AppError, ErrorKind, Invocation, RunEnd};
 
 pub(crate) use crate::service::monitoring::observations::RunFate;
 
@@ -49,7 +50,7 @@ pub(crate) struct AlertSource<'a> {
     pub alerts: &'a [AlertSpec],
 }
 
-impl App {
+impl Service<'_> {
     /// Stores incidents and messages of a run that has ended: once, however often it is called.
     ///
     /// # Errors
@@ -75,7 +76,7 @@ impl App {
     ) -> Result<AlertedRun, AppError> {
         let Some(fate) = fate_of(outcome) else { return Ok(AlertedRun::default()) };
         let order = QueueOrder::read(&queued.order)?;
-        let invocation = match self.open_store()?.run(&order.run) {
+        let invocation = match self.app.open_store()?.run(&order.run) {
             // A request to resume or retry names no suite.
             Ok(header) => read_stored_invocation(&header)?.invocation,
             Err(StoreError::NoSuchRun { .. }) => order.invocation,
@@ -111,7 +112,7 @@ impl App {
         // Most suites have no alerts: gates and drift are not decided for nothing, and the dataset is not read.
         let suite = &invocation.suite;
         let file = if suite.ends_with(".yaml") { suite.clone() } else { format!("{suite}/karat.yaml") };
-        if self.has_service_keys(&file) == Some(false) || self.open_store()?.has_outcome(key)? {
+        if self.has_service_keys(&file) == Some(false) || self.app.open_store()?.has_outcome(key)? {
             return Ok(AlertedRun::default());
         }
         let mut problems = Vec::new();
@@ -123,7 +124,7 @@ impl App {
     /// Stores incidents and messages of a canary that has ended, once.
     ///
     /// # Errors
-    /// As [`App::alert_of_run`].
+    /// As [`Service::alert_of_run`].
     pub(crate) fn alert_of_canary(
         &self,
         run: &str,
@@ -131,7 +132,7 @@ impl App {
         canaries: &[CanaryFinding],
         fate: &RunFate,
     ) -> Result<AlertedRun, AppError> {
-        if self.open_store()?.has_outcome(run)? {
+        if self.app.open_store()?.has_outcome(run)? {
             return Ok(AlertedRun::default());
         }
         let own = fate.observations(&invocation.trigger);
@@ -145,7 +146,7 @@ impl App {
         invocation: &Invocation,
         observed: Vec<Observed>,
     ) -> Result<AlertedRun, AppError> {
-        let Ok(loaded) = self.load(&Invocation::of_any_day(&invocation.suite)) else {
+        let Ok(loaded) = self.app.views().runs().load(&Invocation::of_any_day(&invocation.suite)) else {
             return Ok(AlertedRun { problems: vec!["the suite cannot be loaded".to_owned()], ..AlertedRun::default() });
         };
         let plan = loaded.plan;
@@ -162,7 +163,7 @@ impl App {
         fate: &RunFate,
         problems: &mut Vec<String>,
     ) -> Result<Vec<Observed>, AppError> {
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let mut fate = fate.clone();
         let mut observed = Vec::new();
         let finished = match run.map(|run| store.run(run)) {
@@ -179,14 +180,18 @@ impl App {
             if fate.failure.is_none() && !failed.is_empty() {
                 fate.failure = Some(failed.join("; "));
             }
-            match self.decide_gates(&stored, &found, &rules) {
+            match self.app.analysis().decide_gates(&stored, &found, &rules) {
                 Ok(verdicts) => observed.extend(of_gates(&verdicts)),
                 Err(error) => problems.push(format!("gates: {error}")),
             }
             let drifts = header.plan.analyses.iter().filter(|spec| spec.analysis == "drift");
             for analysis in drifts {
                 let asked = drift_request(&analysis.id, invocation.overrides.as_of.as_deref());
-                match self.drift(&Invocation { suite: invocation.suite.clone(), ..Invocation::default() }, &asked) {
+                match self
+                    .app
+                    .analysis()
+                    .drift(&Invocation { suite: invocation.suite.clone(), ..Invocation::default() }, &asked)
+                {
                     Ok(systems) => observed.extend(systems.iter().map(|it| of_drift(&analysis.id, &it.drift))),
                     Err(error) => problems.push(format!("{}: {error}", analysis.id)),
                 }
@@ -206,13 +211,13 @@ impl App {
         mut observed: Vec<Observed>,
         run: Option<&str>,
     ) -> Result<Vec<String>, AppError> {
-        let store = self.open_store()?;
-        let now = self.clock.now();
+        let store = self.app.open_store()?;
+        let now = self.app.clock.now();
         let mut live: BTreeMap<(String, String), StoredIncident> = BTreeMap::new();
         for incident in store.live_incidents(source.suite)? {
             live.insert((incident.alert.clone(), incident.key.clone()), incident);
         }
-        let link = run.and_then(|run| self.opened.run_link(run));
+        let link = run.and_then(|run| self.app.opened.run_link(run));
         let mut outcome = RunOutcome::default();
         let mut lines = Vec::new();
         for alert in source.alerts {

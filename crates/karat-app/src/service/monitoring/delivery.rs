@@ -12,9 +12,10 @@ use karat_types::Moment;
 
 use crate::error::{Names, ServiceError};
 use crate::project::threads::runtime;
+use crate::service::Service;
 use crate::service::monitoring::alerting::{AlertSource, new_id, stored_path};
 use crate::service::monitoring::observations::Observed;
-use crate::{App, AppError, Invocation};
+use crate::{AppError, Invocation};
 
 /// Time after which a message that was taken, and of which nothing more was heard, is due again.
 const TAKEN_MS: i64 = 60_000;
@@ -43,24 +44,24 @@ pub struct Delivered {
 /// The alerts of suites, by stored path, loaded when a message needs them.
 type Alerts = BTreeMap<String, Result<Vec<AlertSpec>, String>>;
 
-impl App {
+impl Service<'_> {
     /// Sends the messages that are due, each with one attempt.
     ///
     /// # Errors
     /// The store cannot be read or written, or the client not be made.
     pub fn deliver_due(&self) -> Result<Delivered, AppError> {
         let mut delivered = Delivered::default();
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(delivered);
         }
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let mut sender: Option<(tokio::runtime::Runtime, HookClient)> = None;
         let mut alerts = Alerts::new();
         loop {
-            let now = self.clock.now();
+            let now = self.app.clock.now();
             let Some(message) = store.take_message(now, Moment(now.0.saturating_add(TAKEN_MS)))? else { break };
             if sender.is_none() {
-                sender = Some((runtime()?, self.hook_client()?));
+                sender = Some((runtime()?, self.app.hook_client()?));
             }
             let Some((runtime, client)) = &sender else { break };
             let (attempted, error) = runtime.block_on(self.attempt(client, &message, &mut alerts));
@@ -77,7 +78,7 @@ impl App {
     /// Sends what is due, and tries again for 20 seconds what fails.
     ///
     /// # Errors
-    /// Those of [`App::deliver_due`].
+    /// Those of [`Service::deliver_due`].
     pub fn deliver_now(&self) -> Result<Delivered, AppError> {
         let mut left = FOREGROUND_MS;
         let mut all = Delivered::default();
@@ -97,8 +98,8 @@ impl App {
     }
 
     fn is_due_within(&self, left: i64) -> Result<bool, AppError> {
-        let until = self.clock.now().0.saturating_add(left);
-        let pending = self.open_store()?.messages(Some("pending"), usize::MAX)?;
+        let until = self.app.clock.now().0.saturating_add(left);
+        let pending = self.app.open_store()?.messages(Some("pending"), usize::MAX)?;
         Ok(pending.iter().any(|message| message.next_at.is_some_and(|at| at.0 <= until)))
     }
 
@@ -136,14 +137,19 @@ impl App {
         id: &str,
     ) -> Result<karat_providers::HookAnswer, String> {
         let fill = |template| {
-            env_template::fill(template, |name| (self.lookup)(name))
+            env_template::fill(template, |name| (self.app.lookup)(name))
                 .map_err(|name| format!("the environment variable {name} is not set"))
         };
-        karat_providers::check_texts(&self.call_settings(), "it", &alert.url, &alert.secret.iter().collect::<Vec<_>>())
-            .map_err(|error| error.to_string())?;
+        karat_providers::check_texts(
+            &self.app.call_settings(),
+            "it",
+            &alert.url,
+            &alert.secret.iter().collect::<Vec<_>>(),
+        )
+        .map_err(|error| error.to_string())?;
         let url = fill(&alert.url)?;
         let secret = alert.secret.as_ref().map(fill).transpose()?;
-        let seconds = self.clock.now().0.div_euclid(1_000);
+        let seconds = self.app.clock.now().0.div_euclid(1_000);
         let request = hook_request(alert.send, content, id, secret.as_deref(), seconds).map_err(|e| e.to_string())?;
         client.post(&url, &request.headers, request.body).await.map_err(|error: HookError| error.to_string())
     }
@@ -155,8 +161,8 @@ impl App {
         error: &str,
         delivered: &mut Delivered,
     ) -> Result<&'static str, AppError> {
-        let store = self.open_store()?;
-        let now = self.clock.now();
+        let store = self.app.open_store()?;
+        let now = self.app.clock.now();
         if attempted == Attempted::Delivered {
             store.end_attempt(&message.id, "sent", None, "")?;
             delivered.sent += 1;
@@ -195,7 +201,12 @@ impl App {
     }
 
     fn alerts_of(&self, path: &str) -> Result<Vec<AlertSpec>, String> {
-        let loaded = self.load(&Invocation::of_any_day(relative_path(path))).map_err(|error| error.to_string())?;
+        let loaded = self
+            .app
+            .views()
+            .runs()
+            .load(&Invocation::of_any_day(relative_path(path)))
+            .map_err(|error| error.to_string())?;
         Ok(loaded.plan.alerts)
     }
 
@@ -204,14 +215,14 @@ impl App {
     /// # Errors
     /// The suite cannot be loaded, or has no such alert. The text is the reason why it was not delivered.
     pub fn test_alert(&self, suite: &str, alert: &str) -> Result<Result<(), String>, AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         let Some(spec) = plan.alerts.iter().find(|spec| spec.id == alert) else {
             let known = Names::of(plan.alerts.iter().map(|spec| &spec.id));
             let suite = plan.header.suite.clone();
             return Err(ServiceError::NoAlert { suite, alert: alert.to_owned(), known }.into());
         };
-        let content = AlertMessage::test(&plan.header.suite, alert, &new_id("inc"), self.clock.now());
-        let (runtime, client, id) = (runtime()?, self.hook_client()?, new_id("msg"));
+        let content = AlertMessage::test(&plan.header.suite, alert, &new_id("inc"), self.app.clock.now());
+        let (runtime, client, id) = (runtime()?, self.app.hook_client()?, new_id("msg"));
         let answer = runtime.block_on(self.post(&client, spec, &content, &id));
         Ok(answer.and_then(|answer| match answer.status {
             200..300 => Ok(()),

@@ -7,9 +7,10 @@ use karat_types::{Exit, Moment, ReportFormat, RunStatus};
 
 use crate::analysis::canary::CanaryFinding;
 use crate::error::ServiceError;
+use crate::service::Service;
 use crate::service::monitoring::alerting::{AlertedRun, RunFate};
 use crate::service::monitoring::schedules::{due_run_id, find_schedule, timestamp};
-use crate::{App, AppError, ErrorKind, Execution, Invocation, Outputs, ReportTo, RunEnd};
+use crate::{AppError, ErrorKind, Execution, Invocation, Outputs, ReportTo, RunEnd};
 
 /// Days in which the last due time is searched, in turn.
 const SEARCHED_DAYS: [i64; 4] = [1, 32, 370, 9 * 366];
@@ -135,15 +136,15 @@ fn exit_of_canaries(canaries: &[CanaryFinding]) -> Exit {
     if has_moved { Exit::Undecided } else { Exit::Pass }
 }
 
-impl App {
+impl Service<'_> {
     /// The run of a due time; without `due`, of the last one up to now. `due` must be one of the schedule's times.
     ///
     /// # Errors
     /// The suite cannot be loaded, has no such schedule, or it is not due then.
     pub fn due_run(&self, suite: &str, schedule: &str, due: Option<Moment>) -> Result<DueRun, AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
-        DueRun::at(suite, &plan.header.suite, spec, due, self.clock.now())
+        DueRun::at(suite, &plan.header.suite, spec, due, self.app.clock.now())
     }
 
     /// Stores a due time, so that no other process runs it. What is stored already is not changed.
@@ -151,7 +152,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn claim_due_run(&self, due: &DueRun) -> Result<DueState, AppError> {
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let firing = StoredFiring {
             run: due.run.clone(),
             suite: due.suite.clone(),
@@ -159,7 +160,7 @@ impl App {
             due: due.due,
             state: "fired".to_owned(),
             note: String::new(),
-            at: self.clock.now(),
+            at: self.app.clock.now(),
         };
         if store.add_firing(&firing)? {
             return Ok(DueState::New);
@@ -180,7 +181,7 @@ impl App {
     /// # Errors
     /// The store cannot be written.
     pub fn cancel_due_run(&self, run: &str) -> Result<(), AppError> {
-        Ok(self.open_store()?.set_firing(run, "failed", "it was cancelled")?)
+        Ok(self.app.open_store()?.set_firing(run, "failed", "it was cancelled")?)
     }
 
     /// Runs a due time that was claimed, or resumes it; writes its report; stores incidents and messages. A run that is
@@ -193,10 +194,10 @@ impl App {
         let outcome = match due.task {
             Task::Run => self
                 .note_death(&due.run)
-                .and_then(|()| self.load(&due.invocation))
-                .and_then(|loaded| self.run(loaded.plan, &due.invocation, execution))
+                .and_then(|()| self.app.views().runs().load(&due.invocation))
+                .and_then(|loaded| self.app.views().runs().run(loaded.plan, &due.invocation, execution))
                 .map(|end| (Vec::new(), end)),
-            Task::Canary => self.run_canary(&due.invocation, execution),
+            Task::Canary => self.app.analysis().run_canary(&due.invocation, execution),
         };
         let (canaries, end, failure) = match outcome {
             Ok((canaries, end)) => (canaries, Some(end), None),
@@ -215,7 +216,7 @@ impl App {
             if end.status == RunStatus::Finished {
                 let to =
                     ReportTo { folder: None, layout: None, formats: due.formats.clone(), outputs: Outputs::default() };
-                let written = self.report_into(&due.run, &to, false)?;
+                let written = self.app.reports().report_into(&due.run, &to, false)?;
                 let (said, verdict) = match due.task {
                     Task::Run => (written.summary, written.exit),
                     // The suite's gates are about its systems.
@@ -230,7 +231,7 @@ impl App {
             (None, Some(error)) => RunFate::of_error(error),
             (None, None) => RunFate::default(),
         };
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         if let (None, Some(error)) = (&end, &failure) {
             store.set_firing(&due.run, "failed", &error.to_string())?;
         }

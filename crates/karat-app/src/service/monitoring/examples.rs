@@ -5,11 +5,12 @@ use karat_text::redact::{Kind, Redactor};
 use karat_types::{Better, PlanHeader, PrivacySpec, SampleText, Score};
 use serde_json::Value;
 
+use crate::AppError;
+use crate::service::Service;
 use crate::service::monitoring::observations::Observed;
 use crate::views::show::cells::{CellFilter, CellLine};
-use crate::{App, AppError};
 
-impl App {
+impl Service<'_> {
     /// Adds the worst cells to what a message says. A message without them is better than none.
     pub(crate) fn add_examples(&self, seen: &mut Observed, alert: &AlertSpec, notice: Notice, run: Option<&str>) {
         let (Some(run), Some(metric)) = (run, &seen.metric) else { return };
@@ -28,14 +29,14 @@ impl App {
         system: Option<&str>,
         most: usize,
     ) -> Result<Vec<AlertExample>, AppError> {
-        let plan = self.open_store()?.run(run)?.plan;
+        let plan = self.app.open_store()?.run(run)?.plan;
         if !shows_content(&plan.privacy) {
             return Ok(Vec::new());
         }
         let sign = if is_lower_better(&plan, metric) { -1.0 } else { 1.0 };
         let mut worst: Vec<(f64, AlertExample)> = Vec::new();
         let filter = CellFilter { with_texts: true, ..CellFilter::default() };
-        self.each_cell(run, &filter, &mut |line| {
+        self.app.views().each_cell(run, &filter, &mut |line| {
             let Some(Score::Value { value, reason, .. }) = line.scores.get(metric) else { return Ok(()) };
             if system.is_some_and(|system| !is_of_system(line, system)) {
                 return Ok(());

@@ -12,6 +12,7 @@ use karat_types::Moment;
 use crate::error::{Names, ServiceError};
 use crate::project::presets::SuiteFiles;
 use crate::project::root::RootFiles;
+use crate::service::Service;
 use crate::service::monitoring::due_run::DueRun;
 use crate::service::monitoring::schedules::{ScheduleLine, find_schedule};
 use crate::{App, AppError, Invocation};
@@ -77,7 +78,7 @@ impl FollowedSuites {
         let mut lines = Vec::new();
         for (path, suite) in self.suites() {
             for spec in &suite.schedules {
-                lines.push(self.0.app.schedule_line(&path, &suite.name, spec)?);
+                lines.push(self.0.app.service().schedule_line(&path, &suite.name, spec)?);
             }
         }
         lines.sort_by(|a, b| (&a.suite, &a.schedule, &a.path).cmp(&(&b.suite, &b.schedule, &b.path)));
@@ -90,7 +91,7 @@ impl FollowedSuites {
     /// There is no such suite or schedule, or the store cannot be read.
     pub fn schedule(&self, suite: &str, schedule: &str) -> Result<ScheduleLine, AppError> {
         let (path, suite) = self.suite_by_name(suite)?;
-        self.0.app.schedule_line(&path, &suite.name, find_schedule(&suite.name, &suite.schedules, schedule)?)
+        self.0.app.service().schedule_line(&path, &suite.name, find_schedule(&suite.name, &suite.schedules, schedule)?)
     }
 
     /// The run of a due time of a schedule; without one, of the last up to now.
@@ -112,8 +113,8 @@ impl FollowedSuites {
     pub fn pause_schedule(&self, suite: &str, schedule: &str, paused: bool) -> Result<ScheduleLine, AppError> {
         let (path, suite) = self.suite_by_name(suite)?;
         let spec = find_schedule(&suite.name, &suite.schedules, schedule)?;
-        self.0.app.set_paused(&suite.name, spec, paused)?;
-        self.0.app.schedule_line(&path, &suite.name, spec)
+        self.0.app.service().set_paused(&suite.name, spec, paused)?;
+        self.0.app.service().schedule_line(&path, &suite.name, spec)
     }
 
     /// The suite of this name, with its path.
@@ -146,7 +147,7 @@ impl FollowedSuites {
             return Vec::new();
         }
         known.read_at = Some(now);
-        let paths = if self.0.given.is_empty() { self.0.app.found_suites() } else { self.0.given.clone() };
+        let paths = if self.0.given.is_empty() { self.0.app.project().found_suites() } else { self.0.given.clone() };
         known.suites.retain(|path, _| paths.contains(path));
         paths.into_iter().filter_map(|path| self.read(path, &mut known.suites)).collect()
     }
@@ -154,14 +155,14 @@ impl FollowedSuites {
     fn read(&self, path: String, suites: &mut BTreeMap<String, Followed>) -> Option<String> {
         let app = &self.0.app;
         // Most suites have neither schedules nor alerts: they are not loaded, and what is wrong with them is their own.
-        if app.has_service_keys(&path) == Some(false) {
+        if app.service().has_service_keys(&path) == Some(false) {
             suites.remove(&path);
             return None;
         }
         let mut invocation = Invocation::of_any_day(&path);
         invocation.overrides.safe = self.0.safe;
         let known = suites.entry(path.clone()).or_default();
-        match app.load(&invocation) {
+        match app.runs().load(&invocation) {
             Ok(loaded) => {
                 let plan = loaded.plan;
                 let (name, schedules, alerts) = (plan.header.suite.clone(), plan.schedules, plan.alerts);
@@ -184,10 +185,10 @@ impl FollowedSuites {
     }
 }
 
-impl App {
+impl Service<'_> {
     /// Returns whether a suite has schedules or alerts; `None` if its file cannot be read.
     pub(crate) fn has_service_keys(&self, path: &str) -> Option<bool> {
-        let read = match self.opened.root() {
+        let read = match self.app.opened.root() {
             Some(root) => has_service_keys(Arc::new(RootFiles::new(root.to_owned())), path),
             None => has_service_keys(Arc::new(SuiteFiles), path),
         };

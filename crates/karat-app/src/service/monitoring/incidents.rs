@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ServiceError;
+use crate::service::Service;
 use crate::service::monitoring::alerting::IncidentBody;
-use crate::{App, AppError, rfc3339};
+use crate::{AppError, rfc3339};
 
 /// Most incidents and messages that are listed.
 const LISTED: usize = 1_000;
@@ -82,16 +83,16 @@ pub struct AlertCounts {
     pub dead: u64,
 }
 
-impl App {
+impl Service<'_> {
     /// The incidents in a state, or all that were ever open; the newest change first.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn incidents(&self, state: Option<&str>) -> Result<Vec<IncidentLine>, AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(Vec::new());
         }
-        Ok(self.store_to_read()?.incidents(state, LISTED)?.into_iter().map(incident_line).collect())
+        Ok(self.app.store_to_read()?.incidents(state, LISTED)?.into_iter().map(incident_line).collect())
     }
 
     /// A page of the incidents in a state, or of all: the newest first, those before an id.
@@ -104,10 +105,10 @@ impl App {
         before: Option<&str>,
         limit: usize,
     ) -> Result<Vec<IncidentLine>, AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(Vec::new());
         }
-        let page = self.store_to_read()?.incidents_before(state, before, limit)?;
+        let page = self.app.store_to_read()?.incidents_before(state, before, limit)?;
         Ok(page.into_iter().map(incident_line).collect())
     }
 
@@ -129,10 +130,10 @@ impl App {
         before: Option<&str>,
         limit: usize,
     ) -> Result<Vec<MessageLine>, AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(Vec::new());
         }
-        let page = self.store_to_read()?.messages_before(state, before, limit)?;
+        let page = self.app.store_to_read()?.messages_before(state, before, limit)?;
         Ok(page.into_iter().map(message_line).collect())
     }
 
@@ -141,10 +142,10 @@ impl App {
     /// # Errors
     /// The store cannot be read.
     pub fn alert_counts(&self) -> Result<AlertCounts, AppError> {
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Ok(AlertCounts::default());
         }
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         Ok(AlertCounts {
             open_incidents: store.count_open_incidents()?,
             pending: store.count_messages("pending")?,
@@ -174,11 +175,11 @@ impl App {
     /// There is none with this id, it was sent, or the store cannot be written.
     pub fn retry_message(&self, id: &str) -> Result<MessageLine, AppError> {
         let missing = || ServiceError::NoMessage { id: id.to_owned() };
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Err(missing().into());
         }
-        let store = self.open_store()?;
-        if !store.retry_message(id, self.clock.now())? {
+        let store = self.app.open_store()?;
+        if !store.retry_message(id, self.app.clock.now())? {
             store.message(id)?.ok_or_else(missing)?;
             return Err(ServiceError::MessageSent { id: id.to_owned() }.into());
         }
@@ -192,14 +193,14 @@ impl App {
         change: impl FnOnce(&mut IncidentBody, Moment),
     ) -> Result<IncidentLine, AppError> {
         let missing = || ServiceError::NoIncident { id: id.to_owned() };
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Err(missing().into());
         }
-        let store = self.open_store()?;
+        let store = self.app.open_store()?;
         let read = || Ok::<_, AppError>(store.incident(id)?.filter(|it| it.state != "watching").ok_or_else(missing)?);
         let known = read()?;
         let mut body: IncidentBody = serde_json::from_str(&known.body).unwrap_or_default();
-        let now = self.clock.now();
+        let now = self.app.clock.now();
         change(&mut body, now);
         let text = serde_json::to_string(&body).unwrap_or_default();
         // The store changes nothing that is closed.

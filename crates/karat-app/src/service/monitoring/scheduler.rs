@@ -112,7 +112,7 @@ impl ScheduleLook<'_> {
         }
         for time in self.times_to_run(from, &times, due)? {
             let run = DueRun::new(path, &suite.name, spec, time);
-            if app.claim_due_run(&run)? == DueState::New {
+            if app.service().claim_due_run(&run)? == DueState::New {
                 due.runs.push(run);
             }
         }
@@ -190,7 +190,7 @@ impl ScheduleLook<'_> {
         due.notes.push(summary.clone());
         let seen = Observed::new(AlertEvent::ScheduleMissed, true, &self.spec.id, summary);
         let source = AlertSource { path: stored_path(self.path), suite: &self.suite.name, alerts: &self.suite.alerts };
-        self.app.add_observations(&format!("skip:{run}"), &source, vec![seen], None).map(drop)
+        self.app.service().add_observations(&format!("skip:{run}"), &source, vec![seen], None).map(drop)
     }
 
     /// A pause is on purpose: its due times are not made up for, and nobody is told.

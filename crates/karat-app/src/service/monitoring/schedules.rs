@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ServiceError;
-use crate::{App, AppError, Invocation, rfc3339};
+use crate::service::Service;
+use crate::{AppError, Invocation, rfc3339};
 
 /// A due time that is older than this passed while nothing followed its schedule.
 pub(crate) const LATE_MS: i64 = 90_000;
@@ -104,19 +105,19 @@ pub(crate) fn timestamp(moment: Moment) -> Timestamp {
     Timestamp::from_millisecond(moment.0).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-impl App {
+impl Service<'_> {
     /// The schedules of a suite.
     ///
     /// # Errors
     /// The suite cannot be loaded, or the store not be read.
     pub fn schedules(&self, suite: &str) -> Result<Vec<ScheduleLine>, AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         plan.schedules.iter().map(|spec| self.schedule_line(suite, &plan.header.suite, spec)).collect()
     }
 
     pub(crate) fn schedule_line(&self, path: &str, suite: &str, spec: &ScheduleSpec) -> Result<ScheduleLine, AppError> {
-        let store = self.store_to_read()?;
-        let now = self.clock.now();
+        let store = self.app.store_to_read()?;
+        let now = self.app.clock.now();
         let paused = store.paused_since(suite, &spec.id)?;
         let last = store.firings(suite, Some(&spec.id), 1)?.pop();
         let next = spec.timetable.next_after(timestamp(now)).filter(|_| paused.is_none());
@@ -150,9 +151,9 @@ impl App {
         from: Option<Moment>,
         count: usize,
     ) -> Result<Vec<DueTime>, AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
-        Ok(times(&spec.timetable, timestamp(from.unwrap_or_else(|| self.clock.now())), count))
+        Ok(times(&spec.timetable, timestamp(from.unwrap_or_else(|| self.app.clock.now())), count))
     }
 
     /// The last due times of a suite, latest first; with a schedule, only its own.
@@ -165,11 +166,11 @@ impl App {
         schedule: Option<&str>,
         limit: usize,
     ) -> Result<Vec<FiringLine>, AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         if let Some(schedule) = schedule {
             find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         }
-        let firings = self.store_to_read()?.firings(&plan.header.suite, schedule, limit)?;
+        let firings = self.app.store_to_read()?.firings(&plan.header.suite, schedule, limit)?;
         Ok(firings.into_iter().map(firing_line).collect())
     }
 
@@ -178,13 +179,13 @@ impl App {
     /// # Errors
     /// The suite cannot be loaded, has no such schedule, or the store cannot be written.
     pub fn pause_schedule(&self, suite: &str, schedule: &str, paused: bool) -> Result<(), AppError> {
-        let plan = self.load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
         let spec = find_schedule(&plan.header.suite, &plan.schedules, schedule)?;
         self.set_paused(&plan.header.suite, spec, paused)
     }
 
     pub(crate) fn set_paused(&self, suite: &str, spec: &ScheduleSpec, paused: bool) -> Result<(), AppError> {
-        Ok(self.open_store()?.set_paused(suite, &spec.id, paused.then(|| self.clock.now()))?)
+        Ok(self.app.open_store()?.set_paused(suite, &spec.id, paused.then(|| self.app.clock.now()))?)
     }
 }
 

@@ -14,12 +14,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::settle::in_order;
+use crate::AppError;
 use crate::error::AnnotateError;
+use crate::stored::Stored;
 use crate::stored::labels::answers::{PAIR_ANSWERS, spans};
 use crate::stored::labels::question::{MeasurementLevel, Question, QuestionKind};
 use crate::stored::labels::state::TaskState;
 use crate::stored::labels::task::LoadedTask;
-use crate::{App, AppError};
 
 /// Items with two labels below which there is only their number.
 const LEAST_ITEMS: usize = 10;
@@ -289,7 +290,7 @@ fn ceiling(task: &LoadedTask, state: &TaskState, question: &Question) -> Option<
     })
 }
 
-impl App {
+impl Stored<'_> {
     /// The agreement of the people of a task with each other, by question with numbers.
     ///
     /// # Errors

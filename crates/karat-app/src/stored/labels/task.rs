@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::question::Question;
 use super::state::TaskState;
+use crate::AppError;
 use crate::error::{AnnotateError, Names};
-use crate::{App, AppError};
+use crate::stored::Stored;
 
 /// The part of a task that is fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -220,14 +221,14 @@ fn parse_name(text: &str) -> (&str, Option<u32>) {
     }
 }
 
-impl App {
+impl Stored<'_> {
     /// A task by `NAME`, which is its newest version, or `NAME@VERSION`.
     pub(crate) fn loaded_task(&self, text: &str) -> Result<Arc<LoadedTask>, AppError> {
         let (name, version) = parse_name(text);
-        if !self.store.exists() {
+        if !self.app.store.exists() {
             return Err(AnnotateError::NoTask { task: text.to_owned(), known: Names(Vec::new()) }.into());
         }
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let Some(stored) = store.annotation_task(name, version)? else {
             let known = store.annotation_tasks()?.into_iter().map(|task| task.name);
             return Err(AnnotateError::NoTask { task: text.to_owned(), known: Names::of(known) }.into());
@@ -237,18 +238,18 @@ impl App {
 
     /// A stored task with its items. Items never change, so they are read once.
     pub(crate) fn load_task(&self, stored: StoredAnnotationTask) -> Result<Arc<LoadedTask>, AppError> {
-        let known = self.opened.annotations().get(&stored.id).cloned();
+        let known = self.app.opened.annotations().get(&stored.id).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
-        let task = Arc::new(LoadedTask::read(&self.store_to_read()?, stored)?);
-        self.opened.annotations().insert(task.stored.id, Arc::clone(&task));
+        let task = Arc::new(LoadedTask::read(&self.app.store_to_read()?, stored)?);
+        self.app.opened.annotations().insert(task.stored.id, Arc::clone(&task));
         Ok(task)
     }
 
     /// Calls `read` with the present state of a task.
     pub(crate) fn read_state<T>(&self, task: &LoadedTask, read: impl FnOnce(&TaskState) -> T) -> Result<T, AppError> {
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         task.with_state(|after| store.annotation_events(task.stored.id, after), read)
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use karat_store::{FollowPosition, Store, StoredRun};
 use karat_types::{RunRows, RunStatus};
 
+use crate::views::Views;
 use crate::views::follow::counter::{CellCounter, FinishedCell};
 use crate::views::follow::progress::Progress;
 use crate::views::follow::speed::Speed;
@@ -43,16 +44,16 @@ impl Look {
     }
 }
 
-impl App {
+impl Views<'_> {
     /// Follows a run from its beginning, whichever process writes it.
     ///
     /// # Errors
     /// There is no such run, or the store cannot be read.
     pub fn follow(&self, run: &str) -> Result<RunFollower, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let rows = store.rows(&store.resolve(run)?)?;
         Ok(RunFollower {
-            app: self.clone(),
+            app: self.app.clone(),
             counter: CellCounter::new(&rows.header().plan),
             store,
             rows,

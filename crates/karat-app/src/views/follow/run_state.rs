@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::stored::findings::findings;
 use crate::stored::invocation::read_stored_invocation;
 use crate::stored::labels::anchoring::findings_state;
+use crate::views::Views;
 use crate::views::follow::counter::CellCounter;
 use crate::views::follow::progress::CellCounts;
-use crate::{App, AppError, rfc3339};
+use crate::{AppError, rfc3339};
 
 /// Finished runs whose state is remembered.
 const REMEMBERED: usize = 1_000;
@@ -56,14 +57,14 @@ pub struct RunState {
     pub problem: Option<String>,
 }
 
-impl App {
+impl Views<'_> {
     /// The state of a run by its rows alone.
     pub(crate) fn stored_state(&self, store: &Store, id: &str) -> Result<RunState, AppError> {
         let stored = store.rows(id)?;
         let header = stored.header();
         let is_running = header.status == RunStatus::Running;
         let key = findings_state(&stored)?;
-        if let Some(known) = self.opened.run_state(&header.id, key).filter(|_| !is_running) {
+        if let Some(known) = self.app.opened.run_state(&header.id, key).filter(|_| !is_running) {
             return Ok(known);
         }
         let mut counter = CellCounter::new(&header.plan);
@@ -94,7 +95,7 @@ impl App {
             problem: None,
         };
         if !is_running {
-            self.opened.remember_run_state(key, &state);
+            self.app.opened.remember_run_state(key, &state);
         }
         Ok(state)
     }
@@ -106,13 +107,13 @@ impl App {
             RunStatus::BudgetStopped => Exit::Budget,
             RunStatus::Finished => Exit::Pass,
         };
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         // A run that was stopped before its first cell has no findings.
         if stored.totals()?.cells == 0 {
             return Ok((None, Some(own)));
         }
         let findings = findings(&stored)?;
-        let (context, exit) = self.context(&stored, &findings, false)?;
+        let (context, exit) = self.app.analysis().context(&stored, &findings, false)?;
         // A gate that asks for a person is open until one has looked.
         let verdict = context.verdicts.verdict().map(|verdict| match verdict.as_str() {
             "pass" => "pass",

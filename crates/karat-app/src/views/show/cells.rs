@@ -10,10 +10,11 @@ use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, PlanHeader, RunRo
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::AppError;
 use crate::error::StoredError;
 use crate::stored::findings::findings;
 use crate::stored::messages::JudgeWords;
-use crate::{App, AppError};
+use crate::views::Views;
 
 /// A cell in one line.
 #[derive(Debug, Clone, Serialize)]
@@ -63,13 +64,13 @@ impl CellFilter {
     }
 }
 
-impl App {
+impl Views<'_> {
     /// The names of a run's metrics.
     ///
     /// # Errors
     /// The run cannot be read.
     pub fn metric_names(&self, run: &str) -> Result<Vec<String>, AppError> {
-        let plan = resolve_checks(&self.stored_run(run)?)?;
+        let plan = resolve_checks(&self.app.stored().run(run)?)?;
         Ok(plan.metrics.iter().map(|metric| metric.name.clone()).collect())
     }
 
@@ -84,7 +85,7 @@ impl App {
         filter: &CellFilter,
         each: &mut dyn FnMut(&CellLine) -> io::Result<()>,
     ) -> Result<(), AppError> {
-        let rows = self.stored_run(run)?;
+        let rows = self.app.stored().run(run)?;
         let plan = resolve_checks(&rows)?;
         let mut failed = None;
         rows.for_each(&mut |row| {
@@ -113,9 +114,9 @@ impl App {
         outputs: Outputs,
         each: &mut dyn FnMut(&str) -> io::Result<()>,
     ) -> Result<(), AppError> {
-        let stored = self.stored_run(run)?;
+        let stored = self.app.stored().run(run)?;
         let findings = findings(&stored)?;
-        let (mut context, _) = self.context(&stored, &findings, false)?;
+        let (mut context, _) = self.app.analysis().context(&stored, &findings, false)?;
         context.outputs = outputs;
         let report = Report { findings: &findings, rows: &stored, context: &context };
         terminal::outputs(report, &mut |text| Ok(each(text)?)).map_err(AppError::from)
@@ -127,9 +128,9 @@ impl App {
     /// # Errors
     /// No such run, suite or sample.
     pub fn show_sample(&self, target: &str, sample: &str) -> Result<String, AppError> {
-        let store = self.existing_store()?;
-        let runs = if self.is_suite(target) {
-            store.runs_of_suite(&self.suite_name(&store, target)?, usize::MAX)?
+        let store = self.app.existing_store()?;
+        let runs = if self.app.stored().is_suite(target) {
+            store.runs_of_suite(&self.app.stored().suite_name(&store, target)?, usize::MAX)?
         } else {
             vec![store.resolve(target)?]
         };
@@ -141,7 +142,7 @@ impl App {
                 continue;
             }
             let findings = findings(&stored)?;
-            let (context, _) = self.context(&stored, &findings, false)?;
+            let (context, _) = self.app.analysis().context(&stored, &findings, false)?;
             let report = Report { findings: &findings, rows: &stored, context: &context };
             if let Some(text) = terminal::sample_outputs(report, sample)? {
                 return Ok(format!("run {run}\n{text}"));

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::error::{Names, StoredError};
 use crate::stored::findings::findings;
-use crate::{App, AppError, rfc3339};
+use crate::views::Views;
+use crate::{AppError, rfc3339};
 
 /// The distribution of a metric over the samples of one run.
 #[derive(Debug, Clone, Serialize)]
@@ -24,13 +25,13 @@ pub struct MetricLine {
     pub spread: Spread,
 }
 
-impl App {
+impl Views<'_> {
     /// The newest runs with a metric, newest first, and its distribution in each.
     ///
     /// # Errors
     /// No run has the metric: the message names those of the latest run.
     pub fn metric_history(&self, metric: &str, suite: Option<&str>, limit: usize) -> Result<Vec<MetricLine>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let mut lines = Vec::new();
         let mut known: Option<Vec<String>> = None;
         for run in store.runs(usize::MAX)? {

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::stored::figures::{RunFigures, kept_figures};
 use crate::stored::run::count_done;
-use crate::{App, AppError, rfc3339};
+use crate::views::Views;
+use crate::{AppError, rfc3339};
 
 /// Number of cells that a list reads for verdicts and figures that the store does not keep yet. Older runs beyond it are
 /// listed without them.
@@ -46,14 +47,14 @@ pub struct RunLine {
     pub simulated: bool,
 }
 
-impl App {
+impl Views<'_> {
     /// The newest runs.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunLine>, AppError> {
-        if !self.store.exists() {
-            self.store.check_orphans()?;
+        if !self.app.store.exists() {
+            self.app.store.check_orphans()?;
             return Ok(Vec::new());
         }
-        let store = self.store_to_read()?;
+        let store = self.app.store_to_read()?;
         let mut left = MAX_SUMMARIZED;
         let line = |run: RunSummary| {
             let header = store.run(&run.id)?;
@@ -63,7 +64,7 @@ impl App {
                 None => match left.checked_sub(run.totals.cells) {
                     Some(rest) if run.totals.cells > 0 => {
                         left = rest;
-                        self.run_figures(&run.id).unwrap_or_default()
+                        self.app.analysis().run_figures(&run.id).unwrap_or_default()
                     }
                     _ => RunFigures::default(),
                 },

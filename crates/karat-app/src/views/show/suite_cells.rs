@@ -9,10 +9,11 @@ use karat_analysis::{CellScores, RowFilter, headline_metrics, system_id};
 use karat_types::{CellRow, CellStatus, GameShare, JudgmentRow, Key, KeyBuilder, PlanHeader, RunRows, Score};
 use serde::{Serialize, Serializer};
 
+use crate::AppError;
 use crate::analysis::suite_rows::check_date;
 use crate::error::StoredError;
 use crate::stored::run::newest_plan;
-use crate::{App, AppError};
+use crate::views::Views;
 
 /// The latest cell of a sample and system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,15 +42,15 @@ fn as_map<S: Serializer>(scores: &[(String, Option<Score>)], serializer: S) -> R
     serializer.collect_map(scores.iter().map(|(name, score)| (name, score)))
 }
 
-impl App {
+impl Views<'_> {
     /// The headline metrics of a suite's newest run, if its rows are cells; `None` if the suite declares rows of
     /// judgments (`run.stdout: row`).
     ///
     /// # Errors
     /// An unknown suite, or one without runs.
     pub fn suite_headline(&self, suite: &str) -> Result<Option<Vec<String>>, AppError> {
-        let store = self.existing_store()?;
-        let plan = newest_plan(&store, &self.suite_name(&store, suite)?)?;
+        let store = self.app.existing_store()?;
+        let plan = newest_plan(&store, &self.app.stored().suite_name(&store, suite)?)?;
         let names = || headline_metrics(&plan).into_iter().filter_map(|at| Some(plan.metrics.get(at)?.name.clone()));
         Ok((!plan.run.prints_rows).then(|| names().collect()))
     }
@@ -74,9 +75,9 @@ impl App {
         {
             return Err(StoredError::EmptyRange { since: since.clone(), until: until.clone() }.into());
         }
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let mut seen: HashSet<Key> = HashSet::new();
-        for run in store.runs_of_suite(&self.suite_name(&store, suite)?, usize::MAX)? {
+        for run in store.runs_of_suite(&self.app.stored().suite_name(&store, suite)?, usize::MAX)? {
             let rows = store.rows(&run)?;
             let plan = rows.header().plan.clone();
             if plan.run.measures_judges {

@@ -8,12 +8,13 @@ use karat_store::StoreError;
 use karat_types::{RunRows, SampleText, Score};
 use serde::Serialize;
 
+use crate::AppError;
 use crate::error::StoredError;
 use crate::stored::messages::JudgeWords;
 use crate::stored::names;
+use crate::views::Views;
 use crate::views::show::calls::{CellKeys, Contents, TracedCall};
 use crate::views::show::cells;
-use crate::{App, AppError};
 
 /// The calls of one cell.
 #[derive(Debug, Clone, Serialize)]
@@ -47,10 +48,10 @@ pub struct Trace {
     pub judges: Vec<JudgeWords>,
 }
 
-impl App {
+impl Views<'_> {
     /// Returns whether a word names a stored run.
     pub fn has_run(&self, word: &str) -> bool {
-        self.existing_store().is_ok_and(|store| store.resolve(word).is_ok())
+        self.app.existing_store().is_ok_and(|store| store.resolve(word).is_ok())
     }
 
     /// Refuses the id of a sample in the place of a run.
@@ -58,7 +59,7 @@ impl App {
     /// # Errors
     /// No run is called so, and the newest run has such a sample.
     pub fn check_not_a_sample(&self, word: &str) -> Result<(), AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let (Err(StoreError::NoSuchRun { .. }), Ok(run)) = (store.resolve(word), store.resolve("latest")) else {
             return Ok(());
         };
@@ -85,7 +86,7 @@ impl App {
     }
 
     fn example_cell(&self, run: &str) -> Result<Option<String>, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let plan = rows.header().plan.clone();
@@ -103,7 +104,7 @@ impl App {
 
     /// The calls of one cell: by its number, or by `sample/model/variant[/trial]` (`sample/variant` without a model).
     pub fn trace(&self, run: &str, cell: &str) -> Result<Trace, AppError> {
-        let store = self.existing_store()?;
+        let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let plan = rows.header().plan.clone();

@@ -57,7 +57,7 @@ pub(super) fn request(folder: &Path, items: usize, places: usize) -> TaskRequest
 }
 
 pub(super) fn next(app: &App, person: &str) -> Value {
-    app.next_annotation("t", person, &NextRequest::default()).unwrap()
+    app.tasks().next("t", person, &NextRequest::default()).unwrap()
 }
 
 pub(super) fn item_of(answer: &Value) -> String {
@@ -70,7 +70,7 @@ pub(super) fn label(item: &str, quality: u32) -> LabelRequest {
 }
 
 pub(super) fn submit(app: &App, person: &str, item: &str, quality: u32) -> Value {
-    app.submit_label("t", person, &label(item, quality)).unwrap()
+    app.tasks().submit("t", person, &label(item, quality)).unwrap()
 }
 
 pub(super) fn reason(item: &str, reason: &str) -> ReasonRequest {
@@ -78,5 +78,5 @@ pub(super) fn reason(item: &str, reason: &str) -> ReasonRequest {
 }
 
 pub(super) fn draft(app: &App, person: &str, item: &str) -> Value {
-    app.save_draft("t", person, &DraftRequest { item: item.to_owned(), ..DraftRequest::default() }).unwrap()
+    app.tasks().save_draft("t", person, &DraftRequest { item: item.to_owned(), ..DraftRequest::default() }).unwrap()
 }

@@ -18,17 +18,17 @@ fn the_same_request_is_the_same_task() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
     let asked = request(folder.path(), 4, 1);
-    let first = app.create_annotation_task(&asked).unwrap();
+    let first = app.tasks().create(&asked).unwrap();
     let CreatedTask { hash, version, items, is_new, .. } = first.clone();
     assert_eq!((version, items, is_new), (1, 4, true));
-    let again = app.create_annotation_task(&asked).unwrap();
+    let again = app.tasks().create(&asked).unwrap();
     assert_eq!((again.hash, again.version, again.is_new), (hash, 1, false));
     let one = next(&app, "ann");
     submit(&app, "ann", &item_of(&one), 3);
     let changed = TaskRequest { guidelines: Some(TextFrom::Text("Be strict.".to_owned())), ..asked };
-    let second = app.create_annotation_task(&changed).unwrap();
+    let second = app.tasks().create(&changed).unwrap();
     assert_eq!((second.version, second.known_labels), (2, 0), "other guidelines are other questions");
-    let labels = |name: &str| app.annotation_task(name).unwrap()["labels"]["counted"].as_u64();
+    let labels = |name: &str| app.tasks().overview(name).unwrap()["labels"]["counted"].as_u64();
     assert_eq!((labels("t@1"), labels("t@2"), labels("t")), (Some(1), Some(0), Some(0)));
 }
 
@@ -37,14 +37,14 @@ fn the_same_request_is_the_same_task() {
 fn known_outputs_have_their_labels() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 3, 1)).unwrap();
+    app.tasks().create(&request(folder.path(), 3, 1)).unwrap();
     for quality in [2, 3, 4] {
         let item = item_of(&next(&app, "ann"));
         submit(&app, "ann", &item, quality);
     }
     assert_eq!(next(&app, "ann")["item"], Value::Null);
     let more = request(folder.path(), 5, 1);
-    let made = app.create_annotation_task(&more).unwrap();
+    let made = app.tasks().create(&more).unwrap();
     assert_eq!((made.version, made.known_labels), (2, 3));
     let new: BTreeSet<String> = (0..2)
         .map(|_| {
@@ -55,7 +55,7 @@ fn known_outputs_have_their_labels() {
         .collect();
     assert_eq!(new, ["output 3", "output 4"].map(str::to_owned).into());
     assert_eq!(next(&app, "ann")["item"], Value::Null);
-    let view = app.annotation_task("t").unwrap();
+    let view = app.tasks().overview("t").unwrap();
     assert_eq!((&view["people"][0]["labels"], &view["people"][0]["earlier"]), (&json!(5), &json!(3)));
 }
 
@@ -67,7 +67,7 @@ fn each_item_gets_enough_different_people() {
     const ITEMS: usize = 100;
     let folder = tempfile::tempdir().unwrap();
     let (app, clock) = moved_app(folder.path());
-    app.create_annotation_task(&request(folder.path(), ITEMS, 3)).unwrap();
+    app.tasks().create(&request(folder.path(), ITEMS, 3)).unwrap();
     let (counted, extra) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for number in 0..PEOPLE {
@@ -82,7 +82,7 @@ fn each_item_gets_enough_different_people() {
                 for _ in 0..400 {
                     let answer = next(&app, &person);
                     if answer["item"].is_null() {
-                        let missing = app.annotation_task("t").unwrap()["labels"]["missing"].as_u64();
+                        let missing = app.tasks().overview("t").unwrap()["labels"]["missing"].as_u64();
                         if missing == Some(0) {
                             return;
                         }
@@ -115,7 +115,7 @@ fn each_item_gets_enough_different_people() {
     // Another process reads the same.
     let fresh = App { opened: Session::default(), ..app };
     let asked = ExportRequest { form: ExportForm::Jsonl, settled: false, audit: false, pseudonyms: false };
-    let export = fresh.export_annotations("t", &asked).unwrap();
+    let export = fresh.tasks().export("t", &asked).unwrap();
     let mut extras = 0;
     for line in export.lines().skip(1) {
         let item: Value = serde_json::from_str(line).unwrap();
@@ -126,7 +126,7 @@ fn each_item_gets_enough_different_people() {
         extras += labels.iter().filter(|label| label["counted"] == false).count();
     }
     assert!(extras > 0 && extras == extra.load(Ordering::SeqCst), "{extras}");
-    let view = fresh.annotation_task("t").unwrap();
+    let view = fresh.tasks().overview("t").unwrap();
     assert_eq!((&view["items"]["by_labels"], &view["labels"]["missing"]), (&json!([0, 0, 0, ITEMS]), &json!(0)));
 }
 
@@ -136,7 +136,7 @@ fn each_item_gets_enough_different_people() {
 fn leases_end_and_are_renewed() {
     let folder = tempfile::tempdir().unwrap();
     let (app, clock) = moved_app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 1, 1)).unwrap();
+    app.tasks().create(&request(folder.path(), 1, 1)).unwrap();
     let first = next(&app, "ann");
     assert_eq!((&first["progress"]["left"], &first["closed"]), (&json!(1), &json!(false)));
     let item = item_of(&first);
@@ -156,7 +156,7 @@ fn leases_end_and_are_renewed() {
     assert_eq!(submit(&app, "bob", &item, 4)["state"], "counted");
     assert_eq!(draft(&app, "bob", &item)["state"], "submitted");
     assert_eq!(submit(&app, "bob", &item, 5)["state"], "counted", "a second label replaces the first");
-    let unseen = app.submit_label("t", "cat", &label(&item, 3)).unwrap_err();
+    let unseen = app.tasks().submit("t", "cat", &label(&item, 3)).unwrap_err();
     assert_eq!(unseen.kind(), ErrorKind::NotAllowed);
 }
 
@@ -166,31 +166,31 @@ fn leases_end_and_are_renewed() {
 fn skipped_and_flagged_items_go_to_the_owner() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 1, 1)).unwrap();
+    app.tasks().create(&request(folder.path(), 1, 1)).unwrap();
     let mut item = String::new();
     for person in ["ann", "bob", "cat"] {
         item = item_of(&next(&app, person));
-        app.skip_item("t", person, &reason(&item, "cannot_judge")).unwrap();
+        app.tasks().skip("t", person, &reason(&item, "cannot_judge")).unwrap();
         let after = next(&app, person);
         assert!(after["item"].is_null() && after["progress"]["skipped"] == 1 && after["progress"]["done"] == 0);
     }
-    assert!(app.skip_item("t", "ann", &reason(&item, "boring")).is_err());
+    assert!(app.tasks().skip("t", "ann", &reason(&item, "boring")).is_err());
     assert_eq!(next(&app, "dan")["item"], Value::Null, "k + 2 people skipped it");
-    let view = app.annotation_task("t").unwrap();
+    let view = app.tasks().overview("t").unwrap();
     assert_eq!(
         (&view["items"]["skipped"], &view["items"]["open"], &view["labels"]["counted"]),
         (&json!(1), &json!(1), &json!(0))
     );
     assert_eq!(view["with_owner"][0]["why"]["skips"].as_array().unwrap().len(), 3);
     let requeue = AdjudicationRequest { item: Some(item.clone()), requeue: true, ..AdjudicationRequest::default() };
-    app.adjudicate("t", "owner", &requeue).unwrap();
+    app.tasks().adjudicate("t", "owner", &requeue).unwrap();
     let back = NextRequest { item: Some(item.clone()), ..NextRequest::default() };
-    assert_eq!(app.next_annotation("t", "ann", &back).unwrap()["item"]["state"], "skipped");
+    assert_eq!(app.tasks().next("t", "ann", &back).unwrap()["item"]["state"], "skipped");
     assert_eq!(next(&app, "dan")["item"], Value::Null, "ann holds the place");
-    app.flag_item("t", "ann", &reason(&item, "harmful")).unwrap();
+    app.tasks().flag("t", "ann", &reason(&item, "harmful")).unwrap();
     assert_eq!(next(&app, "dan")["item"], Value::Null, "it is with the owner");
-    assert_eq!(app.annotation_task("t").unwrap()["items"]["flagged"], 1);
-    app.adjudicate("t", "owner", &requeue).unwrap();
+    assert_eq!(app.tasks().overview("t").unwrap()["items"]["flagged"], 1);
+    app.tasks().adjudicate("t", "owner", &requeue).unwrap();
     assert_eq!(item_of(&next(&app, "dan")), item);
     assert_eq!(submit(&app, "dan", &item, 3)["state"], "counted");
 }
@@ -201,23 +201,23 @@ fn skipped_and_flagged_items_go_to_the_owner() {
 fn an_undo_removes_the_label() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 3, 1)).unwrap();
+    app.tasks().create(&request(folder.path(), 3, 1)).unwrap();
     assert_eq!(next(&app, "ann")["item"]["answers"], Value::Null, "HU-06: no control has a value before the first key");
     let first = item_of(&next(&app, "ann"));
     submit(&app, "ann", &first, 2);
     let second = item_of(&next(&app, "ann"));
     submit(&app, "ann", &second, 4);
-    let undone = app.undo_label("t", "ann", None).unwrap();
+    let undone = app.tasks().undo("t", "ann", None).unwrap();
     assert_eq!((&undone["item"], &undone["progress"]["done"]), (&json!(second), &json!(1)));
     let fresh = App { opened: Session::default(), ..app };
     let again = next(&fresh, "ann");
     assert_eq!((item_of(&again), &again["item"]["draft"]["answers"]["quality"]), (second, &json!(4)));
     assert_eq!(again["recent"].as_array().unwrap().len(), 1);
     assert_eq!((&again["recent"][0]["item"], &again["recent"][0]["answers"]["quality"]), (&json!(first), &json!(2)));
-    assert_eq!(fresh.annotation_task("t").unwrap()["labels"]["counted"], 1);
-    fresh.undo_label("t", "ann", Some(&first)).unwrap();
-    assert!(fresh.undo_label("t", "ann", None).is_err());
-    assert_eq!(fresh.annotation_task("t").unwrap()["labels"]["counted"], 0);
+    assert_eq!(fresh.tasks().overview("t").unwrap()["labels"]["counted"], 1);
+    fresh.tasks().undo("t", "ann", Some(&first)).unwrap();
+    assert!(fresh.tasks().undo("t", "ann", None).is_err());
+    assert_eq!(fresh.tasks().overview("t").unwrap()["labels"]["counted"], 0);
 }
 
 /// HU-04: the audit export holds every event with the value before it; what it says is the present state.
@@ -225,7 +225,7 @@ fn an_undo_removes_the_label() {
 fn the_audit_replays_to_the_state() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 4, 2)).unwrap();
+    app.tasks().create(&request(folder.path(), 4, 2)).unwrap();
     for person in ["ann", "bob"] {
         for quality in 1..=4 {
             let item = item_of(&next(&app, person));
@@ -235,9 +235,9 @@ fn the_audit_replays_to_the_state() {
             }
         }
     }
-    app.undo_label("t", "bob", None).unwrap();
+    app.tasks().undo("t", "bob", None).unwrap();
     let asked = ExportRequest { form: ExportForm::Jsonl, settled: false, audit: true, pseudonyms: false };
-    let audit = app.export_annotations("t", &asked).unwrap();
+    let audit = app.tasks().export("t", &asked).unwrap();
     let mut standing: BTreeMap<(String, String), Value> = BTreeMap::new();
     let mut last = 0;
     for line in audit.lines().skip(1) {
@@ -254,7 +254,7 @@ fn the_audit_replays_to_the_state() {
             other => panic!("{other}"),
         }
     }
-    let items = app.export_annotations("t", &ExportRequest { audit: false, ..asked }).unwrap();
+    let items = app.tasks().export("t", &ExportRequest { audit: false, ..asked }).unwrap();
     let mut present = BTreeMap::new();
     for line in items.lines().skip(1) {
         let item: Value = serde_json::from_str(line).unwrap();
@@ -271,7 +271,7 @@ fn the_audit_replays_to_the_state() {
 fn orders_and_ids_say_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 30, 2)).unwrap();
+    app.tasks().create(&request(folder.path(), 30, 2)).unwrap();
     let order = |person: &str| -> Vec<String> {
         let mut seen = Vec::new();
         for _ in 0..30 {
@@ -285,10 +285,10 @@ fn orders_and_ids_say_nothing() {
     assert_ne!(ann, bob);
     assert_eq!(ann.iter().collect::<BTreeSet<_>>(), bob.iter().collect::<BTreeSet<_>>());
     let other = TaskRequest { name: Some("u".to_owned()), ..request(folder.path(), 30, 2) };
-    app.create_annotation_task(&other).unwrap();
+    app.tasks().create(&other).unwrap();
     let ids = |task: &str| -> BTreeSet<String> {
         let asked = ExportRequest { form: ExportForm::Jsonl, settled: false, audit: false, pseudonyms: false };
-        let text = app.export_annotations(task, &asked).unwrap();
+        let text = app.tasks().export(task, &asked).unwrap();
         let items = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
         items.map(|item| item["item"].as_str().unwrap().to_owned()).collect()
     };
@@ -312,7 +312,7 @@ fn gold_measures_people() {
     let file = folder.path().join("gold.jsonl");
     std::fs::write(&file, gold).unwrap();
     let asked = TaskRequest { gold: Some(GoldItems { file, share: 0.5, limit: 0.8 }), ..request(folder.path(), 10, 2) };
-    assert_eq!(app.create_annotation_task(&asked).unwrap().items, 20);
+    assert_eq!(app.tasks().create(&asked).unwrap().items, 20);
     for person in ["ann", "bob"] {
         for _ in 0..20 {
             let answer = next(&app, person);
@@ -325,7 +325,7 @@ fn gold_measures_people() {
             submit(&app, person, &item_of(&answer), quality);
         }
     }
-    let view = app.annotation_task("t").unwrap();
+    let view = app.tasks().overview("t").unwrap();
     let gold = |at: usize| view["people"][at]["gold"].clone();
     assert_eq!(
         (&gold(0)["right"], &gold(0)["share"]["share"], &gold(0)["share"]["below_limit"]),
@@ -340,11 +340,11 @@ fn gold_measures_people() {
         reason: reason.to_owned(),
         ..AdjudicationRequest::default()
     };
-    assert!(app.adjudicate("t", "owner", &exclude(" ")).is_err());
-    app.adjudicate("t", "owner", &exclude("always says 2")).unwrap();
-    let view = app.annotation_task("t").unwrap();
+    assert!(app.tasks().adjudicate("t", "owner", &exclude(" ")).is_err());
+    app.tasks().adjudicate("t", "owner", &exclude("always says 2")).unwrap();
+    let view = app.tasks().overview("t").unwrap();
     assert_eq!((&view["people"][1]["excluded"], &view["labels"]["missing"]), (&json!("always says 2"), &json!(20)));
-    assert_eq!(app.annotation_agreement("t").unwrap()["excluded"]["bob"], "always says 2");
+    assert_eq!(app.tasks().agreement("t").unwrap()["excluded"]["bob"], "always says 2");
     assert_eq!(next(&app, "bob")["item"], Value::Null);
     assert!(next(&app, "cat")["item"].is_object());
 }
@@ -355,7 +355,7 @@ fn gold_measures_people() {
 fn items_end_settled_adjudicated_or_open() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 3, 2)).unwrap();
+    app.tasks().create(&request(folder.path(), 3, 2)).unwrap();
     for person in ["ann", "bob"] {
         for _ in 0..3 {
             let answer = next(&app, person);
@@ -368,33 +368,33 @@ fn items_end_settled_adjudicated_or_open() {
             if answer["item"]["text"] != "output 2" || person == "ann" {
                 submit(&app, person, &item_of(&answer), quality);
             } else {
-                app.skip_item("t", person, &reason(&item_of(&answer), "broken")).unwrap();
+                app.tasks().skip("t", person, &reason(&item_of(&answer), "broken")).unwrap();
             }
         }
     }
     let states = || {
-        let items = app.annotation_task("t").unwrap()["items"].clone();
+        let items = app.tasks().overview("t").unwrap()["items"].clone();
         ["settled", "adjudicated", "open", "disagreements"].map(|name| items[name].as_u64().unwrap())
     };
     assert_eq!(states(), [1, 0, 2, 1]);
-    let item = app.annotation_task("t").unwrap()["adjudication"][0]["item"].as_str().unwrap().to_owned();
+    let item = app.tasks().overview("t").unwrap()["adjudication"][0]["item"].as_str().unwrap().to_owned();
     let own = AdjudicationRequest {
         item: Some(item),
         answers: Some(Map::from_iter([("quality".to_owned(), json!(4))])),
         ..AdjudicationRequest::default()
     };
-    let shown = app.adjudicate("t", "ann", &own).unwrap();
+    let shown = app.tasks().adjudicate("t", "ann", &own).unwrap();
     assert_eq!((&shown["stored"], &shown["labelled_by_you"]), (&json!(false), &json!(true)));
     assert!(shown["labels"][1]["person"] == 2 && !shown.to_string().contains("bob"), "{shown}");
     assert_eq!(states(), [1, 0, 2, 1], "nothing is stored before it is confirmed");
-    app.adjudicate("t", "ann", &AdjudicationRequest { confirm: true, ..own }).unwrap();
+    app.tasks().adjudicate("t", "ann", &AdjudicationRequest { confirm: true, ..own }).unwrap();
     assert_eq!(states(), [1, 1, 1, 0]);
-    let closed = app.close_annotation_task("t", "owner").unwrap();
-    assert_eq!(app.close_annotation_task("t", "other").unwrap(), closed);
+    let closed = app.tasks().close("t", "owner").unwrap();
+    assert_eq!(app.tasks().close("t", "other").unwrap(), closed);
     assert_eq!(next(&app, "ann")["closed"], true);
-    assert_eq!(app.undo_label("t", "ann", None).unwrap_err().kind(), ErrorKind::TaskClosed);
+    assert_eq!(app.tasks().undo("t", "ann", None).unwrap_err().kind(), ErrorKind::TaskClosed);
     let asked = ExportRequest { form: ExportForm::Labels, settled: true, audit: false, pseudonyms: true };
-    let rows = app.export_annotations("t", &asked).unwrap();
+    let rows = app.tasks().export("t", &asked).unwrap();
     let rows: Vec<Value> = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let scores: BTreeMap<&str, f64> =
         rows.iter().map(|row| (row["output"].as_str().unwrap(), row["scores"]["quality"].as_f64().unwrap())).collect();
@@ -408,13 +408,13 @@ fn only_assigned_people_label() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
     let asked = TaskRequest { assigned: vec!["ann".to_owned()], ..request(folder.path(), 2, 1) };
-    app.create_annotation_task(&asked).unwrap();
+    app.tasks().create(&asked).unwrap();
     assert!(next(&app, "ann")["item"].is_object());
-    let refused = app.next_annotation("t", "bob", &NextRequest::default()).unwrap_err();
+    let refused = app.tasks().next("t", "bob", &NextRequest::default()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotAllowed);
-    assert!(app.invite_annotator("t", "bob", None).is_err());
-    let token = app.invite_annotator("t", "ann", None).unwrap();
-    assert_eq!(app.invited_person(&token.id).unwrap(), Some(("t".to_owned(), "ann".to_owned())));
+    assert!(app.service().invite_annotator("t", "bob", None).is_err());
+    let token = app.service().invite_annotator("t", "ann", None).unwrap();
+    assert_eq!(app.service().invited_person(&token.id).unwrap(), Some(("t".to_owned(), "ann".to_owned())));
 }
 
 /// HU-30: agreement by question: AC1 stands beside where one answer has more than 80 %, and spans have characters and F1;
@@ -428,8 +428,8 @@ fn agreement_is_by_question() {
 - { id: marks, ask: Where?, kind: spans, categories: [{ id: wrong }, { id: odd }] }
 ";
     let questions = Some(TextFrom::Text(questions.to_owned()));
-    app.create_annotation_task(&TaskRequest { questions, ..request(folder.path(), 10, 2) }).unwrap();
-    let found = || app.annotation_agreement("t").unwrap()["questions"].clone();
+    app.tasks().create(&TaskRequest { questions, ..request(folder.path(), 10, 2) }).unwrap();
+    let found = || app.tasks().agreement("t").unwrap()["questions"].clone();
     for (person, start) in [("ann", 0), ("bob", 2)] {
         for _ in 0..10 {
             let answer = next(&app, person);
@@ -439,7 +439,7 @@ fn agreement_is_by_question() {
             let marks = json!([{ "start": start, "end": start + 4, "category": "wrong", "quote": quote }]);
             let answers = json!({ "fine": fine, "marks": marks }).as_object().unwrap().clone();
             let item = item_of(&answer);
-            app.submit_label("t", person, &LabelRequest { item, answers, ..LabelRequest::default() }).unwrap();
+            app.tasks().submit("t", person, &LabelRequest { item, answers, ..LabelRequest::default() }).unwrap();
         }
         if person == "ann" {
             assert_eq!((&found()[0]["items"], found()[0].get("alpha")), (&json!(0), None));
@@ -490,10 +490,10 @@ fn impossible_tasks_are_refused() {
         TaskRequest { assigned: vec!["ann".to_owned(), "ann".to_owned()], ..plain.clone() },
     ];
     for asked in named.into_iter().chain(golds).chain(asked) {
-        assert!(app.create_annotation_task(&asked).is_err(), "{asked:?}");
+        assert!(app.tasks().create(&asked).is_err(), "{asked:?}");
     }
-    assert!(app.stored_annotation_tasks().unwrap().is_empty());
-    app.create_annotation_task(&plain).unwrap();
-    app.close_annotation_task("t", "owner").unwrap();
-    assert!(app.invite_annotator("t", "ann", None).is_err());
+    assert!(app.tasks().list().unwrap().is_empty());
+    app.tasks().create(&plain).unwrap();
+    app.tasks().close("t", "owner").unwrap();
+    assert!(app.service().invite_annotator("t", "ann", None).is_err());
 }

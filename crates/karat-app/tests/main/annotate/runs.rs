@@ -76,7 +76,7 @@ fn execution(run: &str) -> Execution {
 
 fn run(app: &App, folder: &Path, id: &str) {
     let invocation = invocation(folder);
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 fn task(run: &str, places: usize) -> TaskRequest {
@@ -91,14 +91,14 @@ fn label_numbers(app: &App, person: &str) -> usize {
         let Some(text) = answer["item"]["text"].as_str() else { return labelled };
         let answers = Map::from_iter([("truth".to_owned(), json!(text.parse::<u64>().unwrap()))]);
         let label = LabelRequest { item: item_of(&answer), answers, ms: Some(40_000), ..LabelRequest::default() };
-        app.submit_label("t", person, &label).unwrap();
+        app.tasks().submit("t", person, &label).unwrap();
         labelled += 1;
     }
 }
 
 fn report(app: &App, run: &str) -> Value {
     let mut bytes = Vec::new();
-    app.export(run, ReportFormat::Json, Outputs::default(), false, &mut bytes).unwrap();
+    app.reports().export(run, ReportFormat::Json, Outputs::default(), false, &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -113,21 +113,21 @@ fn settled_labels_become_a_golden_set() {
     let gate = format!("baseline: {}\ngates: [ {{ metric: quality, max_drop: 0.5 }} ]\n", golden.display());
     write_suite(folder, &format!("{SUITE}{gate}"));
     run(&app, folder, "base");
-    app.create_annotation_task(&task("base", 1)).unwrap();
+    app.tasks().create(&task("base", 1)).unwrap();
     assert_eq!(label_numbers(&app, "ann"), 44);
     let asked = LabelPinRequest::default();
-    let refused = |asked: &LabelPinRequest| app.pin_labels("t", asked).unwrap_err().to_string();
+    let refused = |asked: &LabelPinRequest| app.tasks().pin_labels("t", asked).unwrap_err().to_string();
     assert!(refused(&asked).contains("still label"), "{}", refused(&asked));
-    let no_task = app.pin_labels_of_suite(&invocation(folder), None, &asked).unwrap_err().to_string();
+    let no_task = app.tasks().pin_labels_of_suite(&invocation(folder), None, &asked).unwrap_err().to_string();
     assert!(no_task.contains("numbers has no closed annotation task"), "{no_task}");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     assert!(refused(&asked).contains("2 systems (more, plain)"), "{}", refused(&asked));
     let of = |system: &str| LabelPinRequest { system: Some(system.to_owned()), pseudonyms: true, ..asked.clone() };
     assert!(refused(&of("less")).contains("`less`"));
-    let pinned = app.pin_labels("t", &of("plain")).unwrap();
+    let pinned = app.tasks().pin_labels("t", &of("plain")).unwrap();
     assert_eq!((pinned.folder.as_path(), pinned.files.len()), (golden.as_path(), 22));
     assert_eq!(pinned.files["s3"], Pinning::New { to: 3.0 });
-    let again = app.pin_labels_of_suite(&invocation(folder), Some("quality"), &of("plain")).unwrap();
+    let again = app.tasks().pin_labels_of_suite(&invocation(folder), Some("quality"), &of("plain")).unwrap();
     assert!(again.files.values().all(|pinning| *pinning == Pinning::Same), "{again:?}");
     let file: Value = serde_json::from_str(&fs::read_to_string(golden.join("s3.json")).unwrap()).unwrap();
     let people = &file["baseline_people"];
@@ -140,7 +140,7 @@ fn settled_labels_become_a_golden_set() {
     // The judge says one more than people: no drop. A stricter judge is below them.
     let check = |name: &str| {
         let asked = GoldenRequest::default();
-        app.golden_check(&invocation(folder), &asked, execution(name)).unwrap().0
+        app.analysis().golden_check(&invocation(folder), &asked, execution(name)).unwrap().0
     };
     let kind = check("kind");
     assert_eq!((kind.verdict.cards.len(), kind.verdict.regressions, kind.exit), (22, 0, Exit::Pass), "{kind:?}");
@@ -151,7 +151,7 @@ fn settled_labels_become_a_golden_set() {
     let strict = check("strict");
     assert_eq!((strict.verdict.regressions, strict.exit), (20, Exit::GateFailed), "{strict:?}");
 
-    let gated = app.gate("base", &GateRequest::default()).unwrap();
+    let gated = app.analysis().gate("base", &GateRequest::default()).unwrap();
     assert!(gated.markdown().contains("judged by people"), "{}", gated.markdown());
     let gated: Value = serde_json::from_str(&gated.json().unwrap()).unwrap();
     let plain = gated["gates"].as_array().unwrap().iter().find(|gate| gate["system"] == "plain").unwrap();
@@ -171,14 +171,15 @@ fn labels_without_a_metric_pin_nothing() {
         ("[{ id: truth, ask: True?, kind: scale, scale: [0, 20], step: 1 }]", "no metric"),
     ] {
         let questions = Some(TextFrom::Text(questions.to_owned()));
-        app.create_annotation_task(&TaskRequest { questions, ..task("base", 1) }).unwrap();
-        app.close_annotation_task("t", "owner").unwrap();
-        let refused = app.pin_labels("t", &LabelPinRequest::default()).unwrap_err().to_string();
+        app.tasks().create(&TaskRequest { questions, ..task("base", 1) }).unwrap();
+        app.tasks().close("t", "owner").unwrap();
+        let refused = app.tasks().pin_labels("t", &LabelPinRequest::default()).unwrap_err().to_string();
         assert!(refused.contains(said), "{refused}");
     }
-    app.create_annotation_task(&task("base", 1)).unwrap();
-    app.close_annotation_task("t", "owner").unwrap();
-    let none = app.pin_labels("t", &LabelPinRequest { folder: Some(folder.join("g")), ..LabelPinRequest::default() });
+    app.tasks().create(&task("base", 1)).unwrap();
+    app.tasks().close("t", "owner").unwrap();
+    let none =
+        app.tasks().pin_labels("t", &LabelPinRequest { folder: Some(folder.join("g")), ..LabelPinRequest::default() });
     assert!(none.unwrap_err().to_string().contains("no item of the task t is settled"));
 }
 
@@ -192,11 +193,11 @@ fn closed_tasks_anchor_the_figures_of_runs() {
     write_suite(folder, &format!("{SUITE}gates: [ {{ metric: quality, max: 15, anchor: human }} ]\n"));
     run(&app, folder, "base");
     let anchored = |app: &App| report(app, "base")["systems"][0]["anchored"]["quality"].clone();
-    assert_eq!(app.run_figures("base").unwrap().verdict.as_deref(), Some("undecided"));
-    app.create_annotation_task(&TaskRequest { count: Some(30), ..task("base", 2) }).unwrap();
+    assert_eq!(app.analysis().run_figures("base").unwrap().verdict.as_deref(), Some("undecided"));
+    app.tasks().create(&TaskRequest { count: Some(30), ..task("base", 2) }).unwrap();
     assert_eq!([label_numbers(&app, "ann"), label_numbers(&app, "bob")], [30, 30]);
     assert_eq!(anchored(&app), Value::Null, "the task is open");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     let figure = anchored(&app);
     let labelled = figure["labelled"].as_u64().unwrap();
     assert!((10..=20).contains(&labelled), "{figure}");
@@ -205,17 +206,17 @@ fn closed_tasks_anchor_the_figures_of_runs() {
     assert_eq!((value("judge"), value("correction")), (6.0, -1.0), "{figure}");
     let (lo, hi) = (figure["anchored"]["ci"][0].as_f64().unwrap(), figure["anchored"]["ci"][1].as_f64().unwrap());
     assert!(lo < 5.0 && 5.0 < hi && value("anchored") < 5.5, "{figure}");
-    assert_eq!(app.run_figures("base").unwrap().verdict.as_deref(), Some("pass"));
+    assert_eq!(app.analysis().run_figures("base").unwrap().verdict.as_deref(), Some("pass"));
     let whole = report(&app, "base");
     let found = &whole["analyses"]["human_anchor"];
     assert_eq!((&found["tasks"][0]["task"], &found["tasks"][0]["settled"]), (&json!("t@1"), &json!(30)), "{found}");
     let fresh = App { opened: Session::default(), ..app.clone() };
     assert_eq!(report(&fresh, "base"), whole);
     let targeted = TaskRequest { select: "uncertain".to_owned(), count: Some(20), ..task("base", 2) };
-    app.create_annotation_task(&targeted).unwrap();
+    app.tasks().create(&targeted).unwrap();
     label_numbers(&app, "cat");
     label_numbers(&app, "dan");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     assert_eq!(anchored(&app), figure);
     let found = report(&app, "base")["analyses"]["human_anchor"].clone();
     assert_eq!((&found["targeted"], &found["tasks"][0]["counts"]), (&json!(20), &json!(false)), "{found}");
@@ -230,25 +231,25 @@ fn open_items_can_be_settled_after_closing() {
     let app = place::app(folder);
     write_suite(folder, SUITE);
     run(&app, folder, "base");
-    app.create_annotation_task(&task("base", 1)).unwrap();
+    app.tasks().create(&task("base", 1)).unwrap();
     let answer = |item: &str, truth: u64| LabelRequest {
         item: item.to_owned(),
         answers: Map::from_iter([("truth".to_owned(), json!(truth))]),
         ..LabelRequest::default()
     };
     let flagged = item_of(&next(&app, "ann"));
-    app.flag_item("t", "ann", &super::reason(&flagged, "wrong_reference")).unwrap();
+    app.tasks().flag("t", "ann", &super::reason(&flagged, "wrong_reference")).unwrap();
     let decided = item_of(&next(&app, "ann"));
-    app.submit_label("t", "ann", &answer(&decided, 7)).unwrap();
+    app.tasks().submit("t", "ann", &answer(&decided, 7)).unwrap();
     let decision = AdjudicationRequest {
         item: Some(decided.clone()),
         answers: Some(Map::from_iter([("truth".to_owned(), json!(8))])),
         confirm: true,
         ..AdjudicationRequest::default()
     };
-    app.adjudicate("t", "owner", &decision).unwrap();
+    app.tasks().adjudicate("t", "owner", &decision).unwrap();
     label_numbers(&app, "ann");
-    assert_eq!(app.close_annotation_task("t", "owner").unwrap()["open"], json!(1));
+    assert_eq!(app.tasks().close("t", "owner").unwrap()["open"], json!(1));
     let figures = || report(&app, "base")["analyses"]["human_anchor"].clone();
     let found = figures();
     assert_eq!((&found["tasks"][0]["open"], &found["labels"]), (&json!(1), &json!([44, 44])), "{found}");
@@ -258,23 +259,23 @@ fn open_items_can_be_settled_after_closing() {
     // One of 22 outputs lies anywhere on the scale from 0 to 20.
     assert!((width - 20.0 / 22.0).abs() < 1e-9, "{open}");
     let mut text = Vec::new();
-    app.export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
+    app.reports().export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     for part in ["1 open: ", " whatever they will be", "Open in t@1: 1; settle them: karat annotate adjudicate t@1"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 
-    let next_version = app.reopen_annotation_task("t").unwrap();
+    let next_version = app.tasks().reopen("t").unwrap();
     assert_eq!((next_version.version, next_version.is_new, next_version.open), (2, true, 1));
-    assert_eq!(app.reopen_annotation_task("t").unwrap().version, 2);
-    let items = app.annotation_task("t").unwrap()["items"].clone();
+    assert_eq!(app.tasks().reopen("t").unwrap().version, 2);
+    let items = app.tasks().overview("t").unwrap()["items"].clone();
     // The flagged output is that of another sample, too, whose label is known.
     assert_eq!(
         (&items["adjudicated"], &items["open"], &items["settled"]),
         (&json!(1), &json!(0), &json!(43)),
         "{items}"
     );
-    assert_eq!(app.close_annotation_task("t", "owner").unwrap()["open"], json!(0));
+    assert_eq!(app.tasks().close("t", "owner").unwrap()["open"], json!(0));
     let found = figures();
     assert_eq!((&found["tasks"][0]["open"], &found["labels"]), (&json!(0), &json!([44, 44])), "{found}");
     for figure in found["figures"].as_array().unwrap() {
@@ -298,12 +299,12 @@ fn labels_of_another_version_do_not_count() {
     run(&app, folder, "base");
     let found = || report(&app, "base")["analyses"]["human_anchor"].clone();
     assert_eq!(found()["labels"], json!([0, 0]), "{}", found());
-    app.create_annotation_task(&TaskRequest { count: Some(20), ..task("base", 1) }).unwrap();
+    app.tasks().create(&TaskRequest { count: Some(20), ..task("base", 1) }).unwrap();
     label_numbers(&app, "ann");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     assert_eq!((&found()["labels"], &found()["other_version"]), (&json!([20, 20]), &json!(0)));
     let guidelines = Some(TextFrom::Text("Be strict.".to_owned()));
-    app.create_annotation_task(&TaskRequest { count: Some(10), guidelines, ..task("base", 1) }).unwrap();
+    app.tasks().create(&TaskRequest { count: Some(10), guidelines, ..task("base", 1) }).unwrap();
     let item = item_of(&next(&app, "ann"));
     let off = LabelRequest {
         item,
@@ -311,9 +312,9 @@ fn labels_of_another_version_do_not_count() {
         ms: Some(40_000),
         ..LabelRequest::default()
     };
-    app.submit_label("t", "ann", &off).unwrap();
+    app.tasks().submit("t", "ann", &off).unwrap();
     label_numbers(&app, "ann");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     let found = found();
     assert_eq!((&found["labels"], &found["other_version"]), (&json!([10, 30]), &json!(20)), "{found}");
     let figures = found["figures"].as_array().unwrap();
@@ -321,7 +322,7 @@ fn labels_of_another_version_do_not_count() {
     let missing = short["labels_missing"].as_u64().unwrap();
     assert_eq!(short["minutes_missing"], json!((missing * 40).div_ceil(60)), "{short}");
     let mut text = Vec::new();
-    app.export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
+    app.reports().export("base", ReportFormat::Markdown, Outputs::default(), false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     for part in ["20 because they are of another version", "Tasks: t@2.", "nothing is estimated then"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -343,7 +344,7 @@ fn people_decide_a_tournament() {
     run(&app, folder, "base");
     let ranking = || report(&app, "base")["analyses"]["ranking"][0].clone();
     assert_eq!((&ranking()["games"], &ranking()["by_people"]), (&json!(22), &json!(0)), "{}", ranking());
-    app.create_annotation_task(&task("base", 2)).unwrap();
+    app.tasks().create(&task("base", 2)).unwrap();
     for person in ["ann", "bob"] {
         loop {
             let answer = next(&app, person);
@@ -358,7 +359,7 @@ fn people_decide_a_tournament() {
             };
             let answers = Map::from_iter([("better".to_owned(), json!(says))]);
             let label = LabelRequest { item: item_of(&answer), answers, ..LabelRequest::default() };
-            app.submit_label("t", person, &label).unwrap();
+            app.tasks().submit("t", person, &label).unwrap();
         }
     }
     let exclude = AdjudicationRequest {
@@ -366,9 +367,9 @@ fn people_decide_a_tournament() {
         reason: "always the smaller one".to_owned(),
         ..AdjudicationRequest::default()
     };
-    app.adjudicate("t", "owner", &exclude).unwrap();
+    app.tasks().adjudicate("t", "owner", &exclude).unwrap();
     assert_eq!(ranking()["by_people"], json!(0), "the task is open");
-    app.close_annotation_task("t", "owner").unwrap();
+    app.tasks().close("t", "owner").unwrap();
     let found = ranking();
     assert_eq!((&found["games"], &found["by_people"]), (&json!(44), &json!(22)), "{found}");
     // Two pairs have a 0, and are bad on both sides; the judge calls all 22 a tie.

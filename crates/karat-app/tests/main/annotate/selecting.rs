@@ -69,7 +69,7 @@ fn numbers_run_of(app: &App, folder: &Path, suite: &str) {
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution).unwrap();
 }
 
 fn of_run(select: &str, count: usize) -> TaskRequest {
@@ -89,7 +89,7 @@ fn texts(app: &App) -> Vec<String> {
         let answer = next(app, "reader");
         let Some(text) = answer["item"]["text"].as_str() else { return texts };
         texts.push(text.to_owned());
-        app.skip_item("t", "reader", &super::reason(&item_of(&answer), "cannot_judge")).unwrap();
+        app.tasks().skip("t", "reader", &super::reason(&item_of(&answer), "cannot_judge")).unwrap();
     }
 }
 
@@ -102,15 +102,15 @@ fn items_are_selected_by_a_rule() {
     let app = place::app(folder);
     numbers_run(&app, folder);
     let make = |select: &str, count: usize| {
-        app.create_annotation_task(&of_run(select, count)).unwrap();
-        (texts(&app), app.annotation_task("t").unwrap())
+        app.tasks().create(&of_run(select, count)).unwrap();
+        (texts(&app), app.tasks().overview("t").unwrap())
     };
     let (stratified, view) = make("stratified:topic", 8);
     assert_eq!((stratified.len(), &view["targeted"]), (8, &json!(false)));
     // The four rare outputs are 0, 1, 2 and 3.
     let is_rare = |text: &&String| ["0 even", "1", "2 even", "3"].contains(&text.as_str());
     assert!(stratified.iter().filter(is_rare).count() >= 4, "{stratified:?}");
-    let no_column = app.create_annotation_task(&of_run("stratified:colour", 8)).unwrap_err().to_string();
+    let no_column = app.tasks().create(&of_run("stratified:colour", 8)).unwrap_err().to_string();
     assert!(no_column.contains("no column `colour`"), "{no_column}");
 
     // Judges differ by |number − 5|: most at 0 and 10, which two samples have each.
@@ -135,15 +135,15 @@ fn a_task_keeps_the_design_of_its_choice() {
     let app = place::app(folder);
     numbers_run(&app, folder);
     let design = |app: &App, select: &str, count: usize| {
-        app.create_annotation_task(&of_run(select, count)).unwrap();
-        app.annotation_task("t").unwrap()["design"].clone()
+        app.tasks().create(&of_run(select, count)).unwrap();
+        app.tasks().overview("t").unwrap()["design"].clone()
     };
     assert_eq!(design(&app, "random", 8), json!({ "kind": "random" }));
     assert_eq!(design(&app, "failed", 8), json!({ "kind": "targeted" }));
     let by_topic = design(&app, "stratified:topic", 8);
     let strata = json!([{ "value": "rare", "rows": 4, "drawn": 4 }, { "value": "usual", "rows": 18, "drawn": 4 }]);
     assert_eq!(by_topic, json!({ "kind": "stratified", "by": "topic", "strata": strata }));
-    let refused = app.create_annotation_task(&of_run("verdict", 8)).unwrap_err().to_string();
+    let refused = app.tasks().create(&of_run("verdict", 8)).unwrap_err().to_string();
     assert!(refused.contains("`quality` gives grades, neither pass nor fail"), "{refused}");
 
     // The mean of the two judges passes from 3 on: 1 or more of a number from 0 to 10.
@@ -158,7 +158,7 @@ fn a_task_keeps_the_design_of_its_choice() {
     texts.sort();
     // 0 and 1 fail, each twice.
     assert_eq!(texts[..4], ["0 even", "0 even", "1", "1"].map(str::to_owned), "{texts:?}");
-    let unknown = app.create_annotation_task(&of_run("verdict:quality.tone", 8)).unwrap_err().to_string();
+    let unknown = app.tasks().create(&of_run("verdict:quality.tone", 8)).unwrap_err().to_string();
     assert!(unknown.contains("it has `quality`"), "{unknown}");
 }
 
@@ -171,7 +171,7 @@ fn unknown_ids_are_named() {
     numbers_run(&app, folder);
     let file = folder.join("ids.txt");
     let select = format!("ids:{}", file.display());
-    let refused = |asked: &TaskRequest| app.create_annotation_task(asked).unwrap_err().to_string();
+    let refused = |asked: &TaskRequest| app.tasks().create(asked).unwrap_err().to_string();
     fs::write(&file, "s1\ns2\ns99\nS3\n").unwrap();
     let said = refused(&of_run(&select, 5));
     assert!(said.contains("2 of 4") && said.contains("S3, s99"), "{said}");
@@ -179,7 +179,7 @@ fn unknown_ids_are_named() {
     assert!(refused(&of_run(&select, 5)).contains("it has none"));
     assert!(refused(&of_run("random", 0)).contains("`--n 0`"));
     fs::write(&file, "s1\ns2\n").unwrap();
-    assert_eq!(app.create_annotation_task(&of_run(&select, 5)).unwrap().items, 2);
+    assert_eq!(app.tasks().create(&of_run(&select, 5)).unwrap().items, 2);
 }
 
 /// HU-05: `--mask` hides what a pattern matches in what people see, and nowhere else: the output that is scored stays whole.
@@ -190,7 +190,7 @@ fn masked_parts_are_not_shown() {
     let app = place::app(folder);
     numbers_run(&app, folder);
     let masked = TaskRequest { mask: Some("(?i)EVEN".to_owned()), ..of_run("random", 22) };
-    app.create_annotation_task(&masked).unwrap();
+    app.tasks().create(&masked).unwrap();
     let shown = texts(&app);
     assert!(
         shown.iter().all(|text| !text.contains("even")) && shown.iter().any(|text| text.contains('█')),
@@ -202,9 +202,9 @@ fn masked_parts_are_not_shown() {
         audit: false,
         pseudonyms: false,
     };
-    let export = app.export_annotations("t", &asked).unwrap();
+    let export = app.tasks().export("t", &asked).unwrap();
     assert!(export.contains("\"output\":\"0 even\""), "{export}");
-    let wrong = app.create_annotation_task(&TaskRequest { mask: Some("(".to_owned()), ..of_run("random", 2) });
+    let wrong = app.tasks().create(&TaskRequest { mask: Some("(".to_owned()), ..of_run("random", 2) });
     assert!(wrong.unwrap_err().to_string().contains("`--mask (`"));
 }
 
@@ -214,8 +214,8 @@ fn masked_parts_are_not_shown() {
 fn the_expected_end_follows_from_the_rate() {
     let folder = tempfile::tempdir().unwrap();
     let (app, clock) = moved_app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 4, 1)).unwrap();
-    let labels = || app.annotation_task("t").unwrap()["labels"].clone();
+    app.tasks().create(&request(folder.path(), 4, 1)).unwrap();
+    let labels = || app.tasks().overview("t").unwrap()["labels"].clone();
     assert_eq!((&labels()["per_hour"], &labels()["expected_end"]), (&Value::Null, &Value::Null));
     for _ in 0..3 {
         let item = item_of(&next(&app, "ann"));
@@ -225,7 +225,7 @@ fn the_expected_end_follows_from_the_rate() {
     assert_eq!(labels()["per_hour"], json!(4.0));
     let due = clock.0.load(Ordering::SeqCst) + 15 * MINUTE;
     assert_eq!(labels()["expected_end"], json!(karat_app::rfc3339(karat_types::Moment(due))));
-    assert_eq!(app.annotation_task("t").unwrap()["people"][0]["per_hour"], json!(4.0));
+    assert_eq!(app.tasks().overview("t").unwrap()["people"][0]["per_hour"], json!(4.0));
     let item = item_of(&next(&app, "ann"));
     submit(&app, "ann", &item, 3);
     assert_eq!((&labels()["missing"], &labels()["expected_end"]), (&json!(0), &Value::Null));
@@ -254,12 +254,7 @@ fn rows_come_from_every_form_of_dataset() {
     let make = |file: &str| {
         let questions = Some(TextFrom::Text(QUESTIONS.to_owned()));
         let from = ItemsFrom::Dataset(folder.path().join(file));
-        app.create_annotation_task(&TaskRequest {
-            questions,
-            places: 1,
-            name: Some("t".to_owned()),
-            ..TaskRequest::new(from)
-        })
+        app.tasks().create(&TaskRequest { questions, places: 1, name: Some("t".to_owned()), ..TaskRequest::new(from) })
     };
     for (file, text) in files {
         fs::write(folder.path().join(file), text).unwrap();
@@ -283,25 +278,25 @@ fn rows_come_from_every_form_of_dataset() {
 fn one_person_is_not_two() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 3, 2)).unwrap();
+    app.tasks().create(&request(folder.path(), 3, 2)).unwrap();
     let item = item_of(&next(&app, "ann"));
     submit(&app, " ann ", &item, 3);
-    let view = app.annotation_task("t").unwrap();
+    let view = app.tasks().overview("t").unwrap();
     assert_eq!((view["people"].as_array().unwrap().len(), &view["people"][0]["person"]), (1, &json!("ann")));
     for twin in ["Ann", "ANN "] {
-        let refused = app.next_annotation("t", twin, &karat_app::NextRequest::default()).unwrap_err();
+        let refused = app.tasks().next("t", twin, &karat_app::NextRequest::default()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NotAllowed);
         assert!(refused.to_string().contains("`ann`"), "{refused}");
-        assert!(app.invite_annotator("t", twin, None).is_err());
+        assert!(app.service().invite_annotator("t", twin, None).is_err());
     }
-    app.invite_annotator("t", "Bob B", None).unwrap();
-    assert!(app.invite_annotator("t", "bob  b", None).unwrap_err().to_string().contains("`Bob B`"));
-    app.invite_annotator("t", "Bob B", None).unwrap();
+    app.service().invite_annotator("t", "Bob B", None).unwrap();
+    assert!(app.service().invite_annotator("t", "bob  b", None).unwrap_err().to_string().contains("`Bob B`"));
+    app.service().invite_annotator("t", "Bob B", None).unwrap();
     let assigned = ["ann", "Ann"].map(str::to_owned).to_vec();
-    assert!(app.create_annotation_task(&TaskRequest { assigned, ..request(folder.path(), 3, 2) }).is_err());
+    assert!(app.tasks().create(&TaskRequest { assigned, ..request(folder.path(), 3, 2) }).is_err());
     let assigned = [" ann", "bob "].map(str::to_owned).to_vec();
-    app.create_annotation_task(&TaskRequest { assigned, ..request(folder.path(), 3, 2) }).unwrap();
-    assert_eq!(app.annotation_task("t").unwrap()["assigned"], json!(["ann", "bob"]));
+    app.tasks().create(&TaskRequest { assigned, ..request(folder.path(), 3, 2) }).unwrap();
+    assert_eq!(app.tasks().overview("t").unwrap()["assigned"], json!(["ann", "bob"]));
 }
 
 /// HU-23: free text is neither right nor wrong: it does not decide on a gold item, and a gold item needs another answer.
@@ -318,7 +313,7 @@ fn free_text_is_no_gold() {
         fs::write(&file, rows).unwrap();
         let gold = Some(GoldItems { file: file.clone(), share: 0.5, limit: 0.8 });
         let questions = Some(TextFrom::Text(questions.to_owned()));
-        app.create_annotation_task(&TaskRequest { questions, gold, ..request(folder.path(), 10, 1) })
+        app.tasks().create(&TaskRequest { questions, gold, ..request(folder.path(), 10, 1) })
     };
     assert!(make(json!({ "why": "because" })).unwrap_err().to_string().contains("free text only"));
     make(json!({ "quality": 5, "why": "because" })).unwrap();
@@ -326,7 +321,7 @@ fn free_text_is_no_gold() {
         let answer = next(&app, "ann");
         submit(&app, "ann", &item_of(&answer), 5);
     }
-    assert_eq!(app.annotation_task("t").unwrap()["people"][0]["gold"]["right"], json!(10));
+    assert_eq!(app.tasks().overview("t").unwrap()["people"][0]["gold"]["right"], json!(10));
 }
 
 /// HU-32: a name that is neither a task nor a suite is said to be neither, with the tasks that there are.
@@ -334,9 +329,9 @@ fn free_text_is_no_gold() {
 fn an_unknown_name_is_no_suite() {
     let folder = tempfile::tempdir().unwrap();
     let app = place::app(folder.path());
-    app.create_annotation_task(&request(folder.path(), 3, 1)).unwrap();
-    assert_eq!(app.label_source("t@1").unwrap(), LabelSource::Task);
-    assert_eq!(app.label_source("claims").unwrap(), LabelSource::Suite);
-    let said = app.label_source("nope").unwrap_err().to_string();
+    app.tasks().create(&request(folder.path(), 3, 1)).unwrap();
+    assert_eq!(app.tasks().label_source("t@1").unwrap(), LabelSource::Task);
+    assert_eq!(app.tasks().label_source("claims").unwrap(), LabelSource::Suite);
+    let said = app.tasks().label_source("nope").unwrap_err().to_string();
     assert!(said.contains("`nope` is no annotation task, no suite file and no preset"), "{said}");
 }

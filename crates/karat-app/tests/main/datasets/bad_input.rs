@@ -26,36 +26,36 @@ fn options_that_cannot_be_are_refused() {
     let out = folder.path().join("out.jsonl");
     let by =
         |by: &str, allocation: &str| SampleMethod::Stratified { by: by.to_owned(), allocation: allocation.to_owned() };
-    refused(app.sample_dataset(&sample(&rows, 0, SampleMethod::Random, out.clone())), &["--n", "at least one row"]);
+    refused(app.datasets().sample(&sample(&rows, 0, SampleMethod::Random, out.clone())), &["--n", "at least one row"]);
     refused(
-        app.sample_dataset(&sample(&rows, 3, by("nothing", "equal"), out.clone())),
+        app.datasets().sample(&sample(&rows, 3, by("nothing", "equal"), out.clone())),
         &["`nothing`", "--by", "topic"],
     );
-    refused(app.sample_dataset(&sample(&rows, 3, by("topic", "fair"), out.clone())), &["fair", "proportional"]);
-    refused(app.sample_dataset(&sample(&rows, 3, by("topic", "neyman:score"), out.clone())), &["`score`"]);
-    refused(app.sample_dataset(&sample(&rows, 3, SampleMethod::Random, folder.path().join("out.csv"))), &[".jsonl"]);
-    refused(app.sample_dataset(&sample(&rows, 9999, SampleMethod::Diverse, out.clone())), &["5000", "random"]);
+    refused(app.datasets().sample(&sample(&rows, 3, by("topic", "fair"), out.clone())), &["fair", "proportional"]);
+    refused(app.datasets().sample(&sample(&rows, 3, by("topic", "neyman:score"), out.clone())), &["`score`"]);
+    refused(app.datasets().sample(&sample(&rows, 3, SampleMethod::Random, folder.path().join("out.csv"))), &[".jsonl"]);
+    refused(app.datasets().sample(&sample(&rows, 9999, SampleMethod::Diverse, out.clone())), &["5000", "random"]);
     let mut asked = dedup(&rows, Some(out.clone()));
     asked.at = 1.2;
-    refused(app.dedup_dataset(&asked), &["--at", "0.3 to 1"]);
-    let parts = |text| app.split_dataset(&split(&rows, text, folder.path().join("parts")));
+    refused(app.datasets().dedup(&asked), &["--at", "0.3 to 1"]);
+    let parts = |text| app.datasets().split(&split(&rows, text, folder.path().join("parts")));
     refused(parts("train=0.8,test=0.3"), &["add up to 1.1"]);
     refused(parts("train=0.8,../test=0.2"), &["../test"]);
     refused(parts("aside=0.8,test=0.2"), &["aside"]);
     let mut asked = split(&rows, "train=0.8,test=0.2", folder.path().join("parts"));
     asked.keep = Some(folder.path().join("rows.jsonl"));
-    refused(app.split_dataset(&asked), &["NAME.dataset.json"]);
+    refused(app.datasets().split(&asked), &["NAME.dataset.json"]);
     asked.keep = Some(folder.path().join("nowhere.dataset.json"));
-    refused(app.split_dataset(&asked), &["nowhere.dataset.json"]);
+    refused(app.datasets().split(&asked), &["nowhere.dataset.json"]);
     asked.keep = None;
     asked.by = vec!["nobody".to_owned()];
-    refused(app.split_dataset(&asked), &["`nobody`", "--by"]);
+    refused(app.datasets().split(&asked), &["`nobody`", "--by"]);
     let condition = DatasetRequest { condition: Some("sample.".to_owned()), ..rows.clone() };
-    refused(app.sample_dataset(&sample(&condition, 3, SampleMethod::Random, out.clone())), &["`sample.`"]);
+    refused(app.datasets().sample(&sample(&condition, 3, SampleMethod::Random, out.clone())), &["`sample.`"]);
     let none = DatasetRequest { condition: Some("sample.topic == 'x'".to_owned()), ..rows.clone() };
-    refused(app.sample_dataset(&sample(&none, 3, SampleMethod::Random, out.clone())), &["no rows that meet"]);
+    refused(app.datasets().sample(&sample(&none, 3, SampleMethod::Random, out.clone())), &["no rows that meet"]);
     let column = DatasetRequest { input: Some("body".to_owned()), ..rows };
-    refused(app.dedup_dataset(&dedup(&column, None)), &["`body`", "--input", "topic"]);
+    refused(app.datasets().dedup(&dedup(&column, None)), &["`body`", "--input", "topic"]);
     assert!(!out.exists() && !folder.path().join("parts").exists());
 }
 
@@ -70,30 +70,33 @@ fn odd_files_are_handled() {
     };
     let out = |name: &str| folder.path().join(name);
     refused(
-        app.sample_dataset(&sample(&file("empty.jsonl", b""), 3, SampleMethod::Random, out("o.jsonl"))),
+        app.datasets().sample(&sample(&file("empty.jsonl", b""), 3, SampleMethod::Random, out("o.jsonl"))),
         &["no rows"],
     );
     refused(
-        app.dedup_dataset(&dedup(&file("broken.jsonl", b"{\"input\": \"a\"}\n{\"input\": "), None)),
+        app.datasets().dedup(&dedup(&file("broken.jsonl", b"{\"input\": \"a\"}\n{\"input\": "), None)),
         &["broken.jsonl:2"],
     );
-    refused(app.dedup_dataset(&dedup(&file("bytes.jsonl", b"{\"input\": \"\xff\"}\n"), None)), &["bytes.jsonl:1"]);
+    refused(app.datasets().dedup(&dedup(&file("bytes.jsonl", b"{\"input\": \"\xff\"}\n"), None)), &["bytes.jsonl:1"]);
     refused(
-        app.dedup_dataset(&dedup(&file("blank.jsonl", b"{\"id\": 1, \"input\": \"\"}\n"), None)),
+        app.datasets().dedup(&dedup(&file("blank.jsonl", b"{\"id\": 1, \"input\": \"\"}\n"), None)),
         &["no row of", "--input"],
     );
-    refused(app.dedup_dataset(&dedup(&DatasetRequest::of("nowhere.jsonl"), None)), &["there is no file nowhere.jsonl"]);
+    refused(
+        app.datasets().dedup(&dedup(&DatasetRequest::of("nowhere.jsonl"), None)),
+        &["there is no file nowhere.jsonl"],
+    );
     // Windows line ends, one row, and scripts without spaces.
     let one = file("one.csv", "id,question\r\n東,東京は\r\n".as_bytes());
-    app.sample_dataset(&sample(&one, 5, SampleMethod::Random, out("one.jsonl"))).unwrap();
+    app.datasets().sample(&sample(&one, 5, SampleMethod::Random, out("one.jsonl"))).unwrap();
     assert_eq!(ids(&out("one.jsonl")), ["東"]);
-    let parts = app.split_dataset(&split(&one, "train=0.8,test=0.2", out("one"))).unwrap();
+    let parts = app.datasets().split(&split(&one, "train=0.8,test=0.2", out("one"))).unwrap();
     assert_eq!(parts.parts.iter().map(|part| part.rows).sum::<u64>(), 1);
     // Rows that are all equal stay together.
     let equal = file("equal.jsonl", "{\"input\": \"the same text\"}\n".repeat(50).as_bytes());
-    let report = app.dedup_dataset(&dedup(&equal, Some(out("single.jsonl")))).unwrap();
+    let report = app.datasets().dedup(&dedup(&equal, Some(out("single.jsonl")))).unwrap();
     assert_eq!((report.kept, report.exact), (1, 49));
-    let parts = app.split_dataset(&split(&equal, "train=0.8,test=0.2", out("equal"))).unwrap();
+    let parts = app.datasets().split(&split(&equal, "train=0.8,test=0.2", out("equal"))).unwrap();
     assert!(parts.text().contains("the largest group has 50 rows"), "{}", parts.text());
     // A row of megabytes.
     let huge = format!(
@@ -101,5 +104,5 @@ fn odd_files_are_handled() {
         "lorem ipsum ".repeat(150_000)
     );
     let huge = file("huge.jsonl", huge.as_bytes());
-    assert_eq!(app.dedup_dataset(&dedup(&huge, None)).unwrap().kept, 2);
+    assert_eq!(app.datasets().dedup(&dedup(&huge, None)).unwrap().kept, 2);
 }

@@ -46,7 +46,7 @@ fn write(path: &Path, rows: &[Value]) {
 
 fn run(app: &App, folder: &Path, id: &str) {
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 fn request(folder: &Path, name: &str) -> DatasetRequest {
@@ -89,24 +89,24 @@ fn a_change_needs_a_changelog_line() {
     let mut all = rows(12, &[]);
     write(&path, &all);
     let asked = request(folder.path(), "tickets.jsonl");
-    assert!(app.dataset_version(&asked).unwrap().check().is_ok(), "nothing is recorded yet");
-    let manifest = app.record_dataset_version(&asked, "1", "First version.").unwrap();
+    assert!(app.datasets().version(&asked).unwrap().check().is_ok(), "nothing is recorded yet");
+    let manifest = app.datasets().record_version(&asked, "1", "First version.").unwrap();
     assert_eq!(manifest.manifest, folder.path().join("tickets.dataset.json"));
-    let again = app.record_dataset_version(&asked, "1", "First version.").unwrap();
+    let again = app.datasets().record_version(&asked, "1", "First version.").unwrap();
     assert!(again.text("1").starts_with("replaced the line of version 1"), "{}", again.text("1"));
     all.reverse();
     write(&path, &all);
-    let turned = app.dataset_version(&asked).unwrap();
+    let turned = app.datasets().version(&asked).unwrap();
     assert!(turned.check().is_ok() && turned.text().contains("1 of 2023-11-14: First version."), "{}", turned.text());
     all[0]["category"] = json!("corrected");
     write(&path, &all);
-    let error = app.dataset_version(&asked).unwrap().check().unwrap_err();
+    let error = app.datasets().version(&asked).unwrap().check().unwrap_err();
     assert!(error.to_string().contains("no changelog line"), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("--set VERSION --note LINE")));
-    let taken = app.record_dataset_version(&asked, "1", "Again.").unwrap_err();
+    let taken = app.datasets().record_version(&asked, "1", "Again.").unwrap_err();
     assert!(taken.to_string().contains("give the new rows a new version"), "{taken}");
-    app.record_dataset_version(&asked, "2", "The reference of t11 is corrected.").unwrap();
-    assert!(app.dataset_version(&asked).unwrap().check().is_ok());
+    app.datasets().record_version(&asked, "2", "The reference of t11 is corrected.").unwrap();
+    assert!(app.datasets().version(&asked).unwrap().check().is_ok());
     assert_eq!(all.len(), 12, "the rows are not touched");
 }
 
@@ -120,9 +120,9 @@ fn a_file_and_its_suite_have_one_version() {
     let file = request(folder.path(), "tickets.jsonl");
     for recorded in [&suite, &file] {
         write(&folder.path().join("tickets.jsonl"), &rows(6, &[]));
-        app.record_dataset_version(recorded, "1", "First version.").unwrap();
+        app.datasets().record_version(recorded, "1", "First version.").unwrap();
         for asked in [&suite, &file] {
-            let found = app.dataset_version(asked).unwrap();
+            let found = app.datasets().version(asked).unwrap();
             assert!(found.check().is_ok() && found.text().contains("1 of"), "{}", found.text());
         }
         fs::remove_file(folder.path().join("tickets.dataset.json")).unwrap();
@@ -143,7 +143,7 @@ fn sets_are_compared_by_id_and_word() {
     after.swap(0, 1);
     fs::write(folder.path().join("b.json"), Value::from(after).to_string()).unwrap();
     let sides = [request(folder.path(), "a.jsonl"), request(folder.path(), "b.json")];
-    let diff = app.dataset_diff(&sides, 20).unwrap();
+    let diff = app.datasets().difference(&sides, 20).unwrap();
     assert_eq!((&diff.rows.added, &diff.rows.removed), (&vec!["new".to_owned()], &vec!["t5".to_owned()]));
     assert_eq!(diff.rows.changed, ["t3"]);
     assert!(diff.has(RowDifference::Added) && diff.has(RowDifference::Changed) && diff.rows.is_reordered);
@@ -151,10 +151,10 @@ fn sets_are_compared_by_id_and_word() {
     assert!(text.contains("ticket [-3-] {+three, at last+}"), "{text}");
     super::check_keys(&diff.json().unwrap());
     assert!(serde_json::from_str::<Value>(&diff.json().unwrap()).unwrap()["rows"][0]["columns"].is_array());
-    let same = app.dataset_diff(&[sides[0].clone(), sides[0].clone()], 20).unwrap();
+    let same = app.datasets().difference(&[sides[0].clone(), sides[0].clone()], 20).unwrap();
     assert!(same.text().contains("no difference"), "{}", same.text());
     write(&folder.path().join("twice.jsonl"), &[before[0].clone(), before[0].clone()]);
-    assert!(app.dataset_diff(&[sides[0].clone(), request(folder.path(), "twice.jsonl")], 20).is_err());
+    assert!(app.datasets().difference(&[sides[0].clone(), request(folder.path(), "twice.jsonl")], 20).is_err());
 }
 
 /// BC-06: one corrected reference that no step reads: comparison and gate leave the row out, name both versions, and
@@ -167,11 +167,11 @@ fn a_corrected_reference_leaves_comparisons() {
     write(&folder.path().join("tickets.jsonl"), &rows(40, &[7]));
     run(&app, folder.path(), "before");
     let baseline = folder.path().join("baseline.json").display().to_string();
-    app.pin("before", Some(&baseline)).unwrap();
+    app.analysis().pin("before", Some(&baseline)).unwrap();
     write(&folder.path().join("tickets.jsonl"), &rows(40, &[]));
     fs::write(folder.path().join("karat.yaml"), SUITE.replace("\"1\"", "\"2\"")).unwrap();
     run(&app, folder.path(), "after");
-    let compared = app.compare(&party("before"), &party("after"), &comparing()).unwrap();
+    let compared = app.analysis().compare(&party("before"), &party("after"), &comparing()).unwrap();
     let text = compared.terminal();
     assert!(text.contains("39 samples in both"), "{text}");
     assert!(text.contains("content differs between the two sides, left out: t7"), "{text}");
@@ -183,11 +183,11 @@ fn a_corrected_reference_leaves_comparisons() {
         max_drop: vec![(Some("category".to_owned()), Threshold { value: 0.5, percent: false })],
         ..Default::default()
     };
-    let gated = app.gate("after", &GateRequest { flags, ..GateRequest::default() }).unwrap();
+    let gated = app.analysis().gate("after", &GateRequest { flags, ..GateRequest::default() }).unwrap();
     let notes = gated.terminal();
     assert!(notes.contains("(version 1, here 2): samples with other content are left out, 1: t7"), "{notes}");
     let sides = ["run:before", "run:after"].map(DatasetRequest::of);
-    assert_eq!(app.dataset_diff(&sides, 5).unwrap().rows.changed, ["t7"]);
+    assert_eq!(app.datasets().difference(&sides, 5).unwrap().rows.changed, ["t7"]);
 }
 
 /// BC-08: a wrong reference that systems contradict is found, and becomes a task for people; the same suspects make the same
@@ -198,31 +198,31 @@ fn suspects_become_a_task() {
     let app = app(folder.path());
     fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
     let stored = |name: &str| ItemsRequest { suite: ItemsSuite::Stored(name.to_owned()), ..items(folder.path()) };
-    assert!(app.dataset_items(&items(folder.path())).is_err(), "there is no run");
+    assert!(app.analysis().items(&items(folder.path())).is_err(), "there is no run");
     write(&folder.path().join("tickets.jsonl"), &rows(60, &[8, 21]));
     run(&app, folder.path(), "first");
-    let found = app.dataset_items(&items(folder.path())).unwrap();
+    let found = app.analysis().items(&items(folder.path())).unwrap();
     let suspects: BTreeSet<&str> = found.analysis().suspects().map(|item| item.id.as_str()).collect();
     assert_eq!(suspects, BTreeSet::from(["t21", "t8"]));
     assert_eq!(found.ids(&[]).0, found.ids(&[FlagKind::LabelSuspect]).0);
     assert!(found.text().contains("3 of 3 systems of 3 families answer"), "{}", found.text());
     assert_eq!(found.csv().lines().count(), 61);
     super::check_keys(&found.json().unwrap());
-    assert_eq!(app.dataset_items(&stored("tickets")).unwrap(), found);
+    assert_eq!(app.analysis().items(&stored("tickets")).unwrap(), found);
     let file = folder.path().join("karat.yaml").display().to_string();
-    assert_eq!(app.dataset_items(&stored(&file)).unwrap_err().kind(), ErrorKind::NotFound, "no file is looked at");
+    assert_eq!(app.analysis().items(&stored(&file)).unwrap_err().kind(), ErrorKind::NotFound, "no file is looked at");
     let other = ItemsRequest { metric: Some("speed".to_owned()), ..items(folder.path()) };
-    assert_eq!(app.dataset_items(&other).unwrap_err().kind(), ErrorKind::BadRequest);
-    let page = app.items_page(&items(folder.path())).unwrap().to_file();
+    assert_eq!(app.analysis().items(&other).unwrap_err().kind(), ErrorKind::BadRequest);
+    let page = app.analysis().items_page(&items(folder.path())).unwrap().to_file();
     assert!(page.contains("label-suspect") && page.contains("t21"));
-    let made = app.create_suspects_task(&items(folder.path())).unwrap();
+    let made = app.tasks().create_suspects(&items(folder.path())).unwrap();
     assert_eq!((made.task.as_str(), made.items, made.is_new), ("tickets-suspects", 2, true));
-    assert!(!app.create_suspects_task(&items(folder.path())).unwrap().is_new);
-    let next = app.next_annotation("tickets-suspects", "ann", &NextRequest::default()).unwrap();
+    assert!(!app.tasks().create_suspects(&items(folder.path())).unwrap().is_new);
+    let next = app.tasks().next("tickets-suspects", "ann", &NextRequest::default()).unwrap();
     assert!(next["item"]["text"].is_string(), "{next}");
     write(&folder.path().join("tickets.jsonl"), &rows(60, &[]));
     run(&app, folder.path(), "second");
-    assert!(app.create_suspects_task(&items(folder.path())).is_err(), "nothing is suspect any more");
+    assert!(app.tasks().create_suspects(&items(folder.path())).is_err(), "nothing is suspect any more");
 }
 
 /// BC-06: a label belongs to what people saw: the row's content under another id has it already.
@@ -241,10 +241,10 @@ fn labels_follow_the_content_of_rows() {
             places: 1,
             ..TaskRequest::new(ItemsFrom::Dataset(file))
         };
-        app.create_annotation_task(&asked).unwrap()
+        app.tasks().create(&asked).unwrap()
     };
     task("first", "a", "where is it");
-    let item = app.next_annotation("first", "ann", &NextRequest::default()).unwrap();
+    let item = app.tasks().next("first", "ann", &NextRequest::default()).unwrap();
     let answers: Map<String, Value> = json!({"fine": "yes-it-is"}).as_object().unwrap().clone();
     let label = LabelRequest {
         item: item["item"]["id"].as_str().unwrap().to_owned(),
@@ -253,7 +253,7 @@ fn labels_follow_the_content_of_rows() {
         ms: Some(1_000),
         client: String::new(),
     };
-    app.submit_label("first", "ann", &label).unwrap();
+    app.tasks().submit("first", "ann", &label).unwrap();
     assert_eq!(task("second", "b", "where is it").known_labels, 1);
     assert_eq!(task("third", "a", "where is it now").known_labels, 0);
 }
@@ -266,12 +266,12 @@ fn headroom_is_what_planning_says() {
     fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
     write(&folder.path().join("tickets.jsonl"), &rows(60, &[]));
     run(&app, folder.path(), "first");
-    let found = app.dataset_items(&items(folder.path())).unwrap();
+    let found = app.analysis().items(&items(folder.path())).unwrap();
     let power = found.analysis().headroom.power.clone().unwrap();
     let invocation = Invocation::of(folder.path().join("karat.yaml").display().to_string());
-    let plan = app.load(&invocation).unwrap().plan;
+    let plan = app.runs().load(&invocation).unwrap().plan;
     let wanted = [PowerRequest { metric: None, difference: Threshold { value: 0.1, percent: false } }];
-    let planned = app.power(&plan, &wanted).unwrap();
+    let planned = app.analysis().power(&plan, &wanted).unwrap();
     assert!(power.detectable.is_some());
     assert_eq!((power.detectable, power.samples), (planned.metrics[0].detectable, planned.metrics[0].samples));
 }
@@ -287,18 +287,18 @@ fn a_datasheet_is_kept_up_to_date() {
     write(&folder.path().join("tickets.jsonl"), &all);
     let suite = folder.path().join("karat.yaml").display().to_string();
     let asked = DatasheetRequest { rows: DatasetRequest::of(&*suite), by: vec!["category".to_owned()], output: None };
-    let written = app.write_datasheet(&asked).unwrap();
+    let written = app.datasets().write_datasheet(&asked).unwrap();
     assert_eq!((written.path.clone(), written.unwritten.len()), (folder.path().join("datasheet.md"), 5));
     let first = fs::read_to_string(&written.path).unwrap();
     for line in ["| rows | 20 |", "| equal to another row | 1 |", "## Values of topic", "## Values of category"] {
         assert!(first.contains(line), "{line}\n{first}");
     }
-    app.write_datasheet(&asked).unwrap();
+    app.datasets().write_datasheet(&asked).unwrap();
     assert_eq!(fs::read_to_string(&written.path).unwrap(), first);
-    let plan = app.load(&Invocation::of(&*suite)).unwrap().plan;
-    assert!(app.datasheet_gaps(&suite, &plan).is_some_and(|gaps| gaps.contains("5 sections still to do")));
+    let plan = app.runs().load(&Invocation::of(&*suite)).unwrap().plan;
+    assert!(app.datasets().datasheet_gaps(&suite, &plan).is_some_and(|gaps| gaps.contains("5 sections still to do")));
     fs::write(&written.path, "# Something else").unwrap();
-    assert!(app.write_datasheet(&asked).is_err());
+    assert!(app.datasets().write_datasheet(&asked).is_err());
     assert_eq!(fs::read_to_string(&written.path).unwrap(), "# Something else");
 }
 
@@ -310,25 +310,34 @@ fn removed_items_make_a_new_version() {
     fs::write(folder.path().join("karat.yaml"), SUITE).unwrap();
     write(&folder.path().join("tickets.jsonl"), &rows(60, &[8, 21]));
     run(&app, folder.path(), "first");
-    let found = app.dataset_items(&items(folder.path())).unwrap();
+    let found = app.analysis().items(&items(folder.path())).unwrap();
     let asked = |flags: &[FlagKind], name: &str, version: &str| RemovalRequest {
         suite: items(folder.path()).suite.name().to_owned(),
         flags: flags.to_vec(),
         output: DatasetOutput { path: folder.path().join(name), ..DatasetOutput::default() },
         version: version.to_owned(),
     };
-    let removed = app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "less.jsonl", "2")).unwrap();
+    let removed =
+        app.datasets().remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "less.jsonl", "2")).unwrap();
     assert_eq!((removed.rows, removed.absent), (58, 0));
     assert_eq!(removed.line, "2 of 60 rows left out: label-suspect 2.");
-    let version = app.dataset_version(&request(folder.path(), "less.jsonl")).unwrap();
+    let version = app.datasets().version(&request(folder.path(), "less.jsonl")).unwrap();
     assert!(version.check().is_ok() && version.text().contains("2 of 2023-11-14"), "{}", version.text());
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("less.dataset.json")).unwrap()).unwrap();
     assert_eq!((&manifest["parents"][0]["rows"], &manifest["counts"]["label-suspect"]), (&json!(60), &json!(2)));
     assert_eq!(fs::read_to_string(folder.path().join("tickets.jsonl")).unwrap().lines().count(), 60);
-    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::Noisy], "none.jsonl", "2")).is_err(), "no item is noisy");
-    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "bad.jsonl", "\n")).is_err());
-    assert!(app.remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "tickets.jsonl", "2")).is_err(), "own input");
+    assert!(
+        app.datasets().remove_items(found.analysis(), &asked(&[FlagKind::Noisy], "none.jsonl", "2")).is_err(),
+        "no item is noisy"
+    );
+    assert!(
+        app.datasets().remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "bad.jsonl", "\n")).is_err()
+    );
+    assert!(
+        app.datasets().remove_items(found.analysis(), &asked(&[FlagKind::LabelSuspect], "tickets.jsonl", "2")).is_err(),
+        "own input"
+    );
     assert!(!folder.path().join("bad.jsonl").exists() && !folder.path().join("none.jsonl").exists());
 }
 
@@ -342,7 +351,7 @@ fn rows_that_changed_under_one_version_are_told() {
     run(&app, folder.path(), "first");
     let changes = || {
         let invocation = Invocation::of(folder.path().join("karat.yaml").display().to_string());
-        app.changes(&app.load(&invocation).unwrap().plan.header).unwrap()
+        app.project().changes(&app.runs().load(&invocation).unwrap().plan.header).unwrap()
     };
     assert_eq!(changes(), Vec::<String>::new());
     write(&folder.path().join("tickets.jsonl"), &rows(21, &[]));

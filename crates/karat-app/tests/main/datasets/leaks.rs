@@ -28,7 +28,7 @@ fn rows(count: usize) -> impl Iterator<Item = Value> {
 }
 
 fn leaks(app: &App, suite: &str) -> LeakReport {
-    let plan = app.load(&Invocation::of(suite)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(suite)).unwrap().plan;
     karat_app::suite_leaks(suite, &plan).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn an_example_that_is_a_test_row_is_found() {
             && text.contains("cannot know what a model was trained on"),
         "{text}"
     );
-    let warnings = karat_app::dataset_warnings(&app.load(&Invocation::of(&*path)).unwrap().plan);
+    let warnings = karat_app::dataset_warnings(&app.runs().load(&Invocation::of(&*path)).unwrap().plan);
     assert!(warnings.len() == 1 && warnings[0].starts_with("data.jsonl: 1 row can be read"), "{warnings:?}");
 }
 
@@ -63,12 +63,12 @@ fn warnings_name_repeated_rows() {
     let app = app(folder.path());
     let path = suite(folder.path(), rows(30), "Answer briefly.\n{{ input }}");
     assert!(leaks(&app, &path).is_clean());
-    let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(&*path)).unwrap().plan;
     assert_eq!(karat_app::dataset_warnings(&plan), [""; 0]);
     let copy = json!({"id": "copy", "input": question(4), "reference": "answer number 4"});
     let near = json!({"id": "near", "input": format!("{}!", question(5)), "reference": "x"});
     let path = suite(folder.path(), rows(30).chain([copy, near]), "Answer briefly.\n{{ input }}");
-    let plan = app.load(&Invocation::of(&*path)).unwrap().plan;
+    let plan = app.runs().load(&Invocation::of(&*path)).unwrap().plan;
     let warnings = karat_app::dataset_warnings(&plan);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("copy = r4") && warnings[1].contains("near ≈ r5"), "{warnings:?}");
@@ -82,8 +82,8 @@ fn a_test_is_compared_with_a_training_set() {
     let test = write_rows(&folder.path().join("test.jsonl"), rows(20));
     let train = (50..90).map(|at| json!({"id": format!("t{at}"), "text": format!("log of the day {} the end", question(if at == 70 { 3 } else { at }))}));
     let train = write_rows(&folder.path().join("train.jsonl"), train);
-    let tests = app.dataset_rows(&test).unwrap();
-    let report = app.leaks_against(&tests, &train).unwrap();
+    let tests = app.datasets().rows(&test).unwrap();
+    let report = app.datasets().leaks_against(&tests, &train).unwrap();
     let found: Vec<(&str, &str, u32)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other, hit.hit.words)).collect();
     assert_eq!(found, [("r3", "t70", 9)]);
     let json = serde_json::to_string(&report).unwrap();
@@ -93,9 +93,9 @@ fn a_test_is_compared_with_a_training_set() {
         (&hit["row"], &hit["other"], &hit["row_number"], &hit["other_number"]),
         (&json!("r3"), &json!("t70"), &json!(3), &json!(20))
     );
-    assert!(app.leaks_against(&tests, &test).is_err());
+    assert!(app.datasets().leaks_against(&tests, &test).is_err());
     let empty = write_rows(&folder.path().join("empty.jsonl"), []);
-    assert!(app.leaks_against(&tests, &empty).unwrap_err().to_string().contains("has no rows"));
-    let missing = app.leaks_against(&tests, &DatasetRequest::of("nowhere.jsonl")).unwrap_err();
+    assert!(app.datasets().leaks_against(&tests, &empty).unwrap_err().to_string().contains("has no rows"));
+    let missing = app.datasets().leaks_against(&tests, &DatasetRequest::of("nowhere.jsonl")).unwrap_err();
     assert!(missing.to_string().contains("there is no file nowhere.jsonl"), "{missing}");
 }

@@ -24,7 +24,7 @@ fn a_sample_says_where_it_comes_from() {
         (0..60).map(|at| json!({"id": format!("r{at}"), "input": question(at), "topic": topic(at)})),
     );
     let file = folder.path().join("draft.jsonl");
-    let drawn = app.sample_dataset(&sample(&rows, 20, stratified("equal"), file.clone())).unwrap();
+    let drawn = app.datasets().sample(&sample(&rows, 20, stratified("equal"), file.clone())).unwrap();
     assert_eq!((drawn.rows, drawn.got), (60, 13));
     assert!(drawn.notes.iter().any(|note| note.contains("rare (3 of 10)")), "{:?}", drawn.notes);
     assert!(read(&file).iter().all(|row| row["input"].is_string() && row["topic"].is_string()));
@@ -35,11 +35,11 @@ fn a_sample_says_where_it_comes_from() {
         (&json!(13), &json!(7), &json!(60))
     );
     assert_eq!(manifest["counts"]["strata"][1], json!({"stratum": "rare", "rows": 3, "asked": 10, "got": 3}));
-    let parent = app.dataset_rows(&rows).unwrap().version().unwrap();
-    let made = app.dataset_rows(&DatasetRequest::of(file.display().to_string())).unwrap().version().unwrap();
+    let parent = app.datasets().rows(&rows).unwrap().version().unwrap();
+    let made = app.datasets().rows(&DatasetRequest::of(file.display().to_string())).unwrap().version().unwrap();
     assert_eq!((&manifest["parents"][0]["hash"], &manifest["hash"]), (&json!(parent.hash), &json!(made.hash)));
     let again = folder.path().join("again.jsonl");
-    app.sample_dataset(&sample(&rows, 20, stratified("equal"), again.clone())).unwrap();
+    app.datasets().sample(&sample(&rows, 20, stratified("equal"), again.clone())).unwrap();
     assert_eq!(fs::read(file).unwrap(), fs::read(again).unwrap());
 }
 
@@ -50,14 +50,16 @@ fn a_sample_takes_what_there_is() {
     let app = app(folder.path());
     let mut rows =
         write_rows(&folder.path().join("logs.jsonl"), (0..10).map(|at| json!({"input": question(at), "n": at})));
-    let all = app.sample_dataset(&sample(&rows, 1000, SampleMethod::Random, folder.path().join("all.jsonl"))).unwrap();
+    let all =
+        app.datasets().sample(&sample(&rows, 1000, SampleMethod::Random, folder.path().join("all.jsonl"))).unwrap();
     assert_eq!((all.got, all.asked), (10, 1000));
     assert!(ids(&folder.path().join("all.jsonl")).iter().all(|id| id.len() == 16));
     rows.condition = Some("sample.n >= 8".to_owned());
-    let few = app.sample_dataset(&sample(&rows, 5, SampleMethod::Random, folder.path().join("few.jsonl"))).unwrap();
+    let few = app.datasets().sample(&sample(&rows, 5, SampleMethod::Random, folder.path().join("few.jsonl"))).unwrap();
     assert_eq!((few.rows, few.got), (2, 2));
     let diverse = app
-        .sample_dataset(&sample(
+        .datasets()
+        .sample(&sample(
             &DatasetRequest { condition: None, ..rows },
             3,
             SampleMethod::Diverse,
@@ -77,21 +79,23 @@ fn a_run_is_a_source_of_rows() {
     let suite = folder.path().join("karat.yaml");
     fs::write(&suite, "name: s\ndataset: { source: data.jsonl, metadata: [topic] }\nmodels: [ { id: echo, provider: scripted, with: { reply: '{{ user }}' }, price: { input: 1, output: 1 } } ]\nvariants: { v: [ { prompt: { text: '{{ input }}' } } ] }\nscorers: { hit: { metric: exact } }\nrun: { trials: 2 }\n").unwrap();
     let invocation = Invocation::of(suite.display().to_string());
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
     let rows = DatasetRequest::of("run:one");
     let drawn =
-        app.sample_dataset(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
+        app.datasets().sample(&sample(&rows, 10, stratified("neyman:hit"), folder.path().join("drawn.jsonl"))).unwrap();
     let got: Vec<(&str, u64, u64)> = drawn.strata.iter().map(|it| (&*it.stratum, it.rows, it.got)).collect();
     // Every easy row is solved: one is enough.
     assert_eq!(got, [("easy", 20, 1), ("mixed", 20, 9)]);
     assert!(read(&folder.path().join("drawn.jsonl")).iter().all(|row| row["reference"].is_string()));
-    let unknown =
-        app.sample_dataset(&sample(&rows, 10, stratified("neyman:hits"), folder.path().join("no.jsonl"))).unwrap_err();
+    let unknown = app
+        .datasets()
+        .sample(&sample(&rows, 10, stratified("neyman:hits"), folder.path().join("no.jsonl")))
+        .unwrap_err();
     assert!(unknown.to_string().contains("no metric `hits`"), "{unknown}");
     // The suite itself is a source too.
     let rows = DatasetRequest::of(suite.display().to_string());
     assert_eq!(
-        app.sample_dataset(&sample(&rows, 4, SampleMethod::Random, folder.path().join("own.jsonl"))).unwrap().rows,
+        app.datasets().sample(&sample(&rows, 4, SampleMethod::Random, folder.path().join("own.jsonl"))).unwrap().rows,
         40
     );
 }
@@ -114,7 +118,7 @@ fn duplicates_are_left_out_and_shown() {
     let input = folder.path().join("rows.jsonl");
     let rows = write_rows(&input, rows);
     let before = fs::read(&input).unwrap();
-    let report = app.dedup_dataset(&dedup(&rows, None)).unwrap();
+    let report = app.datasets().dedup(&dedup(&rows, None)).unwrap();
     assert_eq!((report.rows, report.kept, report.exact, report.near), (7, 5, 1, 1));
     assert_eq!((report.same_frame, report.textless, report.other_reference), (2, 2, 0));
     assert!(report.text().contains("[-harbour-] {+haven+}"), "{}", report.text());
@@ -122,7 +126,7 @@ fn duplicates_are_left_out_and_shown() {
     let file = folder.path().join("kept.jsonl");
     let mut asked = dedup(&rows, Some(file.clone()));
     asked.keep = KeptRow::Labelled;
-    let report = app.dedup_dataset(&asked).unwrap();
+    let report = app.datasets().dedup(&asked).unwrap();
     assert_eq!(ids(&file), ["b", "d", "e", "f", "g"]);
     assert_eq!((report.clusters[0].kept.as_str(), report.other_reference), ("b", 1));
     assert_eq!(fs::read(&input).unwrap(), before);
@@ -139,7 +143,7 @@ fn a_split_is_kept_when_the_set_grows() {
     let mut asked = split(&rows, "train=0.8,test=0.2", parts.clone());
     asked.by = vec!["user".to_owned()];
     asked.stratify = Some("topic".to_owned());
-    let first = app.split_dataset(&asked).unwrap();
+    let first = app.datasets().split(&asked).unwrap();
     assert!(first.parts.iter().all(|part| !part.is_off()), "{:?}", first.parts);
     let users = |file: &str| read(&parts.join(file)).iter().map(|row| row["user"].to_string()).collect::<BTreeSet<_>>();
     assert!(users("train.jsonl").is_disjoint(&users("test.jsonl")));
@@ -154,7 +158,7 @@ fn a_split_is_kept_when_the_set_grows() {
     let mut asked = split(&more, "train=0.8,test=0.2", again.clone());
     asked.by = vec!["user".to_owned()];
     asked.keep = Some(parts.join("items.dataset.json"));
-    let second = app.split_dataset(&asked).unwrap();
+    let second = app.datasets().split(&asked).unwrap();
     assert_eq!((second.stayed, second.gone, &second.aside[..]), (90, 0, &["new".to_owned()][..]));
     for part in ["train.jsonl", "test.jsonl"] {
         let (before, after): (BTreeSet<_>, BTreeSet<_>) =
@@ -174,7 +178,7 @@ fn a_split_by_time_tests_on_the_latest() {
     let rows = write_rows(&folder.path().join("items.jsonl"), (0..50).map(row));
     let mut asked = split(&rows, "test=20%,train=80%", folder.path().join("parts"));
     asked.time = Some("at".to_owned());
-    let done = app.split_dataset(&asked).unwrap();
+    let done = app.datasets().split(&asked).unwrap();
     assert_eq!(done.parts.iter().map(|part| part.rows).collect::<Vec<_>>(), [10, 40]);
     let times = |file: &str| {
         read(&folder.path().join("parts").join(file))
@@ -186,7 +190,7 @@ fn a_split_by_time_tests_on_the_latest() {
     let rows = write_rows(&folder.path().join("items.jsonl"), [json!({"id": "x", "input": "a", "at": "soon"})]);
     let mut asked = split(&rows, "train=0.5,test=0.5", folder.path().join("other"));
     asked.time = Some("at".to_owned());
-    let refused = app.split_dataset(&asked).unwrap_err().to_string();
+    let refused = app.datasets().split(&asked).unwrap_err().to_string();
     assert!(refused.contains("`x`") && refused.contains("soon"), "{refused}");
 }
 
@@ -198,14 +202,14 @@ fn outputs_replace_nothing_unasked() {
     let rows = write_rows(&folder.path().join("rows.jsonl"), (0..5).map(|at| json!({"id": at, "input": question(at)})));
     let file = folder.path().join("out.jsonl");
     let mut asked = sample(&rows, 2, SampleMethod::Random, file.clone());
-    app.sample_dataset(&asked).unwrap();
-    let refused = app.sample_dataset(&asked).unwrap_err();
+    app.datasets().sample(&asked).unwrap();
+    let refused = app.datasets().sample(&asked).unwrap_err();
     assert!(refused.to_string().contains("already exists"), "{refused}");
     asked.output.existing = Existing::Replaced;
     asked.n = 3;
-    app.sample_dataset(&asked).unwrap();
+    app.datasets().sample(&asked).unwrap();
     assert_eq!(read(&file).len(), 3);
-    let own = app.dedup_dataset(&dedup(&rows, Some(folder.path().join("rows.jsonl")))).unwrap_err();
+    let own = app.datasets().dedup(&dedup(&rows, Some(folder.path().join("rows.jsonl")))).unwrap_err();
     assert!(own.to_string().contains("read from this file"), "{own}");
 }
 
@@ -219,21 +223,21 @@ fn a_replaced_set_keeps_its_changelog() {
     let made = DatasetRequest::of(file.display().to_string());
     let mut asked = sample(&rows, 4, SampleMethod::Random, file.clone());
     asked.output.existing = Existing::Replaced;
-    app.sample_dataset(&asked).unwrap();
-    app.record_dataset_version(&made, "1", "First version.").unwrap();
-    app.sample_dataset(&asked).unwrap();
-    assert!(app.dataset_version(&made).unwrap().check().is_ok(), "the same rows are the same version");
+    app.datasets().sample(&asked).unwrap();
+    app.datasets().record_version(&made, "1", "First version.").unwrap();
+    app.datasets().sample(&asked).unwrap();
+    assert!(app.datasets().version(&made).unwrap().check().is_ok(), "the same rows are the same version");
     asked.n = 5;
-    app.sample_dataset(&asked).unwrap();
-    let changed = app.dataset_version(&made).unwrap();
+    app.datasets().sample(&asked).unwrap();
+    let changed = app.datasets().version(&made).unwrap();
     assert!(changed.check().unwrap_err().to_string().contains("no changelog line"), "{}", changed.text());
-    let taken = app.record_dataset_version(&made, "1", "Again.").unwrap_err();
+    let taken = app.datasets().record_version(&made, "1", "Again.").unwrap_err();
     assert!(taken.to_string().contains("version `1` is recorded with other rows"), "{taken}");
-    app.record_dataset_version(&made, "2", "One more row.").unwrap();
+    app.datasets().record_version(&made, "2", "One more row.").unwrap();
     let mut asked = dedup(&rows, Some(file));
     asked.output.as_mut().unwrap().existing = Existing::Replaced;
-    app.dedup_dataset(&asked).unwrap();
-    let json = app.dataset_version(&made).unwrap().json();
+    app.datasets().dedup(&asked).unwrap();
+    let json = app.datasets().version(&made).unwrap().json();
     check_keys(&json);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["state"], json["changelog"].as_array().map(Vec::len)), (&json!("unrecorded"), Some(2)));
@@ -242,7 +246,7 @@ fn a_replaced_set_keeps_its_changelog() {
     let before = fs::read(folder.path().join("v.jsonl")).unwrap();
     let mut asked = sample(&rows, 2, SampleMethod::Random, folder.path().join("v.jsonl"));
     asked.output.existing = Existing::Replaced;
-    assert!(app.sample_dataset(&asked).is_err());
+    assert!(app.datasets().sample(&asked).is_err());
     assert_eq!(fs::read(folder.path().join("v.jsonl")).unwrap(), before);
 }
 
@@ -256,12 +260,12 @@ fn a_replaced_split_leaves_no_old_part() {
     let rows = write_rows(&folder.path().join("items.jsonl"), (0..40).map(row));
     let parts = folder.path().join("parts");
     let mut asked = split(&rows, "train=0.6,dev=0.2,old=0.1,test=0.1", parts.clone());
-    let first = app.split_dataset(&asked).unwrap();
+    let first = app.datasets().split(&asked).unwrap();
     assert!(first.replaced.removed.is_empty() && first.replaced.left.is_empty());
     write_rows(&parts.join("old.jsonl"), [json!({"id": "own", "input": "a row of someone"})]);
     asked.parts = "train=0.8,test=0.2".to_owned();
     asked.output.existing = Existing::Replaced;
-    let second = app.split_dataset(&asked).unwrap();
+    let second = app.datasets().split(&asked).unwrap();
     assert_eq!(second.replaced.removed, [parts.join("dev.jsonl")]);
     assert_eq!(second.replaced.left, [parts.join("old.jsonl")]);
     assert!(!parts.join("dev.jsonl").exists() && parts.join("train.jsonl").exists());
@@ -272,7 +276,7 @@ fn a_replaced_split_leaves_no_old_part() {
     let mut again = split(&part, "one=0.5,two=0.5", parts.clone());
     again.output.existing = Existing::Replaced;
     fs::rename(parts.join("items.dataset.json"), parts.join("train.dataset.json")).unwrap();
-    let third = app.split_dataset(&again).unwrap();
+    let third = app.datasets().split(&again).unwrap();
     assert_eq!(third.replaced.removed, [parts.join("test.jsonl")]);
     assert!(parts.join("train.jsonl").exists());
 }
@@ -284,12 +288,12 @@ fn objects_of_reports_have_each_key_once() {
     let app = app(folder.path());
     let row = |at: usize| json!({"id": format!("r{at}"), "input": question(at / 2), "topic": at % 2});
     let rows = write_rows(&folder.path().join("items.jsonl"), (0..20).map(row));
-    let drawn = app.sample_dataset(&sample(&rows, 9, stratified("equal"), folder.path().join("s.jsonl"))).unwrap();
+    let drawn = app.datasets().sample(&sample(&rows, 9, stratified("equal"), folder.path().join("s.jsonl"))).unwrap();
     check_keys(&serde_json::to_string(&drawn).unwrap());
-    let report = app.dedup_dataset(&dedup(&rows, Some(folder.path().join("d.jsonl")))).unwrap();
+    let report = app.datasets().dedup(&dedup(&rows, Some(folder.path().join("d.jsonl")))).unwrap();
     assert_eq!(report.exact, 10);
     check_keys(&serde_json::to_string(&report).unwrap());
-    let parts = app.split_dataset(&split(&rows, "train=0.8,test=0.2", folder.path().join("parts"))).unwrap();
+    let parts = app.datasets().split(&split(&rows, "train=0.8,test=0.2", folder.path().join("parts"))).unwrap();
     check_keys(&serde_json::to_string(&parts).unwrap());
 }
 
@@ -315,7 +319,7 @@ fn drawn_set(app: &karat_app::App, folder: &std::path::Path) -> DatasetRequest {
         json!({"id": format!("r{at}"), "input": question(at), "topic": topic, "out": out, "ref": "yes"})
     };
     let rows = write_rows(&folder.join("logs.jsonl"), (0..200).map(row));
-    app.sample_dataset(&sample(&rows, 20, stratified("equal"), folder.join("draft.jsonl"))).unwrap();
+    app.datasets().sample(&sample(&rows, 20, stratified("equal"), folder.join("draft.jsonl"))).unwrap();
     fs::write(folder.join("karat.yaml"), DRAWN_SUITE).unwrap();
     rows
 }
@@ -330,7 +334,7 @@ fn figures_are_weighted_by_the_draw() {
     let rows = drawn_set(&app, folder);
     let path = folder.join("draft.dataset.json");
     let manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    let parent = app.dataset_rows(&rows).unwrap().version().unwrap();
+    let parent = app.datasets().rows(&rows).unwrap().version().unwrap();
     let design = json!({
         "kind": "stratified", "by": "topic", "frame": { "rows": 200, "hash": parent.hash },
         "strata": [{ "value": "common", "rows": 180, "drawn": 10 }, { "value": "rare", "rows": 20, "drawn": 10 }],
@@ -339,11 +343,13 @@ fn figures_are_weighted_by_the_draw() {
     let suite = folder.join("karat.yaml");
     let figure = |id: &str| {
         let invocation = Invocation::of(suite.display().to_string());
-        let loaded = app.load(&invocation).unwrap();
+        let loaded = app.runs().load(&invocation).unwrap();
         let notes = loaded.plan.notes.join("; ");
-        app.run(loaded.plan, &invocation, execution(id)).unwrap();
+        app.runs().run(loaded.plan, &invocation, execution(id)).unwrap();
         let mut bytes = Vec::new();
-        app.export(id, karat_types::ReportFormat::Json, karat_app::Outputs::default(), false, &mut bytes).unwrap();
+        app.reports()
+            .export(id, karat_types::ReportFormat::Json, karat_app::Outputs::default(), false, &mut bytes)
+            .unwrap();
         let report: Value = serde_json::from_slice(&bytes).unwrap();
         (report["systems"][0]["dimensions"]["right"].clone(), notes)
     };
@@ -364,7 +370,8 @@ fn figures_are_weighted_by_the_draw() {
     // Without duplicates the draw stays, counted anew.
     let kept = folder.join("kept.jsonl");
     let twice = fs::read_to_string(folder.join("draft.jsonl")).unwrap();
-    app.dedup_dataset(&dedup(&DatasetRequest::of(folder.join("draft.jsonl").display().to_string()), Some(kept)))
+    app.datasets()
+        .dedup(&dedup(&DatasetRequest::of(folder.join("draft.jsonl").display().to_string()), Some(kept)))
         .unwrap();
     let of_kept: Value = serde_json::from_str(&fs::read_to_string(folder.join("kept.dataset.json")).unwrap()).unwrap();
     assert_eq!(of_kept["design"], design);
@@ -394,7 +401,10 @@ fn a_draw_that_does_not_fit_is_refused() {
     drawn_set(&app, folder);
     let refused = |suite: &str| {
         fs::write(folder.join("karat.yaml"), suite).unwrap();
-        app.load(&Invocation::of(folder.join("karat.yaml").display().to_string())).err().map(|error| error.to_string())
+        app.runs()
+            .load(&Invocation::of(folder.join("karat.yaml").display().to_string()))
+            .err()
+            .map(|error| error.to_string())
     };
     let named = DRAWN_SUITE.replace("id: id,", "id: id, design: draft.dataset.json,");
     assert_eq!(refused(&named), None);

@@ -47,7 +47,7 @@ fn world() -> World {
     fs::write(world.folder.path().join("data.jsonl"), rows.join("\n") + "\n").unwrap();
     let app = world.app();
     assert_eq!(world.night(&app).exit, Exit::Pass);
-    let pinned = app.golden_pin(&Invocation::of(world.suite()), &PinRequest::default()).unwrap();
+    let pinned = app.analysis().golden_pin(&Invocation::of(world.suite()), &PinRequest::default()).unwrap();
     assert_eq!(pinned.files.len(), 20);
     world.advance(DAY_MS);
     world
@@ -66,9 +66,9 @@ fn shift_judge(world: &World, by: f64) {
 
 fn canary(world: &World) -> DueRunEnd {
     let app = world.app();
-    let due = app.due_run(&world.suite(), "judges", None).unwrap();
-    app.claim_due_run(&due).unwrap();
-    let ended = app.run_due(&due, execution()).unwrap();
+    let due = app.service().due_run(&world.suite(), "judges", None).unwrap();
+    app.service().claim_due_run(&due).unwrap();
+    let ended = app.service().run_due(&due, execution()).unwrap();
     assert!(ended.failure.is_none() && ended.alerted.problems.is_empty(), "{ended:?}");
     ended
 }
@@ -77,8 +77,10 @@ fn canary(world: &World) -> DueRunEnd {
 fn gate(world: &World) -> (String, String) {
     let app = world.app();
     let ended = world.night(&app);
-    let report: Value =
-        serde_json::from_str(&app.gate(&ended.end.unwrap().run, &Default::default()).unwrap().json().unwrap()).unwrap();
+    let report: Value = serde_json::from_str(
+        &app.analysis().gate(&ended.end.unwrap().run, &Default::default()).unwrap().json().unwrap(),
+    )
+    .unwrap();
     let gate = &report["gates"][0];
     (gate["verdict"].as_str().unwrap().to_owned(), gate["reason"].as_str().unwrap().to_owned())
 }
@@ -90,7 +92,7 @@ fn a_moved_judge_makes_its_gates_undecided() {
     let world = world();
     let still = canary(&world);
     assert_eq!(still.end.as_ref().unwrap().calls, 20, "only the judge was asked, and only of what is frozen");
-    assert!(world.app().incidents(Some("open")).unwrap().is_empty());
+    assert!(world.app().service().incidents(Some("open")).unwrap().is_empty());
     assert_eq!(gate(&world).0, "pass");
 
     world.advance(DAY_MS);
@@ -100,7 +102,7 @@ fn a_moved_judge_makes_its_gates_undecided() {
     assert!(
         moved.summary.unwrap().starts_with("canary of `quality` in run support-judges-20270303T0100Z: the judge moved")
     );
-    let open = world.app().incidents(Some("open")).unwrap();
+    let open = world.app().service().incidents(Some("open")).unwrap();
     assert_eq!(open.len(), 1, "{open:?}");
     assert!(open[0].summary.contains("the judge moved: quality."), "{}", open[0].summary);
     let (verdict, reason) = gate(&world);
@@ -113,8 +115,8 @@ fn a_moved_judge_makes_its_gates_undecided() {
     assert_eq!(gate(&world).0, "pass");
     world.advance(DAY_MS);
     canary(&world);
-    world.app().deliver_due().unwrap();
-    assert!(world.app().incidents(Some("open")).unwrap().is_empty());
+    world.app().service().deliver_due().unwrap();
+    assert!(world.app().service().incidents(Some("open")).unwrap().is_empty());
     assert_eq!(
         world.received().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>(),
         ["alert.opened", "alert.resolved"]
@@ -128,11 +130,11 @@ fn frozen_judgments_can_be_pinned_anew() {
     shift_judge(&world, 0.5);
     canary(&world);
     assert_eq!(gate(&world).0, "undecided");
-    world.app().golden_pin(&Invocation::of(world.suite()), &PinRequest::default()).unwrap();
+    world.app().analysis().golden_pin(&Invocation::of(world.suite()), &PinRequest::default()).unwrap();
     world.advance(DAY_MS);
     assert_eq!(gate(&world).0, "pass");
     world.advance(9 * DAY_MS);
     let ended = world.night(&world.app());
-    let report = world.app().gate(&ended.end.unwrap().run, &Default::default()).unwrap().json().unwrap();
+    let report = world.app().analysis().gate(&ended.end.unwrap().run, &Default::default()).unwrap().json().unwrap();
     assert!(report.contains("the last canary of `quality` is 10 days old"), "{report}");
 }

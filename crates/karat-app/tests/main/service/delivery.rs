@@ -17,20 +17,20 @@ fn a_message_keeps_its_id_over_attempts() {
     world.write_days(-20..20, |_| 2);
     let app = world.app();
     world.night(&app);
-    let waiting = &app.outbox(None).unwrap()[0];
+    let waiting = &app.service().outbox(None).unwrap()[0];
     assert_eq!((waiting.state.as_str(), waiting.attempts), ("pending", 1));
     assert_eq!(waiting.error, "the receiver answered 500");
-    app.deliver_due().unwrap();
+    app.service().deliver_due().unwrap();
     assert_eq!(world.receiver.requests(), 1, "not before its time");
     world.advance(7_000);
-    app.deliver_due().unwrap();
+    app.service().deliver_due().unwrap();
     // Killed between the attempt and its end: another process sends it.
     world.advance(HOUR_MS);
-    assert_eq!(world.app().deliver_due().unwrap().sent, 1);
+    assert_eq!(world.app().service().deliver_due().unwrap().sent, 1);
     let requests = world.receiver.received_requests();
     let ids: Vec<&str> = requests.iter().filter_map(|request| request.header("webhook-id")).collect();
     assert!(ids.len() == 3 && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
-    assert_eq!(world.app().outbox(Some("sent")).unwrap().len(), 1);
+    assert_eq!(world.app().service().outbox(Some("sent")).unwrap().len(), 1);
 }
 
 /// SV-18: a receiver that is gone gets no more attempts; another alert is told; a person can retry.
@@ -47,12 +47,12 @@ fn a_dead_message_is_told_by_another_alert() {
     world.write_days(-20..20, |_| 2);
     let app = world.app();
     world.night(&app);
-    let dead = app.outbox(Some("dead")).unwrap();
+    let dead = app.service().outbox(Some("dead")).unwrap();
     assert_eq!((dead.len(), dead[0].alert.as_str()), (1, "oncall"));
     let told = world.receiver.received_requests().pop().unwrap().json();
     assert!(told["text"].as_str().unwrap().contains("could not be delivered"), "{told}");
-    app.retry_message(&dead[0].id).unwrap();
-    assert_eq!(app.deliver_due().unwrap().sent, 1);
+    app.service().retry_message(&dead[0].id).unwrap();
+    assert_eq!(app.service().deliver_due().unwrap().sent, 1);
 }
 
 /// SV-16: a message shows the worst cells of its metric, without characters that deceive.
@@ -86,12 +86,12 @@ fn a_sensitive_dataset_is_not_shown() {
 #[test]
 fn a_test_message_is_sent_once() {
     let world = World::accepting();
-    assert_eq!(world.app().test_alert(&world.suite(), "oncall").unwrap(), Ok(()));
+    assert_eq!(world.app().service().test_alert(&world.suite(), "oncall").unwrap(), Ok(()));
     assert_eq!(world.received(), [("alert.test".to_owned(), "test".to_owned())]);
     world.edit("${HOOK}", "${OTHER_HOOK}");
-    let problem = world.app().test_alert(&world.suite(), "oncall").unwrap().unwrap_err();
+    let problem = world.app().service().test_alert(&world.suite(), "oncall").unwrap().unwrap_err();
     assert_eq!(problem, "the environment variable OTHER_HOOK is not set");
-    assert_eq!(world.app().test_alert(&world.suite(), "none").unwrap_err().hint().unwrap(), "alerts: oncall");
+    assert_eq!(world.app().service().test_alert(&world.suite(), "none").unwrap_err().hint().unwrap(), "alerts: oncall");
 }
 
 /// SV-15: an incident is acknowledged and closed by hand.
@@ -101,13 +101,13 @@ fn people_acknowledge_and_close_incidents() {
     world.write_days(-20..20, |_| 2);
     let app = world.app();
     world.night(&app);
-    let id = app.incidents(Some("open")).unwrap()[0].id.clone();
-    app.ack_incident(&id).unwrap();
-    assert_eq!(app.incidents(Some("acknowledged")).unwrap().len(), 1);
-    app.close_alert_incident(&id).unwrap();
-    assert_eq!(app.incidents(Some("closed")).unwrap().len(), 1);
-    assert_eq!(app.ack_incident(&id).unwrap().state, "closed", "it stays as it is");
-    assert!(app.ack_incident("inc_none").is_err());
+    let id = app.service().incidents(Some("open")).unwrap()[0].id.clone();
+    app.service().ack_incident(&id).unwrap();
+    assert_eq!(app.service().incidents(Some("acknowledged")).unwrap().len(), 1);
+    app.service().close_alert_incident(&id).unwrap();
+    assert_eq!(app.service().incidents(Some("closed")).unwrap().len(), 1);
+    assert_eq!(app.service().ack_incident(&id).unwrap().state, "closed", "it stays as it is");
+    assert!(app.service().ack_incident("inc_none").is_err());
 }
 
 /// SV-15: a run of the command line alerts when it is asked to, once; so does one that cannot start.
@@ -118,12 +118,12 @@ fn a_run_of_the_command_line_alerts_when_asked() {
     let app = world.app();
     let mut invocation = Invocation::of(world.suite());
     invocation.overrides.as_of = Some("2027-02-28".to_owned());
-    let plan = app.load(&invocation).unwrap().plan;
-    let end = app.run(plan, &invocation, execution()).unwrap();
-    let first = app.alert_of_outcome(&invocation, Ok(&end)).unwrap();
+    let plan = app.runs().load(&invocation).unwrap().plan;
+    let end = app.runs().run(plan, &invocation, execution()).unwrap();
+    let first = app.service().alert_of_outcome(&invocation, Ok(&end)).unwrap();
     assert!(first.messages.iter().any(|line| line.contains("gate_failed opened")), "{first:?}");
-    assert!(app.alert_of_outcome(&invocation, Ok(&end)).unwrap().messages.is_empty());
-    let failed = app.load(&Invocation::of("gone/karat.yaml")).err().unwrap();
-    let failure = app.alert_of_outcome(&invocation, Err(&failed)).unwrap();
+    assert!(app.service().alert_of_outcome(&invocation, Ok(&end)).unwrap().messages.is_empty());
+    let failed = app.runs().load(&Invocation::of("gone/karat.yaml")).err().unwrap();
+    let failure = app.service().alert_of_outcome(&invocation, Err(&failed)).unwrap();
     assert!(failure.messages.iter().any(|line| line.contains("run_failed opened")), "{failure:?}");
 }

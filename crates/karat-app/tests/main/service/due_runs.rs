@@ -17,9 +17,12 @@ fn a_due_time_runs_once() {
     assert_eq!(first.exit, Exit::GateFailed);
     world.set_time("2027-03-01T01:29:00Z");
     let app = world.app();
-    let due = app.due_run(&world.suite(), "nightly", Some(karat_app::parse_time("--due", FIRST_DUE).unwrap())).unwrap();
-    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::Ended);
-    let again = app.run_due(&due, execution()).unwrap();
+    let due = app
+        .service()
+        .due_run(&world.suite(), "nightly", Some(karat_app::parse_time("--due", FIRST_DUE).unwrap()))
+        .unwrap();
+    assert_eq!(app.service().claim_due_run(&due).unwrap(), DueState::Ended);
+    let again = app.service().run_due(&due, execution()).unwrap();
     assert_eq!((again.exit, again.end.unwrap().calls), (Exit::GateFailed, 0), "the result of the first");
     assert_eq!(again.alerted.messages, Vec::<String>::new(), "its alerts are stored once");
     assert_eq!(world.received(), [("alert.opened".to_owned(), "gate_failed".to_owned())]);
@@ -31,12 +34,12 @@ fn a_claimed_run_goes_on() {
     let world = World::accepting();
     world.write_days(-20..20, |_| 2);
     let app = world.app();
-    let due = app.due_run(&world.suite(), "nightly", None).unwrap();
-    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
+    let due = app.service().due_run(&world.suite(), "nightly", None).unwrap();
+    assert_eq!(app.service().claim_due_run(&due).unwrap(), DueState::New);
     drop(app);
     let app = world.app();
-    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::Unfinished);
-    let ended = app.run_due(&due, execution()).unwrap();
+    assert_eq!(app.service().claim_due_run(&due).unwrap(), DueState::Unfinished);
+    let ended = app.service().run_due(&due, execution()).unwrap();
     assert_eq!((ended.exit, ended.alerted.messages.len()), (Exit::GateFailed, 1));
 }
 
@@ -46,11 +49,11 @@ fn a_night_without_data_is_told() {
     let world = World::accepting();
     world.write_days(-20..0, |_| 9);
     let app = world.app();
-    let due = app.due_run(&world.suite(), "nightly", None).unwrap();
-    assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
-    let ended = app.run_due(&due, execution()).unwrap();
+    let due = app.service().due_run(&world.suite(), "nightly", None).unwrap();
+    assert_eq!(app.service().claim_due_run(&due).unwrap(), DueState::New);
+    let ended = app.service().run_due(&due, execution()).unwrap();
     assert!(ended.failure.unwrap().to_string().contains("the dataset has no rows of 2027-02-28"));
-    app.deliver_due().unwrap();
+    app.service().deliver_due().unwrap();
     assert_eq!(world.received(), [("alert.opened".to_owned(), "run_failed".to_owned())]);
 }
 
@@ -59,10 +62,10 @@ fn a_night_without_data_is_told() {
 fn a_wrong_due_time_is_refused() {
     let world = World::accepting();
     let at = karat_app::parse_time("--due", "2027-03-01T01:31Z").unwrap();
-    let error = world.app().due_run(&world.suite(), "nightly", Some(at)).unwrap_err();
+    let error = world.app().service().due_run(&world.suite(), "nightly", Some(at)).unwrap_err();
     assert_eq!(error.to_string(), "the schedule `nightly` is not due at 2027-03-01T01:31:00Z");
     assert_eq!(error.hint().unwrap(), "the next time is 2027-03-02T01:30:00Z");
-    let error = world.app().due_run(&world.suite(), "nigthly", None).unwrap_err();
+    let error = world.app().service().due_run(&world.suite(), "nigthly", None).unwrap_err();
     assert_eq!(error.hint().unwrap(), "schedules: nightly");
 }
 
@@ -92,7 +95,7 @@ fn two_schedulers_claim_a_due_time_once() {
         world.advance(minute * 60_000);
         let app = world.app();
         for due in [one.tick().unwrap(), two.tick().unwrap()].into_iter().flat_map(|due| due.runs) {
-            app.run_due(&due, execution()).unwrap();
+            app.service().run_due(&due, execution()).unwrap();
             runs.push(due.run);
         }
     }
@@ -111,7 +114,7 @@ fn missed_times_follow_the_policy() {
         let runs = claimed(&mut scheduler(&world));
         let expected: Vec<String> = expected.iter().map(|day| format!("support-nightly-2027{day}T0130Z")).collect();
         assert_eq!(runs, expected, "{policy}");
-        let history = world.app().schedule_history(&world.suite(), None, 9).unwrap();
+        let history = world.app().service().schedule_history(&world.suite(), None, 9).unwrap();
         let skipped = history.iter().filter(|it| it.state == "skipped").count();
         assert_eq!(skipped, usize::from(policy != "all"), "{history:?}");
     }
@@ -132,7 +135,7 @@ fn a_due_time_does_not_overlap_a_run() {
         let due = scheduler.tick().unwrap();
         assert!(due.runs.is_empty());
         assert_eq!(due.notes.len(), usize::from(policy == "skip"), "{:?}", due.notes);
-        world.app().run_due(&active, execution()).unwrap();
+        world.app().service().run_due(&active, execution()).unwrap();
         world.advance(10_000);
         let next = claimed(&mut scheduler);
         let expected: &[&str] = if policy == "skip" { &[] } else { &["support-nightly-20270301T0132Z"] };
@@ -163,8 +166,9 @@ fn a_long_run_is_not_overlapped() {
     let observer = std::sync::Arc::new(Held(std::sync::Mutex::new(held)));
     let app = world.app();
     std::thread::scope(|scope| {
-        let long = scope.spawn(|| app.run_due(&active, karat_app::Execution { observer, ..execution() }).unwrap());
-        while world.app().run_state(&active.run).map_or("", |state| state.status) != "running" {
+        let long =
+            scope.spawn(|| app.service().run_due(&active, karat_app::Execution { observer, ..execution() }).unwrap());
+        while world.app().service().run_state(&active.run).map_or("", |state| state.status) != "running" {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         for minute in 2..10 {
@@ -195,7 +199,7 @@ fn a_claimed_due_time_is_taken_up_again() {
     world.advance(70_000);
     let due = scheduler.tick().unwrap().runs.remove(0);
     assert_eq!(due.run, run);
-    world.app().run_due(&due, execution()).unwrap();
+    world.app().service().run_due(&due, execution()).unwrap();
     world.advance(70_000);
     assert!(claimed(&mut scheduler).is_empty(), "it is over");
 }
@@ -213,7 +217,7 @@ fn an_old_unfinished_run_goes_on() {
     for _ in 0..35 {
         world.advance(60_000);
         for due in first.tick().unwrap().runs.iter().filter(|due| due.run != run) {
-            app.run_due(due, execution()).unwrap();
+            app.service().run_due(due, execution()).unwrap();
         }
     }
     assert!(claimed(&mut scheduler(&world)).contains(&run));
@@ -225,10 +229,10 @@ fn a_paused_schedule_is_not_due() {
     let world = World::accepting();
     let mut scheduler = scheduler(&world);
     assert!(claimed(&mut scheduler).is_empty());
-    world.app().pause_schedule(&world.suite(), "nightly", true).unwrap();
+    world.app().service().pause_schedule(&world.suite(), "nightly", true).unwrap();
     world.set_time("2027-03-03T12:00:00Z");
     assert!(claimed(&mut scheduler).is_empty());
-    world.app().pause_schedule(&world.suite(), "nightly", false).unwrap();
+    world.app().service().pause_schedule(&world.suite(), "nightly", false).unwrap();
     assert!(claimed(&mut scheduler).is_empty());
     world.set_time("2027-03-04T01:30:00Z");
     assert_eq!(claimed(&mut scheduler), ["support-nightly-20270304T0130Z"]);

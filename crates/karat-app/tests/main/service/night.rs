@@ -27,7 +27,7 @@ fn a_regression_opens_two_incidents_and_its_fix_closes_them() {
         assert_eq!(ended.exit, exit, "night {night}: {:?}", ended.alerted);
         assert_eq!(ended.alerted.problems, Vec::<String>::new(), "night {night}");
         told.push((night, world.receiver.requests()));
-        let open = app.incidents(Some("open")).unwrap();
+        let open = app.service().incidents(Some("open")).unwrap();
         let expected = if (8..12).contains(&night) { 2 } else { 0 };
         assert_eq!(open.len(), expected, "night {night}: {open:?}");
         world.advance(DAY_MS);
@@ -53,7 +53,7 @@ fn a_regression_opens_two_incidents_and_its_fix_closes_them() {
         })
         .collect();
     assert_eq!(ids.len(), 4, "no message twice");
-    let closed = world.app().incidents(Some("closed")).unwrap();
+    let closed = world.app().service().incidents(Some("closed")).unwrap();
     assert_eq!(closed.iter().map(|it| it.occurrences).collect::<Vec<_>>(), [3, 3]);
     assert!(!world.is_stored("hook-path-9f8e7d") && !world.is_stored(SECRET), "addresses and secrets are nowhere");
 }

@@ -126,11 +126,11 @@ impl World {
 
     /// Runs the due time of this moment, as `karat schedule run` does, and sends what is due.
     pub fn night(&self, app: &App) -> DueRunEnd {
-        let due = app.due_run(&self.suite(), "nightly", None).unwrap();
-        assert_eq!(app.claim_due_run(&due).unwrap(), DueState::New);
-        let ended = app.run_due(&due, execution()).unwrap();
+        let due = app.service().due_run(&self.suite(), "nightly", None).unwrap();
+        assert_eq!(app.service().claim_due_run(&due).unwrap(), DueState::New);
+        let ended = app.service().run_due(&due, execution()).unwrap();
         assert!(ended.failure.is_none(), "{:?}", ended.failure);
-        app.deliver_due().unwrap();
+        app.service().deliver_due().unwrap();
         ended
     }
 

@@ -17,7 +17,7 @@ fn execution() -> Execution {
 
 fn report(folder: &Path) -> Result<String, AppError> {
     let mut report = Vec::new();
-    app(folder).export("a", ReportFormat::Json, Outputs::default(), true, &mut report)?;
+    app(folder).reports().export("a", ReportFormat::Json, Outputs::default(), true, &mut report)?;
     Ok(String::from_utf8(report).unwrap())
 }
 
@@ -38,28 +38,28 @@ fn resume_makes_what_a_report_misses() {
         let invocation =
             Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
         let first = app(folder);
-        first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
+        first.runs().run(first.runs().load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
         drop(first);
         let before = report(folder).unwrap();
-        assert!(app(folder).check_store().unwrap().is_sound());
+        assert!(app(folder).stored().check().unwrap().is_sound());
 
         let store = rusqlite::Connection::open(folder.join("karat.db")).unwrap();
         assert!(store.execute(damage, []).unwrap() > 0);
         drop(store);
         let error = report(folder).unwrap_err().to_string();
         assert!(error.contains(said) && error.contains("`karat resume a`"), "{error}");
-        let checked = app(folder).check_store().unwrap();
+        let checked = app(folder).stored().check().unwrap();
         assert!(
             !checked.is_sound() && checked.text().contains("`karat resume a` makes them again"),
             "{}",
             checked.text()
         );
 
-        let RunEnd { notice, .. } = app(folder).resume("a", &Invocation::default(), execution()).unwrap();
+        let RunEnd { notice, .. } = app(folder).runs().resume("a", &Invocation::default(), execution()).unwrap();
         assert!(notice.is_none_or(|notice| !notice.contains("nothing to resume")));
         assert!(report(folder).unwrap() == before, "{damage}: the reports differ");
-        assert!(app(folder).check_store().unwrap().is_sound());
-        let again = app(folder).resume("a", &Invocation::default(), execution()).unwrap();
+        assert!(app(folder).stored().check().unwrap().is_sound());
+        let again = app(folder).runs().resume("a", &Invocation::default(), execution()).unwrap();
         assert!(again.notice.is_some_and(|notice| notice.contains("nothing to resume")));
     }
 }
@@ -84,7 +84,7 @@ fn a_run_with_an_unknown_start_has_no_verdict() {
     let invocation =
         Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
     let first = app(folder);
-    first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
+    first.runs().run(first.runs().load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
     let store = Store::open(&first.store).unwrap();
     let begun = store.run("a").unwrap();
     for (id, invocation) in [("none", Value::Null), ("other", json!({ "rules": 7 }))] {
@@ -94,8 +94,8 @@ fn a_run_with_an_unknown_start_has_no_verdict() {
             ledger.append(records(&store.rows("a").unwrap())).await.unwrap();
             ledger.finish(RunStatus::Finished, Moment(1)).await.unwrap();
         });
-        let error = app(folder).summary(id).unwrap_err().to_string();
+        let error = app(folder).reports().summary(id).unwrap_err().to_string();
         assert!(error.contains(&format!("run {id} does not say what it was started with")), "{error}");
     }
-    assert!(app(folder).summary("a").is_ok());
+    assert!(app(folder).reports().summary("a").is_ok());
 }

@@ -76,12 +76,12 @@ run: {{ max_concurrency: {concurrency}, budget_usd: 1000, stop_early: true }}
 }
 
 fn run(app: &App, invocation: &Invocation, execution: Execution) -> RunStatus {
-    app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap().status
+    app.runs().run(app.runs().load(invocation).unwrap().plan, invocation, execution).unwrap().status
 }
 
 fn text(app: &App, run: &str, canonical: bool) -> String {
     let mut report = Vec::new();
-    app.export(run, ReportFormat::Json, Outputs::default(), canonical, &mut report).unwrap();
+    app.reports().export(run, ReportFormat::Json, Outputs::default(), canonical, &mut report).unwrap();
     String::from_utf8(report).unwrap()
 }
 
@@ -137,7 +137,7 @@ impl Observer for Snapshots {
         if let Event::CellFinished(_) = event {
             let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
             if seen.is_multiple_of(self.each) {
-                app(&self.folder).back_up_store(&self.folder.join(format!("copy-{seen}.db"))).unwrap();
+                app(&self.folder).stored().back_up(&self.folder.join(format!("copy-{seen}.db"))).unwrap();
             }
         }
     }
@@ -162,9 +162,9 @@ fn a_run_cut_off_anywhere_stops_at_the_same_unit() {
     for copy in &copies {
         let resumed = testkit::scratch().unwrap();
         let place = app(resumed.path());
-        place.restore_store(copy).unwrap();
+        place.stored().restore(copy).unwrap();
         let before = provider.requests();
-        let end = place.resume("a", &Invocation::default(), execution("a")).unwrap();
+        let end = place.runs().resume("a", &Invocation::default(), execution("a")).unwrap();
         assert_eq!(end.status, RunStatus::Finished);
         let found = report(&place, "a");
         assert_eq!(text(&place, "a", true), canonical, "{}", copy.display());
@@ -186,19 +186,19 @@ fn a_stopped_run_continues_to_its_end_when_asked() {
     run(&app, &Suite::default().write(scratch.path(), &provider), execution("a"));
     let stopped = report(&app, "a");
     let requests = provider.requests();
-    let end = app.resume("a", &Invocation::default(), execution("a")).unwrap();
+    let end = app.runs().resume("a", &Invocation::default(), execution("a")).unwrap();
     assert!(end.notice.unwrap().contains("`karat resume a --to-end` makes the rest"));
     assert_eq!(provider.requests(), requests);
-    let end = app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    let end = app.runs().resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
     assert_eq!((end.status, provider.requests(), provider.duplicates()), (RunStatus::Finished, SAMPLES, 0));
     let found = report(&app, "a");
     assert_eq!(counted(&found).len(), SAMPLES);
     assert_eq!(found["stop_early"]["after_end"], serde_json::json!({ "agrees": true }));
     assert_eq!(found["stop_early"]["claims"], stopped["stop_early"]["claims"]);
     assert_eq!((&found["gates"][0]["n"], &found["gates"][0]["method"]), (&200.into(), &"Wilson".into()));
-    let again = app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    let again = app.runs().resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
     assert!(again.notice.unwrap().contains("went to its end"));
-    let never = app.resume_to_end("nothing", &Invocation::default(), execution("a"));
+    let never = app.runs().resume_to_end("nothing", &Invocation::default(), execution("a"));
     assert!(never.is_err());
 }
 
@@ -213,7 +213,7 @@ fn a_stopped_run_that_is_scored_again_keeps_its_stop() {
     run(&app, &Suite::default().write(scratch.path(), &provider), execution("a"));
     let stopped = report(&app, "a");
     let after = stopped["stop_early"]["stopped_after"].as_u64().unwrap();
-    let end = app.score("a", &Rescoring::default(), execution("b")).unwrap();
+    let end = app.runs().score("a", &Rescoring::default(), execution("b")).unwrap();
     let notice = end.notice.unwrap();
     assert!(notice.contains(&format!("run a stopped early, after {after} of 200 samples")), "{notice}");
     let scored = report(&app, "b");
@@ -225,13 +225,13 @@ fn a_stopped_run_that_is_scored_again_keeps_its_stop() {
     let warnings = scored["warnings"].to_string();
     assert!(warnings.contains(&format!("figures are of {after} of 200 samples")), "{warnings}");
     assert_eq!(scored["gates"][0]["verdict"], "undecided", "{}", scored["gates"][0]);
-    let never = app.resume_to_end("b", &Invocation::default(), execution("b")).err().unwrap();
+    let never = app.runs().resume_to_end("b", &Invocation::default(), execution("b")).err().unwrap();
     assert!(never.to_string().contains("scores the outputs of run a"), "{never}");
-    let left = app.resume("b", &Invocation::default(), execution("b")).unwrap().notice.unwrap();
+    let left = app.runs().resume("b", &Invocation::default(), execution("b")).unwrap().notice.unwrap();
     assert!(left.contains("`karat resume a --to-end`"), "{left}");
     // Once the run went to its end, so does its scoring.
-    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
-    app.score("a", &Rescoring::default(), execution("c")).unwrap();
+    app.runs().resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    app.runs().score("a", &Rescoring::default(), execution("c")).unwrap();
     let whole = report(&app, "c");
     assert_eq!((counted(&whole).len(), whole["stop_early"].is_null()), (SAMPLES, true));
 }
@@ -250,7 +250,7 @@ fn another_stop_is_an_error() {
     assert!(store.keep_stop("a", &record).unwrap().is_none());
     drop(store.reopen("a").unwrap());
     drop(store);
-    let error = app.resume("a", &Invocation::default(), execution("a")).unwrap_err().to_string();
+    let error = app.runs().resume("a", &Invocation::default(), execution("a")).unwrap_err().to_string();
     assert!(error.contains("its stored stop is after 5 of 200 samples"), "{error}");
 }
 
@@ -292,7 +292,7 @@ fn a_retried_run_stops_anew() {
     let claim = &found["stop_early"]["claims"][0];
     assert_eq!((&claim["verdict"], &claim["by"]), (&"undecided".into(), &"certain".into()), "{claim}");
     assert!(provider.requests() < 40, "{}", provider.requests());
-    let end = app.retry("a", &Invocation::default(), execution("a")).unwrap();
+    let end = app.runs().retry("a", &Invocation::default(), execution("a")).unwrap();
     assert_eq!(end.status, RunStatus::Finished);
     let found = report(&app, "a");
     assert_eq!(found["stop_early"]["claims"][0]["verdict"], "pass", "{}", found["stop_early"]);
@@ -363,7 +363,7 @@ run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
     assert!(cells.len() > after && judged < cells.len(), "{} cells, {judged} judged, {after} units", cells.len());
     assert_eq!(found["metrics"]["quality"]["n"], after);
     // Continued to its end, the outputs that were under way are judged, and none is made again.
-    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    app.runs().resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
     assert_eq!((asked("judge-model"), asked("mock-model"), provider.duplicates()), (SAMPLES, SAMPLES, 0));
 }
 
@@ -413,7 +413,7 @@ run: { max_concurrency: 4, budget_usd: 1000, stop_early: true }
         movers: 0,
         outputs: false,
     };
-    let compared = app.compare(&party("a", "old"), &party("a", "new"), &asked).unwrap();
+    let compared = app.analysis().compare(&party("a", "old"), &party("a", "new"), &asked).unwrap();
     let warned = compared.terminal();
     assert!(warned.contains(&format!("stopped early, after {after} of 200 samples")), "{warned}");
 }
@@ -433,7 +433,7 @@ fn a_budget_that_ends_first_is_no_early_stop() {
     assert!(report(&app, "short").get("stop_early").is_none());
     let mut later = Invocation::default();
     later.overrides.max_calls = Some(400);
-    let end = app.resume("short", &later, execution("short")).unwrap();
+    let end = app.runs().resume("short", &later, execution("short")).unwrap();
     assert_eq!(end.status, RunStatus::Finished);
     let of = |run: &str| report(&app, run)["stop_early"]["claims"].clone();
     assert_eq!(of("short"), of("whole"));
@@ -491,6 +491,6 @@ run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
         asked("First")
     );
     // Continued to its end, no paid step is made again.
-    app.resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
+    app.runs().resume_to_end("a", &Invocation::default(), execution("a")).unwrap();
     assert_eq!((asked("First"), asked("Second"), provider.duplicates()), (SAMPLES, SAMPLES, 0));
 }

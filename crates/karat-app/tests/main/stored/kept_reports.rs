@@ -26,7 +26,7 @@ fn large_run(app: &App, folder: &Path) {
     fs::write(folder.join("data.jsonl"), rows.collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
     let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("large")).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("large")).unwrap();
 }
 
 fn kept(folder: &Path) -> Vec<String> {
@@ -50,28 +50,31 @@ fn the_report_of_a_large_run_is_kept() {
         outputs: Outputs { cells, ..Outputs::default() },
         ..ReportTo::default()
     };
-    let made = first.report_into("large", &to("made", 40), false).unwrap();
-    let page = first.run_page("large").unwrap();
+    let made = first.reports().report_into("large", &to("made", 40), false).unwrap();
+    let page = first.reports().run_page("large").unwrap();
     assert_eq!(kept(folder), ["run-page", "run-report"]);
 
     let again = app(folder);
-    let read = again.report_into("large", &to("read", 40), false).unwrap();
+    let read = again.reports().report_into("large", &to("read", 40), false).unwrap();
     let text = |name: &str| fs::read_to_string(folder.join(name).join("report.html")).unwrap();
     assert!(text("made") == text("read"), "the page differs");
     assert_eq!(read.exit, made.exit);
     assert_eq!(made.exit.code(), 2);
     assert_eq!(read.summary, made.summary.replace("/made/", "/read/"));
     let mut streamed = Vec::new();
-    assert_eq!(again.export("large", ReportFormat::Html, Outputs::default(), false, &mut streamed).unwrap(), made.exit);
+    assert_eq!(
+        again.reports().export("large", ReportFormat::Html, Outputs::default(), false, &mut streamed).unwrap(),
+        made.exit
+    );
     assert!(streamed == text("made").as_bytes(), "the streamed page differs");
-    let shown = again.run_page("large").unwrap();
+    let shown = again.reports().run_page("large").unwrap();
     assert!(shown.document.body.0 == page.document.body.0, "the served page differs");
     assert_eq!(
         (&shown.document.title, shown.document.sections.len()),
         (&page.document.title, page.document.sections.len())
     );
 
-    again.report_into("large", &to("fewer", 3), false).unwrap();
+    again.reports().report_into("large", &to("fewer", 3), false).unwrap();
     assert!(text("fewer").len() < text("made").len());
     assert_eq!(kept(folder).len(), 2);
 }

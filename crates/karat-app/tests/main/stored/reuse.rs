@@ -53,7 +53,7 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Outp
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let end = app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap();
+    let end = app.runs().run(app.runs().load(invocation).unwrap().plan, invocation, execution).unwrap();
     assert_eq!(end.status, RunStatus::Finished);
     let labels = labels.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     (end.calls, labels)
@@ -86,14 +86,15 @@ fn plan_why_and_run_agree() {
             run(&app, "chain", &with(Overrides { variants: vec!["chain".to_owned()], ..Overrides::default() }));
         }
         if is(0) && is(2) {
-            app.invalidate("limited", &["s1/m/direct".to_owned()], false).unwrap();
+            app.stored().invalidate("limited", &["s1/m/direct".to_owned()], false).unwrap();
         }
         write(if is(3) { "Reply" } else { "Answer" }, if is(4) { "Is it true?" } else { "Is it good?" });
         let invocation = with(Overrides { no_cache: is(5), ..Overrides::default() });
 
-        let plan = app.load(&invocation).unwrap().plan;
-        let estimate = app.estimate(&plan).unwrap();
-        let cells: Vec<_> = (0..plan.header.cells()).map(|cell| app.why(&plan, &cell.to_string()).unwrap()).collect();
+        let plan = app.runs().load(&invocation).unwrap().plan;
+        let estimate = app.runs().estimate(&plan).unwrap();
+        let cells: Vec<_> =
+            (0..plan.header.cells()).map(|cell| app.runs().why(&plan, &cell.to_string()).unwrap()).collect();
         let judgments = cells.iter().flat_map(|cell| &cell.judgments);
         let (there, open): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| is_there(&cell.standing));
         let (judged, unjudged): (Vec<_>, Vec<_>) = judgments.partition(|judgment| is_there(&judgment.standing));

@@ -57,7 +57,7 @@ fn write_rows(folder: &Path, rows: usize) -> String {
 
 fn run(app: &App, suite: &str, id: &str) {
     let invocation = Invocation::of(suite.to_owned());
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution(id)).unwrap();
 }
 
 /// Draw, first and expensive score of each sample by the scorer of this index and the one after it.
@@ -81,7 +81,7 @@ fn cells(app: &App, run: &str, scorer: u16) -> BTreeMap<String, (CascadeDraw, f6
 
 fn report(app: &App, run: &str) -> Value {
     let mut report = Vec::new();
-    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
+    app.reports().export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     serde_json::from_slice(&report).unwrap()
 }
 
@@ -149,7 +149,7 @@ impl Uninterrupted {
         let mut invocation = Invocation::of(write_rows(folder.path(), self.rows));
         invocation.overrides.max_calls = Some(calls);
         let app = app(folder.path());
-        let end = app.run(app.load(&invocation).unwrap().plan, &invocation, execution("run")).unwrap();
+        let end = app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("run")).unwrap();
         assert_eq!(end.status, RunStatus::BudgetStopped, "{calls} of {} calls", self.calls);
         folder
     }
@@ -173,7 +173,7 @@ fn figures(app: &App, run: &str) -> [Value; 3] {
 fn resume(folder: &Path, calls: u64) -> RunStatus {
     let mut later = Invocation::default();
     later.overrides.max_calls = Some(calls);
-    app(folder).resume("run", &later, execution("run")).unwrap().status
+    app(folder).runs().resume("run", &later, execution("run")).unwrap().status
 }
 
 /// SL-20: a run that was stopped and resumed has the judgments, draws and figures of one that was not.
@@ -225,7 +225,7 @@ fn a_report_says_what_a_cascade_saves() {
     let ratio = metric["width_ratio"].as_f64().unwrap();
     assert!((1.0..2.0).contains(&ratio), "{metric}");
     let mut page = Vec::new();
-    app.export("one", ReportFormat::Markdown, Outputs::default(), true, &mut page).unwrap();
+    app.reports().export("one", ReportFormat::Markdown, Outputs::default(), true, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     let line = page.lines().find(|line| line.contains("cheap, ")).unwrap_or_else(|| panic!("{page}"));
     assert!(line.contains(&format!("{ROWS} cheap, {dear} dear; \\$")) && line.contains("× as wide"), "{line}");
@@ -276,8 +276,8 @@ fn a_plan_prices_its_options() {
     let text = format!("{SUITE}{hit}\ngates: [ {{ metric: graded, min: 0.8 }} ]\n");
     fs::write(folder.path().join("karat.yaml"), text).unwrap();
     let options = || {
-        let plan = app.load(&Invocation::of(suite.clone())).unwrap().plan;
-        let found = app.plan_options(&plan).unwrap();
+        let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap().plan;
+        let found = app.runs().options(&plan).unwrap();
         let by_name: BTreeMap<&str, _> = found.options.iter().map(|it| (it.option, it.clone())).collect();
         (found.run, by_name)
     };
@@ -323,7 +323,7 @@ fn a_plan_says_why_it_forecasts_no_early_stop() {
         let other = SUITE.replace("variants: {", "variants: { other: [ { prompt: { text: '{{ sample.q }}' } } ],");
         let text = format!("{other}  graded: {{ metric: contains, value: grade }}\ngates: [ {{ {gate} }} ]\n");
         fs::write(folder.path().join("karat.yaml"), text).unwrap();
-        let found = app.plan_options(&app.load(&Invocation::of(suite.clone())).unwrap().plan).unwrap();
+        let found = app.runs().options(&app.runs().load(&Invocation::of(suite.clone())).unwrap().plan).unwrap();
         let early = found.options.into_iter().find(|it| it.option == "early_at_threshold").unwrap();
         early.note.unwrap()
     };
@@ -356,8 +356,8 @@ fn forecasts_of_early_stops_come_true() {
     };
     write(1, false);
     run(&app, &suite, "last");
-    let plan = app.load(&Invocation::of(suite.clone())).unwrap().plan;
-    let options = app.plan_options(&plan).unwrap().options;
+    let plan = app.runs().load(&Invocation::of(suite.clone())).unwrap().plan;
+    let options = app.runs().options(&plan).unwrap().options;
     let early = options.iter().find(|it| it.option == "early_at_last_effect").unwrap();
     let (expected, _) = early.share.unwrap();
     let used = (0..50).map(|seed| {

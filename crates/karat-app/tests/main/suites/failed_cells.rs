@@ -55,7 +55,7 @@ fn write(folder: &Path) -> String {
 
 fn report(app: &App, run: &str) -> Value {
     let mut report = Vec::new();
-    app.export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
+    app.reports().export(run, ReportFormat::Json, Outputs::default(), true, &mut report).unwrap();
     serde_json::from_slice(&report).unwrap()
 }
 
@@ -66,8 +66,8 @@ fn a_failed_cell_loses_no_metric_that_its_row_does_not_have() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let invocation = Invocation::of(write(folder.path()));
-    app.run(app.load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
-    let (text, exit) = app.summary("one").unwrap();
+    app.runs().run(app.runs().load(&invocation).unwrap().plan, &invocation, execution("one")).unwrap();
+    let (text, exit) = app.reports().summary("one").unwrap();
     assert_eq!(exit, Exit::GateFailed, "{text}");
     let found = report(&app, "one");
     let figure = |name: &str| &found["systems"][0]["dimensions"][name];
@@ -89,6 +89,6 @@ fn a_failed_cell_loses_no_metric_that_its_row_does_not_have() {
     assert_eq!((failed.len(), &failed[0]["scores"]["attribution"]["na"]), (2, &json!("no reference")));
     assert!(failed[0]["scores"].get("value").is_none());
     // A report of the run is a baseline in which the failed cells lose nothing either.
-    app.score("one", &karat_app::Rescoring::default(), execution("two")).unwrap();
+    app.runs().score("one", &karat_app::Rescoring::default(), execution("two")).unwrap();
     assert_eq!(report(&app, "two")["systems"][0]["dimensions"]["attribution"]["n_errors"], json!(0));
 }

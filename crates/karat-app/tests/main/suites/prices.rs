@@ -24,7 +24,7 @@ fn new_app(folder: &Path) -> App {
 fn add(app: &App, folder: &Path, text: &str, replaces: bool) -> Result<Vec<String>, String> {
     let file = folder.join("prices.yaml");
     std::fs::write(&file, text).unwrap();
-    let done = app.add_prices(&file, &PriceOrigin::default(), replaces).map_err(|error| error.to_string())?;
+    let done = app.imports().add_prices(&file, &PriceOrigin::default(), replaces).map_err(|error| error.to_string())?;
     Ok(done
         .changes
         .into_iter()
@@ -49,8 +49,8 @@ const SUITE: &str = "name: s\ndataset: { rows: [ { id: a, input: q } ] }\nMODELS
 fn planned(app: &App, folder: &Path, models: &str) -> String {
     let path = folder.join("karat.yaml");
     std::fs::write(&path, SUITE.replace("MODELS", models)).unwrap();
-    let plan = app.load(&Invocation::of(path.to_string_lossy())).unwrap_or_else(|error| panic!("{error}")).plan;
-    format!("{} {}", input(Some(plan.header.models[0].price.clone())), app.old_prices(&plan).join("; "))
+    let plan = app.runs().load(&Invocation::of(path.to_string_lossy())).unwrap_or_else(|error| panic!("{error}")).plan;
+    format!("{} {}", input(Some(plan.header.models[0].price.clone())), app.imports().old_prices(&plan).join("; "))
 }
 
 /// TG-53: `add` refuses known models, `update` changes them and says so; the order is built-in, added, registry file, entry.
@@ -76,7 +76,7 @@ fn added_prices_stand_above_the_built_in_ones() {
     assert_eq!(planned(&app, path, "registry: [own.yaml]\nmodels: [gpt-5]"), "5 ");
     let entry = "registry: [own.yaml]\nmodels: [ { id: gpt-5, like: gpt-5, price: { input: 6, output: 9 } } ]";
     assert_eq!(planned(&app, path, entry), "6 ");
-    assert!(app.registry(None).unwrap().get("openai:gpt-9").is_some());
+    assert!(app.project().registry(None).unwrap().get("openai:gpt-9").is_some());
 }
 
 /// TG-53: prices that are older than 180 days are told, with their day and source.
@@ -98,6 +98,6 @@ fn damaged_prices_are_told() {
     let app = new_app(folder.path());
     std::fs::create_dir_all(folder.path().join("models")).unwrap();
     std::fs::write(folder.path().join("models/added.json"), "{").unwrap();
-    let error = app.registry(None).unwrap_err().to_string();
+    let error = app.project().registry(None).unwrap_err().to_string();
     assert!(error.contains("added.json") && error.contains("not valid JSON"), "{error}");
 }

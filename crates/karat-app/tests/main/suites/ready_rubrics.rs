@@ -78,17 +78,18 @@ fn every_ready_rubric_is_run_by_a_judge() {
         stop: Stop::default(),
         tape: CallRecording::None,
     };
-    let plan = app.load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
+    let plan = app.runs().load(&invocation).unwrap_or_else(|error| panic!("{error}")).plan;
     let used: Vec<&str> = plan.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect();
     let ready = karat_app::ready_rubrics().unwrap();
     assert!(ready.len() >= 12 && ready.iter().all(|rubric| used.contains(&rubric.name.as_str())), "{used:?}");
-    assert_eq!(app.run(plan, &invocation, execution).unwrap().status, RunStatus::Finished);
+    assert_eq!(app.runs().run(plan, &invocation, execution).unwrap().status, RunStatus::Finished);
     let mut scores = Vec::new();
-    app.each_cell("r", &CellFilter::default(), &mut |cell| {
-        scores.extend(cell.scores.iter().map(|(name, score)| format!("{name} {}", worth(score))));
-        Ok(())
-    })
-    .unwrap();
+    app.views()
+        .each_cell("r", &CellFilter::default(), &mut |cell| {
+            scores.extend(cell.scores.iter().map(|(name, score)| format!("{name} {}", worth(score))));
+            Ok(())
+        })
+        .unwrap();
     let expected = [
         "answer_relevance 5",
         "conciseness 4",

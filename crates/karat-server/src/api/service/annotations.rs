@@ -82,22 +82,22 @@ impl WantedTask {
 }
 
 pub(in crate::api) async fn list(state: State) -> Result<Json<List<TaskLine>>, Problem> {
-    let tasks = state.read(App::stored_annotation_tasks).await?;
+    let tasks = state.read(|app| app.tasks().list()).await?;
     Ok(Json(List { items: tasks }))
 }
 
 pub(in crate::api) async fn create(state: State, body: Bytes) -> Result<Json<CreatedTask>, Problem> {
     let asked = body::read::<WantedTask>(&body)?.request()?;
     check_may_change(&state)?;
-    state.read(move |app| app.create_annotation_task(&asked)).await.map(Json)
+    state.read(move |app| app.tasks().create(&asked)).await.map(Json)
 }
 
 pub(in crate::api) async fn one(state: State, Path(task): Path<String>) -> Result<Json<Value>, Problem> {
-    state.read(move |app| app.annotation_task(&task)).await.map(Json)
+    state.read(move |app| app.tasks().overview(&task)).await.map(Json)
 }
 
 pub(in crate::api) async fn agreement(state: State, Path(task): Path<String>) -> Result<Json<Value>, Problem> {
-    state.read(move |app| app.annotation_agreement(&task)).await.map(Json)
+    state.read(move |app| app.tasks().agreement(&task)).await.map(Json)
 }
 
 pub(in crate::api) async fn export(
@@ -117,7 +117,7 @@ pub(in crate::api) async fn export(
         ExportForm::Csv if !asked.audit => "text/csv",
         _ => "application/x-ndjson",
     };
-    let text = state.read(move |app| app.export_annotations(&task, &asked)).await?;
+    let text = state.read(move |app| app.tasks().export(&task, &asked)).await?;
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
@@ -127,7 +127,7 @@ async fn person(state: &State, access: Asker, query: &Query, task: &str) -> Resu
     let invited = match access {
         Some(Extension(access)) if access.role == Role::Annotate => {
             let token = access.token;
-            let invited = state.look_up(move |app| app.invited_person(&token)).await?;
+            let invited = state.look_up(move |app| app.service().invited_person(&token)).await?;
             let not_invited = || {
                 Problem::forbidden("this token is for no task").with_hint("`karat annotate invite TASK NAME` makes one")
             };
@@ -183,7 +183,7 @@ pub(in crate::api) struct WantedUndo {
 }
 
 pub(in crate::api) fn undo(app: &App, task: &str, person: &str, asked: &WantedUndo) -> Result<Value, AppError> {
-    app.undo_label(task, person, asked.item.as_deref())
+    app.tasks().undo(task, person, asked.item.as_deref())
 }
 
 pub(in crate::api) async fn adjudicate(
@@ -195,7 +195,7 @@ pub(in crate::api) async fn adjudicate(
     let asked: AdjudicationRequest = body::read(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();
-    state.read(move |app| app.adjudicate(&task, &owner, &asked)).await.map(Json)
+    state.read(move |app| app.tasks().adjudicate(&task, &owner, &asked)).await.map(Json)
 }
 
 pub(in crate::api) async fn close(
@@ -207,5 +207,5 @@ pub(in crate::api) async fn close(
     body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     let owner = query.value_if_given("as", "the name of a person")?.unwrap_or(OWNER).to_owned();
-    state.read(move |app| app.close_annotation_task(&task, &owner)).await.map(Json)
+    state.read(move |app| app.tasks().close(&task, &owner)).await.map(Json)
 }

@@ -16,8 +16,12 @@ use crate::state::State;
 const STATES: [(&str, &str); 3] = [("open", "open"), ("acknowledged", "acknowledged"), ("closed", "closed")];
 
 pub(in crate::api) async fn list(state: State, query: Extension<Query>) -> Result<Response, Problem> {
-    let list =
-        PagedList { path: "/incidents", states: &STATES, rows: App::incident_page, id: |it: &IncidentLine| &it.id };
+    let list = PagedList {
+        path: "/incidents",
+        states: &STATES,
+        rows: |app, state, before, limit| app.service().incident_page(state, before, limit),
+        id: |it: &IncidentLine| &it.id,
+    };
     list.answer(state, query).await
 }
 
@@ -26,7 +30,7 @@ pub(in crate::api) async fn ack(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<IncidentLine>, Problem> {
-    change(state, &body, move |app| app.ack_incident(&id)).await
+    change(state, &body, move |app| app.service().ack_incident(&id)).await
 }
 
 pub(in crate::api) async fn close(
@@ -34,7 +38,7 @@ pub(in crate::api) async fn close(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<IncidentLine>, Problem> {
-    change(state, &body, move |app| app.close_alert_incident(&id)).await
+    change(state, &body, move |app| app.service().close_alert_incident(&id)).await
 }
 
 async fn change(

@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::response::Response;
 use axum::{Extension, Json};
 use bytes::Bytes;
-use karat_app::{App, MessageLine};
+use karat_app::MessageLine;
 
 use super::check_may_change;
 use crate::api::body::{self, Nothing};
@@ -16,7 +16,12 @@ use crate::state::State;
 const STATES: [(&str, &str); 3] = [("pending", "pending"), ("sent", "sent"), ("dead", "dead")];
 
 pub(in crate::api) async fn list(state: State, query: Extension<Query>) -> Result<Response, Problem> {
-    let list = PagedList { path: "/outbox", states: &STATES, rows: App::outbox_page, id: |it: &MessageLine| &it.id };
+    let list = PagedList {
+        path: "/outbox",
+        states: &STATES,
+        rows: |app, state, before, limit| app.service().outbox_page(state, before, limit),
+        id: |it: &MessageLine| &it.id,
+    };
     list.answer(state, query).await
 }
 
@@ -28,5 +33,5 @@ pub(in crate::api) async fn retry(
 ) -> Result<Json<MessageLine>, Problem> {
     body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
-    state.read(move |app| app.retry_message(&id)).await.map(Json)
+    state.read(move |app| app.service().retry_message(&id)).await.map(Json)
 }

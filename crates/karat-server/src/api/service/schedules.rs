@@ -44,7 +44,7 @@ pub(in crate::api) async fn run(
     let suites = state.suites().clone();
     let claimed = state.read(move |app: &App| {
         let run = suites.due_run(&suite, &id, due)?;
-        let known = app.claim_due_run(&run)?;
+        let known = app.service().claim_due_run(&run)?;
         Ok::<_, AppError>((run, known))
     });
     let (due, known) = claimed.await?;

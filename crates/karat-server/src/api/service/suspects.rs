@@ -18,5 +18,5 @@ pub(in crate::api) async fn create(
     body::read::<Nothing>(&body)?;
     check_may_change(&state)?;
     let asked = ItemsRequest { suite: ItemsSuite::Stored(suite), runs: Vec::new(), metric: None, seed: 1 };
-    state.read(move |app| app.create_suspects_task(&asked)).await.map(Json)
+    state.read(move |app| app.tasks().create_suspects(&asked)).await.map(Json)
 }

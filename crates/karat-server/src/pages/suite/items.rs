@@ -31,9 +31,9 @@ pub(in crate::pages) async fn items(
     let asked = ItemsRequest { suite: ItemsSuite::Stored(suite.clone()), runs: Vec::new(), metric, seed: SEED };
     let (page, task) = state
         .read(move |app: &App| {
-            let page = app.items_page(&asked)?;
+            let page = app.analysis().items_page(&asked)?;
             let name = suspects_task(asked.suite.name());
-            let known = app.stored_annotation_tasks()?.into_iter().find(|task| task.task == name);
+            let known = app.tasks().list()?.into_iter().find(|task| task.task == name);
             Ok::<_, AppError>((page, known))
         })
         .await?;

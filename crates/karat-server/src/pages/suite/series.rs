@@ -17,7 +17,7 @@ pub(in crate::pages) async fn series(
 ) -> PageResult {
     let address = Address { parts: query };
     let asked = address.request(suite);
-    let found = state.read(move |app| app.series(&asked)).await?;
+    let found = state.read(move |app| app.analysis().series(&asked)).await?;
     let shown = address.state(&found);
     Ok(document(&found.view, &SeriesLinks::live(&found.view.suite, address.address_parts()), &shown).into())
 }

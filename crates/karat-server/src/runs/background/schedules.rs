@@ -67,7 +67,7 @@ fn follow(work: &ServerWork, suites: FollowedSuites) {
 fn send(work: &ServerWork) {
     let ServerWork { app, stop, telemetry, .. } = work;
     while !stop.is_set() {
-        match app.deliver_due() {
+        match app.service().deliver_due() {
             Ok(delivered) => {
                 delivered.failures.iter().for_each(|failure| telemetry.log.note(failure));
                 for (channel, outcome) in delivered.attempts {

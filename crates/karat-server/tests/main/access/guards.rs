@@ -120,7 +120,7 @@ fn a_key_opens_a_server_that_cannot_tell_users() {
     assert_eq!(opened.status, StatusCode::SEE_OTHER);
     let cookie = format!("Cookie: {}", opened.header("set-cookie").split(';').next().unwrap());
     assert_eq!(place.send("GET", "/eval/runs", &[&cookie], "").status, StatusCode::OK);
-    place.app.create_token("me", karat_app::Role::Read, None).unwrap();
+    place.app.service().create_token("me", karat_app::Role::Read, None).unwrap();
     assert_eq!(place.send("GET", "/eval/runs", &[&header], "").status, StatusCode::UNAUTHORIZED);
     assert_eq!(place.send("GET", "/eval/runs", &[&cookie], "").status, StatusCode::UNAUTHORIZED);
 }
@@ -129,7 +129,7 @@ fn a_key_opens_a_server_that_cannot_tell_users() {
 #[test]
 fn unreadable_tokens_are_no_open_door() {
     let place = Place::view();
-    place.app.create_token("me", karat_app::Role::Read, None).unwrap();
+    place.app.service().create_token("me", karat_app::Role::Read, None).unwrap();
     let store = place.folder.path().join("karat.db");
     assert!(store.is_file());
     rusqlite::Connection::open(&store).unwrap().execute("alter table tokens rename column role to kind", []).unwrap();

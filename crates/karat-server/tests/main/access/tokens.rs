@@ -10,7 +10,7 @@ const PAGE: &str = "Accept: text/html";
 
 fn with_token(role: Role) -> (Place, String) {
     let place = Place::view();
-    let token = place.app.create_token("test", role, None).unwrap();
+    let token = place.app.service().create_token("test", role, None).unwrap();
     (place, token.text)
 }
 
@@ -20,13 +20,13 @@ fn with_token(role: Role) -> (Place, String) {
 fn the_first_token_closes_the_server() {
     let place = Place::view();
     assert_eq!(place.get("/").status, StatusCode::OK);
-    let token = place.app.create_token("test", Role::Read, None).unwrap();
+    let token = place.app.service().create_token("test", Role::Read, None).unwrap();
     let refused = place.get("/");
     assert_eq!((refused.status, refused.header("www-authenticate")), (StatusCode::UNAUTHORIZED, "Bearer"));
     assert_eq!(refused.json()["type"], "urn:karat:problem:unauthenticated");
     let bearer = format!("Authorization: Bearer {}", token.text);
     assert_eq!(place.send("GET", "/", &[&bearer], "").status, StatusCode::OK);
-    place.app.revoke_token(&token.id).unwrap();
+    place.app.service().revoke_token(&token.id).unwrap();
     assert_eq!(place.send("GET", "/", &[&bearer], "").status, StatusCode::UNAUTHORIZED);
     assert_eq!(place.get("/").status, StatusCode::UNAUTHORIZED);
 }
@@ -49,8 +49,8 @@ fn a_browser_exchanges_its_token_for_a_session() {
     assert_eq!(cancel(&[&cookie]), StatusCode::FORBIDDEN, "a session needs its own origin");
     assert_eq!(cancel(&[&cookie, "Origin: http://localhost"]), StatusCode::NOT_FOUND);
 
-    let id = place.app.tokens().unwrap()[0].id.clone();
-    place.app.revoke_token(&id).unwrap();
+    let id = place.app.service().tokens().unwrap()[0].id.clone();
+    place.app.service().revoke_token(&id).unwrap();
     assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::UNAUTHORIZED);
 }
 
@@ -97,7 +97,7 @@ fn roles_and_wrong_tokens_are_refused() {
 #[test]
 fn view_brings_its_own_key() {
     let place = Place::with(Purpose::View { style: false }, |app| {
-        app.create_token("ci", Role::Run, None).unwrap();
+        app.service().create_token("ci", Role::Run, None).unwrap();
     });
     assert_eq!(place.page("/").status, StatusCode::UNAUTHORIZED);
     let exchanged = place.page(&place.printed_path());
@@ -114,7 +114,7 @@ fn each_address_is_for_its_roles() {
     const READERS: &[Role] = &[Role::Read, Role::Run, Role::Admin];
     const RUNNERS: &[Role] = &[Role::Run, Role::Admin];
     let place = Place::serve();
-    let tokens = ROLES.map(|role| (role, place.app.create_token(role.as_str(), role, None).unwrap().text));
+    let tokens = ROLES.map(|role| (role, place.app.service().create_token(role.as_str(), role, None).unwrap().text));
     let table: &[(&str, &[&str], &[Role])] = &[
         (
             "GET",

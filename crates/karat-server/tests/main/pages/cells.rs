@@ -49,6 +49,7 @@ fn counts_equal_those_of_show() {
         let filter = CellFilter { status, ..CellFilter::default() };
         place
             .app
+            .views()
             .each_cell("r", &filter, &mut |_| {
                 lines += 1;
                 Ok(())

@@ -44,7 +44,7 @@ fn place(samples: usize, change: impl FnOnce(&mut TaskRequest)) -> Place {
     let mut request =
         TaskRequest { name: Some("t".to_owned()), ..TaskRequest::new(ItemsFrom::Run("RUNMARK".to_owned())) };
     change(&mut request);
-    place.app.create_annotation_task(&request).unwrap();
+    place.app.tasks().create(&request).unwrap();
     place
 }
 
@@ -182,8 +182,8 @@ fn sides_of_pairs_are_balanced() {
 fn a_person_sees_the_own_queue_only() {
     let place = place(3, |_| {});
     let other = TaskRequest { name: Some("u".to_owned()), ..TaskRequest::new(ItemsFrom::Run("RUNMARK".to_owned())) };
-    place.app.create_annotation_task(&other).unwrap();
-    let token = place.app.invite_annotator("t", "ann", None).unwrap();
+    place.app.tasks().create(&other).unwrap();
+    let token = place.app.service().invite_annotator("t", "ann", None).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.text);
     let ask =
         |method: &str, path: &str| place.send(method, path, &[&bearer, "Content-Type: application/json"], "{}").status;
@@ -220,19 +220,19 @@ fn a_person_sees_the_own_queue_only() {
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
     assert!(!gone.text.contains("hint"), "a hint names other tasks: {}", gone.text);
     // A token of the same role that is for no task.
-    let stray = place.app.create_token("stray", Role::Annotate, None).unwrap();
+    let stray = place.app.service().create_token("stray", Role::Annotate, None).unwrap();
     let stray = format!("Authorization: Bearer {}", stray.text);
     assert_eq!(
         place.send("POST", "/annotations/t/next", &[&stray, "Content-Type: application/json"], "{}").status,
         StatusCode::FORBIDDEN
     );
-    let reader = place.app.create_token("reader", Role::Read, None).unwrap();
+    let reader = place.app.service().create_token("reader", Role::Read, None).unwrap();
     let reader = format!("Authorization: Bearer {}", reader.text);
     for path in ["/annotations", "/annotations/t"] {
         assert_eq!(place.send("GET", path, &[&reader], "").status, StatusCode::FORBIDDEN, "{path}");
     }
     let id = token.id;
-    place.app.revoke_token(&id).unwrap();
+    place.app.service().revoke_token(&id).unwrap();
     assert_eq!(ask("POST", "/annotations/t/next"), StatusCode::UNAUTHORIZED);
 }
 

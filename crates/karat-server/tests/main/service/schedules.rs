@@ -60,8 +60,9 @@ fn a_schedule_is_paused_and_resumed() {
 #[test]
 fn changes_need_the_role_run() {
     let place = place();
-    let [read, run] = [Role::Read, Role::Run]
-        .map(|role| format!("Authorization: Bearer {}", place.app.create_token("test", role, None).unwrap().text));
+    let [read, run] = [Role::Read, Role::Run].map(|role| {
+        format!("Authorization: Bearer {}", place.app.service().create_token("test", role, None).unwrap().text)
+    });
     let pause = |token: &str| {
         place.send("POST", "/schedules/support/minutely/pause", &["Content-Type: application/json", token], "{}").status
     };

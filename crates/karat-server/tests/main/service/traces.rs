@@ -140,13 +140,13 @@ fn the_rules_of_a_suite_hold_before_the_disk() {
 #[test]
 fn a_token_of_an_application_sends_traces_only() {
     let place = Place::serve();
-    let token = place.app.create_token("app", Role::Ingest, None).unwrap();
+    let token = place.app.service().create_token("app", Role::Ingest, None).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.text);
     let line = "{\"input\":\"q\",\"output\":\"a\"}";
     assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES, &bearer], line).status, StatusCode::OK);
     assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES], line).status, StatusCode::UNAUTHORIZED);
     assert_eq!(place.send("GET", "/traces", &[&bearer], "").status, StatusCode::FORBIDDEN);
-    let reader = place.app.create_token("reader", Role::Run, None).unwrap();
+    let reader = place.app.service().create_token("reader", Role::Run, None).unwrap();
     let bearer = format!("Authorization: Bearer {}", reader.text);
     assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES, &bearer], line).status, StatusCode::FORBIDDEN);
     let view = Place::new(Purpose::View { style: false });

@@ -24,15 +24,15 @@ pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Fai
         quiet_years: true,
     };
     if let Some(shift) = args.replay {
-        let replayed = context.app.replay_drift(&invocation, &drifting, shift)?;
+        let replayed = context.app.analysis().replay_drift(&invocation, &drifting, shift)?;
         context.print_json(&replayed)?;
         let warnings: BTreeSet<&String> = replayed.iter().filter_map(|it| it.replayed.warning.as_ref()).collect();
         context.print_warnings(warnings);
         return Ok(Exit::Pass);
     }
     let drifts = match &args.close {
-        Some(reason) => context.app.close_incident(&invocation, &drifting, reason)?,
-        None => context.app.drift(&invocation, &drifting)?,
+        Some(reason) => context.app.analysis().close_incident(&invocation, &drifting, reason)?,
+        None => context.app.analysis().drift(&invocation, &drifting)?,
     };
     context.print_json(&drifts)?;
     print_warnings(context, &drifts);

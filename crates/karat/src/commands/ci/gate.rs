@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn gate(context: &CommandContext<'_>, args: &GateCommandArgs) -> Result<Exit, Failure> {
     let gating = GateRequest { policy: args.policy.clone(), flags: gate_flags(&args.gates, &EnforceArgs::default())? };
-    let gated = context.app.gate(&context.app.run_of(&args.run)?, &gating)?;
+    let gated = context.app.analysis().gate(&context.app.stored().run_of(&args.run)?, &gating)?;
     text_output::write(context, "gate", args.output_dir.as_deref(), &args.format, &|format| text(&gated, format))?;
     gated.failures.iter().for_each(|failure| context.printer.say(&format!("failed: {failure}")));
     Ok(gated.exit)
@@ -27,12 +27,12 @@ fn text(gated: &GateReport, format: Option<TextFormatArg>) -> Result<String, Fai
 
 pub fn baseline(context: &CommandContext<'_>, command: &BaselineCommand) -> Result<Exit, Failure> {
     let BaselineCommand::Pin { run, output } = command;
-    let run = context.app.run_id(run)?;
+    let run = context.app.stored().run_id(run)?;
     if output.as_deref() == Some("-") {
-        context.printer.data(&context.app.baseline_json(&run)?)?;
+        context.printer.data(&context.app.analysis().baseline_json(&run)?)?;
         return Ok(Exit::Pass);
     }
-    let (path, replaced) = context.app.pin(&run, output.as_deref())?;
+    let (path, replaced) = context.app.analysis().pin(&run, output.as_deref())?;
     let replaced = replaced.map_or_else(String::new, |earlier| format!(" (replaces run {earlier})"));
     context.printer.text(&format!("pinned run {run} as the baseline in {path}{replaced}"))?;
     Ok(Exit::Pass)

@@ -19,8 +19,10 @@ pub fn golden(context: &CommandContext<'_>, command: &GoldenCommand) -> Result<E
 fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_params(&args.suite, &args.param)?;
     let choice = invocation::rows_in_range(&args.range);
-    let pinned =
-        context.app.golden_pin(&invocation, &PinRequest { choice, dry_run: args.dry_run, clean: args.clean })?;
+    let pinned = context
+        .app
+        .analysis()
+        .golden_pin(&invocation, &PinRequest { choice, dry_run: args.dry_run, clean: args.clean })?;
     print_pin(context, &pinned, args.dry_run)?;
     Ok(Exit::Pass)
 }
@@ -50,7 +52,7 @@ pub(in crate::commands) fn print_pin(
 }
 
 fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Failure> {
-    let (folder, golden) = context.app.golden_list(&invocation::from_params(&args.suite, &args.param)?)?;
+    let (folder, golden) = context.app.analysis().golden_list(&invocation::from_params(&args.suite, &args.param)?)?;
     if args.json {
         context.print_json(&golden)?;
         return Ok(Exit::Pass);
@@ -88,7 +90,7 @@ fn check(context: &CommandContext<'_>, args: &GoldenCheckArgs) -> Result<Exit, F
     });
     let asked = GoldenRequest { judge: args.judge.clone(), max_drop: args.max_drop, decide, cached: args.cached };
     let execution = Execution { run_id: args.run_id.clone(), ..run_output::execution(context, false, args.progress) };
-    let (check, _) = context.app.golden_check(&invocation, &asked, execution)?;
+    let (check, _) = context.app.analysis().golden_check(&invocation, &asked, execution)?;
     if args.json {
         context.print_json(&check)?;
     } else {

@@ -17,13 +17,13 @@ pub fn workflow(context: &CommandContext<'_>, command: &CiCommand) -> Result<Exi
     let folder = std::path::absolute(".").map_err(|error| {
         Failure::Message(format!("cannot find out the present folder: {error}. Change into another"))
     })?;
-    let workflow = context.app.ci_workflow(service, &args.suite, &folder)?;
+    let workflow = context.app.project().ci_workflow(service, &args.suite, &folder)?;
     if args.output.as_deref() == Some("-") {
         context.printer.data(workflow.text.trim_end())?;
         return Ok(Exit::Pass);
     }
     let target = args.output.as_ref().map_or_else(|| workflow.path.clone(), PathBuf::from);
-    context.app.write_ci_workflow(&workflow, &target, args.force)?;
+    context.app.project().write_ci_workflow(&workflow, &target, args.force)?;
     context.printer.data(&relative_path(&target, &folder))?;
     if let Some(recording) = &workflow.recording {
         let keys = workflow.keys.join(", ");

@@ -16,26 +16,28 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
             if is_otel { "an address begins with http:// or https://" } else { "only `otel` goes to an address" };
         return Err(Failure::Message(format!("`-o {}` is no file: {told}", args.output)));
     }
-    let args = &ExportArgs { run: context.app.run_of(&args.run)?, ..args.clone() };
+    let args = &ExportArgs { run: context.app.stored().run_of(&args.run)?, ..args.clone() };
     let format = match args.kind {
         ExportFormatArg::Jsonl => ReportFormat::Cells,
         ExportFormatArg::Csv => ReportFormat::Csv,
         ExportFormatArg::Junit => ReportFormat::Junit,
         ExportFormatArg::Parquet => {
-            return print_files(context, &context.app.export_parquet(&args.run, folder(args)?)?);
+            return print_files(context, &context.app.reports().export_parquet(&args.run, folder(args)?)?);
         }
         ExportFormatArg::Figures => return figures(context, args),
         ExportFormatArg::Otel => return otel(context, args),
         ExportFormatArg::Inspect => {
-            return print_files(context, &context.app.export_inspect(&args.run, folder(args)?)?);
+            return print_files(context, &context.app.reports().export_inspect(&args.run, folder(args)?)?);
         }
     };
     if args.output == "-" {
-        context.printer.stream(|out| context.app.export(&args.run, format, Outputs::default(), false, out))?;
+        context
+            .printer
+            .stream(|out| context.app.reports().export(&args.run, format, Outputs::default(), false, out))?;
         return Ok(Exit::Pass);
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
-    context.app.export(&args.run, format, Outputs::default(), false, &mut out)?;
+    context.app.reports().export(&args.run, format, Outputs::default(), false, &mut out)?;
     out.finish().map_err(|error| unwritable(args, &error))?;
     Ok(Exit::Pass)
 }
@@ -43,11 +45,11 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
 /// Writes the figures of a run as CSV.
 fn figures(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
     if args.output == "-" {
-        context.printer.stream(|out| context.app.export_figures(&args.run, out))?;
+        context.printer.stream(|out| context.app.reports().export_figures(&args.run, out))?;
         return Ok(Exit::Pass);
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
-    context.app.export_figures(&args.run, &mut out)?;
+    context.app.reports().export_figures(&args.run, &mut out)?;
     out.finish().map_err(|error| unwritable(args, &error))?;
     Ok(Exit::Pass)
 }
@@ -72,12 +74,12 @@ fn print_files(context: &CommandContext<'_>, exported: &ExportedFiles) -> Result
 fn otel(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
     let content = if args.content { SpanContent::Included } else { SpanContent::LeftOut };
     let scores = if is_address(&args.output) {
-        context.app.send_otel(&args.run, content, &args.output)?
+        context.app.reports().send_otel(&args.run, content, &args.output)?
     } else if args.output == "-" {
-        context.printer.stream(|out| context.app.export_otel(&args.run, content, out))?
+        context.printer.stream(|out| context.app.reports().export_otel(&args.run, content, out))?
     } else {
         let mut file = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
-        let scores = context.app.export_otel(&args.run, content, &mut file)?;
+        let scores = context.app.reports().export_otel(&args.run, content, &mut file)?;
         file.finish().map_err(|error| unwritable(args, &error))?;
         scores
     };

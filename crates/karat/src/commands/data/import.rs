@@ -37,7 +37,7 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = suite_folder(args);
     let run_id = run_id(context, args, &name)?;
-    let imported = context.app.import_span_snapshot(&args.file, &folder)?;
+    let imported = context.app.imports().span_snapshot(&args.file, &folder)?;
     let suite = imported.suite.display().to_string();
     context.printer.say(&format!(
         "{suite}: {}, {} without a verdict; `karat run {suite}` computes their figures again",
@@ -51,7 +51,7 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
 
 /// Creates the suite without running it: its judges may cost something.
 fn manual_baseline(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
-    let imported = context.app.import_manual_baseline(&args.file, &suite_folder(args))?;
+    let imported = context.app.imports().manual_baseline(&args.file, &suite_folder(args))?;
     let suite = imported.suite.display();
     context.printer.say(&format!(
         "{} snapshots with {} claims: {}. `karat run {suite}` scores them beside the harness",
@@ -65,7 +65,7 @@ fn manual_baseline(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Ex
 
 /// Prints the differences between the run's figures and the snapshot's own summary.
 fn print_differences(context: &CommandContext<'_>, file: &Path, run: &str) -> Result<(), Failure> {
-    let check = context.app.check_snapshot(file, run)?;
+    let check = context.app.imports().check_snapshot(file, run)?;
     let all = check.same + check.differing.len();
     context.printer.say(&match all + check.unknown.len() {
         0 => "the snapshot has no summary to compare the figures with".to_owned(),

@@ -12,23 +12,23 @@ use crate::failure::Failure;
 /// Returns the id of the run that holds the results; `None` leaves it to the run.
 pub fn run_id(context: &CommandContext<'_>, args: &ImportArgs, name: &str) -> Result<Option<String>, Failure> {
     match &args.run_id {
-        Some(id) => match context.app.free_run_id(id)? {
+        Some(id) => match context.app.runs().free_id(id)? {
             Some(id) => Ok(Some(id)),
             None => {
                 let told = "it is taken, or no id: letters, digits, `-`, `_`, `.` and `:`";
                 Err(Failure::Message(format!("`--run-id {id}`: {told}. Nothing was written; name another id")))
             }
         },
-        None => Ok(context.app.free_run_id(name)?),
+        None => Ok(context.app.runs().free_id(name)?),
     }
 }
 
 /// Runs a suite whose outputs are all recorded, and writes its report.
 pub fn run_recorded(context: &CommandContext<'_>, suite: &str, run_id: Option<String>) -> Result<RunEnd, Failure> {
     let invocation = Invocation::of(suite);
-    let loaded = context.app.load(&invocation)?;
+    let loaded = context.app.runs().load(&invocation)?;
     let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
-    let end = context.app.run(loaded.plan, &invocation, execution)?;
+    let end = context.app.runs().run(loaded.plan, &invocation, execution)?;
     let output = OutputArgs { output_dir: None, format: Vec::new(), outputs: None, layout: None };
     run::finish(context, &end, &output, false)?;
     Ok(end)

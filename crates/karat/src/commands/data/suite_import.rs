@@ -16,7 +16,7 @@ pub fn import(context: &CommandContext<'_>, kind: ImportKind, args: &ImportArgs)
     let folder = suite_folder(args);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run_id = run_id(context, args, &name)?;
-    let imported = context.app.import_suite(kind, &args.file, &folder)?;
+    let imported = context.app.imports().suite(kind, &args.file, &folder)?;
     let suite = imported.suite.display().to_string();
     let report = &imported.report;
     print_counts(context, report, &suite);
@@ -28,7 +28,7 @@ pub fn import(context: &CommandContext<'_>, kind: ImportKind, args: &ImportArgs)
         }
         Shape::Recorded => {
             let end = run_recorded(context, &suite, run_id)?;
-            print_figures(context, &context.app.check_figures(&report.figures, &end.run)?);
+            print_figures(context, &context.app.imports().check_figures(&report.figures, &end.run)?);
             end.exit()
         }
     };

@@ -27,7 +27,7 @@ pub fn compare(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit,
         outputs: args.outputs,
     };
     let [baseline, candidate] = sides(context, args)?;
-    let comparison = context.app.compare(&baseline, &candidate, &comparing)?;
+    let comparison = context.app.analysis().compare(&baseline, &candidate, &comparing)?;
     let render = |format| text(&comparison, format);
     text_output::write(context, "compare", args.output_dir.as_deref(), &args.format, &render)?;
     let binding = |verdict: &FailOnArg| match verdict {
@@ -51,10 +51,10 @@ fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2],
     let is_narrowed = !args.models.is_empty() || !args.variants.is_empty();
     let within = |run: &str| [(); 2].map(|()| Party { run: run.to_owned(), ..Party::default() });
     let mut sides = match (args.sides.as_slice(), args.run.as_deref()) {
-        ([baseline, candidate], run) => context.app.parties([baseline, candidate], run)?,
+        ([baseline, candidate], run) => context.app.analysis().parties([baseline, candidate], run)?,
         ([run], None) if is_narrowed => within(run),
         ([], Some(run)) if is_narrowed => within(run),
-        ([], None) if is_narrowed => within(&context.app.latest_run_here()?),
+        ([], None) if is_narrowed => within(&context.app.analysis().latest_run_here()?),
         (given, _) => {
             let given =
                 given.first().map_or("two sides are missing".to_owned(), |side| format!("`{side}` is one side"));

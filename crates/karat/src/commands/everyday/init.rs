@@ -15,7 +15,7 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
     let (folder, written) = match &args.preset {
         Some(preset) if !has_flags => {
             let folder = PathBuf::from(args.dir.as_deref().unwrap_or(preset));
-            let written = context.app.init(preset, &folder, args.force)?;
+            let written = context.app.project().init(preset, &folder, args.force)?;
             (folder, written)
         }
         place => {
@@ -25,7 +25,7 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
             }
             let starter = choose_starter(context, args)?;
             let folder = PathBuf::from(name);
-            let written = context.app.init_starter(&starter, &folder, args.force)?;
+            let written = context.app.project().init_starter(&starter, &folder, args.force)?;
             (folder, written)
         }
     };

@@ -24,12 +24,12 @@ pub fn plan(
 ) -> Result<Exit, Failure> {
     let mut invocation = invocation::from_selection(selection, execution)?;
     invocation.overrides.shard = shard;
-    let mut loaded = context.app.load(&invocation)?;
+    let mut loaded = context.app.runs().load(&invocation)?;
     if invocation.batch || loaded.plan.header.run.batch {
-        let split = context.app.price_batches(&mut loaded.plan)?;
+        let split = context.app.runs().price_batches(&mut loaded.plan)?;
         context.printer.say(&split);
     }
-    if let Some(run) = context.app.run_with_batches(&loaded.plan)? {
+    if let Some(run) = context.app.runs().run_with_batches(&loaded.plan)? {
         context.printer.say(&format!(
             "run {run} has batches of this plan under way: `karat resume {run}` reads them, and a new run is refused"
         ));
@@ -39,9 +39,9 @@ pub fn plan(
     if !context.quiet {
         context.print_warnings(karat_app::dataset_warnings(&loaded.plan));
     }
-    let estimate = context.app.estimate(&loaded.plan)?;
-    let reasons = context.app.reasons(&loaded.plan)?;
-    let options = context.app.plan_options(&loaded.plan)?;
+    let estimate = context.app.runs().estimate(&loaded.plan)?;
+    let reasons = context.app.runs().reasons(&loaded.plan)?;
+    let options = context.app.runs().options(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
     if as_json {
         let mut value = estimate_document(&loaded.plan, &estimate, &reasons, &options);

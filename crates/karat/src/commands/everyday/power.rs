@@ -12,7 +12,7 @@ pub fn compute(context: &CommandContext<'_>, plan: &Plan, flags: &[String]) -> R
         return Ok(None);
     }
     let wanted: Vec<PowerRequest> = flags.iter().map(|flag| parse_difference(flag)).collect::<Result<_, _>>()?;
-    Ok(Some(context.app.power(plan, &wanted)?))
+    Ok(Some(context.app.analysis().power(plan, &wanted)?))
 }
 
 /// Parses `X` or `METRIC=X`; X may be a percentage.

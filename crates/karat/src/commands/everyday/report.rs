@@ -27,7 +27,7 @@ pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, F
         return comment_of_file(context, file, &args.output);
     }
     let outputs = OutputsArg::outputs(args.output.outputs, args.cells);
-    write_report_with(context, &context.app.run_of(&args.run)?, &args.output, outputs, args.canonical, false)?;
+    write_report_with(context, &context.app.stored().run_of(&args.run)?, &args.output, outputs, args.canonical, false)?;
     Ok(Exit::Pass)
 }
 
@@ -37,7 +37,7 @@ fn comment_of_file(context: &CommandContext<'_>, file: &str, output: &OutputArgs
         let message = "`--from` makes a comment from a report.json: use it with `--format comment`";
         return Err(Failure::Message(message.to_owned()));
     }
-    let comment = context.app.comment_of_file(Path::new(file))?;
+    let comment = context.app.reports().comment_of_file(Path::new(file))?;
     let Some(folder) = output.output_dir.as_deref().filter(|folder| *folder != "-") else {
         context.printer.data(&comment)?;
         return Ok(Exit::Pass);
@@ -87,13 +87,13 @@ pub fn print_rows(context: &CommandContext<'_>, run: &str, output: &OutputArgs) 
     if !output.to_stdout() || output.asked_formats() != [ReportFormat::Json] {
         return Ok(None);
     }
-    let Some(rows) = context.app.printed_rows(run)? else { return Ok(None) };
-    let (summary, exit) = context.app.summary(run)?;
+    let Some(rows) = context.app.analysis().printed_rows(run)? else { return Ok(None) };
+    let (summary, exit) = context.app.reports().summary(run)?;
     if !rows.is_empty() {
         context.printer.data(&karat_app::escape_json(&rows))?;
     }
     match exit {
-        Exit::GateFailed => context.printer.say(&context.app.gate(run, &GateRequest::default())?.terminal()),
+        Exit::GateFailed => context.printer.say(&context.app.analysis().gate(run, &GateRequest::default())?.terminal()),
         Exit::HarnessError => context.printer.say(&summary),
         _ => {}
     }
@@ -123,10 +123,10 @@ fn write_report_with(
 ) -> Result<(Exit, Vec<PathBuf>), Failure> {
     if output.to_stdout() {
         let format = single_format(output)?;
-        let exit = context.printer.stream(|out| context.app.export(run, format, outputs, canonical, out))?;
+        let exit = context.printer.stream(|out| context.app.reports().export(run, format, outputs, canonical, out))?;
         return Ok((exit, Vec::new()));
     }
-    let written = context.app.report_into(run, &ReportTo { outputs, ..destination(output) }, canonical)?;
+    let written = context.app.reports().report_into(run, &ReportTo { outputs, ..destination(output) }, canonical)?;
     if summary_to_stderr {
         context.printer.say(&written.summary);
     } else {

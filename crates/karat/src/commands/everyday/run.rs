@@ -32,14 +32,14 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
     invocation.overrides.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
-    let loaded = context.app.load(&invocation)?;
+    let loaded = context.app.runs().load(&invocation)?;
     context.print_run_notices(&loaded.plan)?;
     context.print_ceiling_note(&loaded.plan, &invocation);
     report::check_output(&args.output, args.json)?;
     let execution =
         Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };
-    let offer = if context.quiet { None } else { context.app.starter_offer(&invocation, &loaded.plan) };
-    let outcome = context.app.run(loaded.plan, &invocation, execution);
+    let offer = if context.quiet { None } else { context.app.runs().starter_offer(&invocation, &loaded.plan) };
+    let outcome = context.app.runs().run(loaded.plan, &invocation, execution);
     if args.alert {
         send_alerts(context, &invocation, outcome.as_ref())?;
     }
@@ -54,30 +54,32 @@ fn send_alerts(
     invocation: &Invocation,
     outcome: Result<&RunEnd, &AppError>,
 ) -> Result<(), Failure> {
-    let alerted = context.app.alert_of_outcome(invocation, outcome)?;
+    let alerted = context.app.service().alert_of_outcome(invocation, outcome)?;
     context.print_warnings(&alerted.problems);
     alerted.messages.iter().for_each(|line| context.printer.say(line));
-    print_delivered(context, &context.app.deliver_now()?);
+    print_delivered(context, &context.app.service().deliver_now()?);
     Ok(())
 }
 
 pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     let ResumeArgs { run: args, to_end } = args;
     if to_end {
-        return continue_run(context, args, App::resume_to_end);
+        return continue_run(context, args, |app, run, settings, execution| {
+            app.runs().resume_to_end(run, settings, execution)
+        });
     }
     let wants_report = args.json || args.output.output_dir.is_some() || !args.output.format.is_empty();
-    if !wants_report && let Some(run) = context.app.finished_run(&args.run)? {
+    if !wants_report && let Some(run) = context.app.runs().finished_run(&args.run)? {
         let nothing =
             || format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report");
-        context.printer.say(&context.app.early_stop(&run)?.unwrap_or_else(nothing));
-        return Ok(context.app.summary(&run)?.1);
+        context.printer.say(&context.app.runs().early_stop(&run)?.unwrap_or_else(nothing));
+        return Ok(context.app.reports().summary(&run)?.1);
     }
-    continue_run(context, args, App::resume)
+    continue_run(context, args, |app, run, settings, execution| app.runs().resume(run, settings, execution))
 }
 
 pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> {
-    let result = context.app.cancel_batches(run)?;
+    let result = context.app.runs().cancel_batches(run)?;
     for problem in &result.problems {
         context.printer.say(problem);
     }
@@ -96,7 +98,7 @@ pub fn cancel(context: &CommandContext<'_>, run: &str) -> Result<Exit, Failure> 
 }
 
 pub fn retry(context: &CommandContext<'_>, args: ContinueArgs) -> Result<Exit, Failure> {
-    continue_run(context, args, App::retry)
+    continue_run(context, args, |app, run, settings, execution| app.runs().retry(run, settings, execution))
 }
 
 /// Continues a stored run, and writes its report to the place that was asked for when it started.
@@ -107,7 +109,7 @@ fn continue_run(
 ) -> Result<Exit, Failure> {
     let settings = invocation::from_execution(&args.execution)?;
     if args.output.output_dir.is_none() {
-        args.output.output_dir = context.app.output_dir(&args.run)?;
+        args.output.output_dir = context.app.runs().output_dir(&args.run)?;
     }
     report::check_output(&args.output, args.json)?;
     let tape = args.record.map_or(CallRecording::None, CallRecording::Record);
@@ -121,7 +123,7 @@ pub fn score(context: &CommandContext<'_>, args: ScoreArgs) -> Result<Exit, Fail
     let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: settings };
     report::check_output(&args.output, false)?;
     let execution = Execution { run_id: args.run_id, ..execution(context, false, args.progress) };
-    let end = context.app.score(&args.run, &rescoring, execution)?;
+    let end = context.app.runs().score(&args.run, &rescoring, execution)?;
     finish(context, &end, &args.output, false)
 }
 
@@ -133,7 +135,7 @@ pub fn merge(context: &CommandContext<'_>, args: MergeArgs) -> Result<Exit, Fail
         needs: if args.partial { Completeness::Partial } else { Completeness::Whole },
         output_dir: args.output.output_dir.clone(),
     };
-    let end = context.app.merge(&request)?;
+    let end = context.app.imports().merge(&request)?;
     finish(context, &end, &args.output, false)
 }
 
@@ -144,7 +146,7 @@ fn finish_continued(
     output: &OutputArgs,
     json: bool,
 ) -> Result<Exit, Failure> {
-    if !context.app.is_round(&end.run)? {
+    if !context.app.runs().is_round(&end.run)? {
         return finish(context, end, output, json);
     }
     let has_form = |format: &ReportFormat| matches!(format, ReportFormat::Markdown | ReportFormat::Json);
@@ -168,7 +170,7 @@ pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, j
         }
         RunStatus::Finished => write_results(context, end, output, json)?,
         // It was stopped before its first cell.
-        _ if context.app.is_empty(&end.run)? => (Exit::Pass, Vec::new()),
+        _ if context.app.stored().is_empty(&end.run)? => (Exit::Pass, Vec::new()),
         // The exit code says that it was stopped, even if its report cannot be written.
         _ => write_results(context, end, output, json).unwrap_or_else(|failure| {
             context.printer.failure(&failure);

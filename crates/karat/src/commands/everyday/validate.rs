@@ -9,11 +9,11 @@ use crate::failure::Failure;
 
 pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
-    let loaded = context.app.validate(&invocation)?;
+    let loaded = context.app.project().validate(&invocation)?;
     context.print_notices(&loaded.plan);
     if !context.quiet {
-        context.print_warnings(context.app.readiness(&loaded.plan));
-        context.print_warnings(context.app.datasheet_gaps(&invocation.suite, &loaded.plan));
+        context.print_warnings(context.app.runs().readiness(&loaded.plan));
+        context.print_warnings(context.app.datasets().datasheet_gaps(&invocation.suite, &loaded.plan));
         context.print_warnings(karat_app::dataset_warnings(&loaded.plan));
     }
     let header = &loaded.plan.header;

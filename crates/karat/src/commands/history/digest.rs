@@ -27,7 +27,7 @@ pub fn compute(
     choice: RowFilter,
 ) -> Result<DigestReport, Failure> {
     let window = Window { as_of: window.as_of.clone(), days: window.window.unwrap_or(WEEK), choice };
-    Ok(context.app.digest(suite, &window)?)
+    Ok(context.app.analysis().digest(suite, &window)?)
 }
 
 /// Writes a digest to stdout, to a file by its extension, or in both formats into a folder.

@@ -13,7 +13,7 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
     if let Some(metric) = &args.metric {
         return print_metric(context, metric, args);
     }
-    let mut runs = context.app.runs(if args.suite.is_some() { usize::MAX } else { args.limit })?;
+    let mut runs = context.app.views().runs(if args.suite.is_some() { usize::MAX } else { args.limit })?;
     runs.retain(|run| args.suite.as_ref().is_none_or(|suite| *suite == run.suite));
     runs.truncate(args.limit);
     if args.json {
@@ -57,7 +57,7 @@ fn cost(run: &RunLine) -> String {
 
 /// Prints one metric over the runs.
 fn print_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failure> {
-    let lines = context.app.metric_history(metric, args.suite.as_deref(), args.limit)?;
+    let lines = context.app.views().metric_history(metric, args.suite.as_deref(), args.limit)?;
     if args.json {
         context.print_json(&lines)?;
         return Ok(Exit::Pass);

@@ -15,16 +15,16 @@ use crate::printer::usd;
 pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     let choice = rows_in_range(&args.range);
     if let (Some(sample), TableFormatArg::Table) = (&args.sample, format(args)) {
-        context.printer.text(&context.app.show_sample(&args.run, sample)?)?;
+        context.printer.text(&context.app.views().show_sample(&args.run, sample)?)?;
         return Ok(Exit::Pass);
     }
-    if choice != RowFilter::default() || context.app.is_suite(&args.run) {
+    if choice != RowFilter::default() || context.app.stored().is_suite(&args.run) {
         return print_suite_rows(context, args, choice);
     }
     if let (Some(shown), TableFormatArg::Table) = (args.outputs, format(args)) {
         let outputs = OutputsArg::outputs(Some(shown), args.cells);
         context.printer.stream_text_lines(|out| {
-            context.app.show_outputs(&args.run, outputs, &mut |text| out.write_all(text.as_bytes()))
+            context.app.views().show_outputs(&args.run, outputs, &mut |text| out.write_all(text.as_bytes()))
         })?;
         return Ok(Exit::Pass);
     }
@@ -43,13 +43,15 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
         sample: args.sample.clone(),
         with_texts: args.sample.is_some() || args.outputs.is_some_and(|shown| shown != OutputsArg::None),
     };
-    context.app.check_not_a_sample(&args.run)?;
-    if let Some(note) = context.app.shard_note(&args.run)?.filter(|_| !context.quiet) {
+    context.app.views().check_not_a_sample(&args.run)?;
+    if let Some(note) = context.app.analysis().shard_note(&args.run)?.filter(|_| !context.quiet) {
         context.printer.say(&note);
     }
-    let metrics = context.app.metric_names(&args.run)?;
+    let metrics = context.app.views().metric_names(&args.run)?;
     let head: Vec<&str> = head(&metrics);
-    let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| context.app.each_cell(&args.run, &filter, each);
+    let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| {
+        context.app.views().each_cell(&args.run, &filter, each)
+    };
     match format(args) {
         TableFormatArg::Json => context.printer.stream_lines(|out| {
             print_json_list(out, |item| each(&mut |line| item(&serde_json::to_string(line).unwrap_or_default())))
@@ -92,11 +94,11 @@ fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFi
                 .to_owned(),
         ));
     }
-    if let Some(metrics) = context.app.suite_headline(&args.run)? {
+    if let Some(metrics) = context.app.views().suite_headline(&args.run)? {
         print_suite_cells(context, args, &choice, &metrics)?;
         return Ok(Exit::Pass);
     }
-    let rows = context.app.history(&RowsRequest { suite: args.run.clone(), choice })?;
+    let rows = context.app.analysis().history(&RowsRequest { suite: args.run.clone(), choice })?;
     context.print_warnings(rows.warnings());
     match format(args) {
         TableFormatArg::Json => context.printer.data(&karat_app::escape_json(&rows.json()))?,
@@ -124,7 +126,7 @@ fn print_suite_cells(
     let head: Vec<&str> =
         ["sample", "system", "trial"].into_iter().chain(names).chain(["verdict", "cost", "run"]).collect();
     let each = |each: &mut dyn FnMut(&SuiteCell) -> std::io::Result<()>| {
-        context.app.each_suite_cell(&args.run, choice, metrics, each)
+        context.app.views().each_suite_cell(&args.run, choice, metrics, each)
     };
     match format(args) {
         TableFormatArg::Json => context.printer.stream_lines(|out| {

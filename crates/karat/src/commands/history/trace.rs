@@ -14,17 +14,17 @@ const LATEST: &str = "latest";
 
 pub fn trace(context: &CommandContext<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
     let trace = match (args.run.as_deref(), args.cell.as_deref()) {
-        (Some(run), Some(cell)) => context.app.trace(&context.app.run_of(run)?, cell)?,
+        (Some(run), Some(cell)) => context.app.views().trace(&context.app.stored().run_of(run)?, cell)?,
         // One word is a cell of the latest run, or a run without its cell.
-        (Some(word), None) => match context.app.trace(LATEST, word) {
+        (Some(word), None) => match context.app.views().trace(LATEST, word) {
             Err(AppError::Stored(
                 StoredError::NoCell { .. } | StoredError::NoCellNumber { .. } | StoredError::CellIsSample { .. },
-            )) if context.app.has_run(word) => {
-                return Err(context.app.without_cell(word).into());
+            )) if context.app.views().has_run(word) => {
+                return Err(context.app.views().without_cell(word).into());
             }
             outcome => outcome?,
         },
-        (None, _) => return Err(context.app.without_cell(LATEST).into()),
+        (None, _) => return Err(context.app.views().without_cell(LATEST).into()),
     };
     if args.json {
         context.print_json(&trace)?;

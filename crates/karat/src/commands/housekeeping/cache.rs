@@ -18,7 +18,7 @@ pub fn cache(context: &CommandContext<'_>, command: &CacheCommand) -> Result<Exi
 }
 
 fn ls(context: &CommandContext<'_>, as_json: bool) -> Result<(), Failure> {
-    let cached = context.app.cached_results()?;
+    let cached = context.app.stored().cached_results()?;
     if as_json {
         let lines = cached.iter().map(|run| {
             let made_at = karat_app::rfc3339(run.started_at);
@@ -39,7 +39,7 @@ fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: 
             "`--older-than {older_than}` is not a duration. Write `90d`, `24h` or `20m`"
         )));
     };
-    let pruned = context.app.prune(age, traces, dry_run)?;
+    let pruned = context.app.stored().prune(age, traces, dry_run)?;
     let (invalidated, removed) =
         if dry_run { ("would be invalidated", "would be removed") } else { ("invalidated", "removed") };
     let kib = |bytes: u64| bytes.div_ceil(1024);

@@ -10,9 +10,9 @@ pub fn demo(context: &CommandContext<'_>, args: &DemoArgs) -> Result<Exit, Failu
     context.printer.say(&format!("serving the demo of {} at http://127.0.0.1:{}", args.preset, args.port));
     let repaired = args.build == BuildArg::Repaired;
     if args.until_eof {
-        context.app.demo(&args.preset, args.port, repaired, end_of_input())?;
+        context.app.service().demo(&args.preset, args.port, repaired, end_of_input())?;
     } else {
-        context.app.demo(&args.preset, args.port, repaired, std::future::pending())?;
+        context.app.service().demo(&args.preset, args.port, repaired, std::future::pending())?;
     }
     Ok(Exit::Pass)
 }

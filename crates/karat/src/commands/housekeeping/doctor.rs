@@ -9,7 +9,7 @@ use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn doctor(context: &CommandContext<'_>, args: &DoctorArgs) -> Result<Exit, Failure> {
-    let findings = context.app.doctor(args.online)?;
+    let findings = context.app.service().doctor(args.online)?;
     if args.json {
         context.print_json(&findings)?;
     } else {

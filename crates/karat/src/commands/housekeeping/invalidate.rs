@@ -12,7 +12,7 @@ use crate::failure::Failure;
 const LISTED: usize = 20;
 
 pub fn invalidate(context: &CommandContext<'_>, run: &str, cells: &[String], dry_run: bool) -> Result<Exit, Failure> {
-    let done = context.app.invalidate(run, cells, dry_run)?;
+    let done = context.app.stored().invalidate(run, cells, dry_run)?;
     context.printer.text(&text(&done, dry_run))?;
     Ok(Exit::Pass)
 }

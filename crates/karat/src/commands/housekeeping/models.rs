@@ -14,7 +14,7 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
         Some(ModelsCommand::Update(file)) => return add(context, file, true),
         None => {}
     }
-    let registry = context.app.registry(args.suite.as_deref())?;
+    let registry = context.app.project().registry(args.suite.as_deref())?;
     let mut models: Vec<ModelSpec> = registry.models().cloned().collect();
     if let Some(part) = &args.part {
         match registry.set(part) {
@@ -57,7 +57,7 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
 /// Adds the prices of a file, and prints what changes.
 fn add(context: &CommandContext<'_>, args: &PriceFileArgs, replaces: bool) -> Result<Exit, Failure> {
     let origin = PriceOrigin { as_of: args.as_of.clone(), source: args.source.clone() };
-    let done = context.app.add_prices(&args.file, &origin, replaces)?;
+    let done = context.app.imports().add_prices(&args.file, &origin, replaces)?;
     for change in &done.changes {
         context.printer.data(&describe(change))?;
     }

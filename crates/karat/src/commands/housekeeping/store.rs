@@ -11,16 +11,16 @@ pub fn store(context: &CommandContext<'_>, command: &StoreCommand) -> Result<Exi
     match command {
         StoreCommand::Check { json } => return check(context, *json),
         StoreCommand::Backup { file } => {
-            context.app.back_up_store(file)?;
+            context.app.stored().back_up(file)?;
             context.printer.say(&format!("the store was copied to {}", file.display()));
         }
         StoreCommand::Copy { from, to } => {
             let (from, to) = (parse_store(from)?, parse_store(to)?);
-            let rows = context.app.copy_store(&from, &to)?;
+            let rows = context.app.stored().copy(&from, &to)?;
             context.printer.say(&format!("{rows} rows were copied from {from} to {to}"));
         }
         StoreCommand::Restore { file } => {
-            context.app.restore_store(file)?;
+            context.app.stored().restore(file)?;
             let store = context.app.store.path().display();
             context.printer.say(&format!("the store {store} was made from {}", file.display()));
         }
@@ -29,7 +29,7 @@ pub fn store(context: &CommandContext<'_>, command: &StoreCommand) -> Result<Exi
 }
 
 fn check(context: &CommandContext<'_>, json: bool) -> Result<Exit, Failure> {
-    let checked = context.app.check_store()?;
+    let checked = context.app.stored().check()?;
     match json {
         true => context.print_json(&checked.json())?,
         false => context.printer.data(&checked.text())?,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub fn agree(context: &CommandContext<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
     let agreeing =
         AgreementRequest { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
-    let agreement = context.app.agree(&args.runs, &agreeing)?;
+    let agreement = context.app.analysis().agree(&args.runs, &agreeing)?;
     let render = |format| text(&agreement, format);
     text_output::write(context, "agree", args.output_dir.as_deref(), &args.format, &render)?;
     Ok(Exit::Pass)

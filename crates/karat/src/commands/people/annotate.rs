@@ -26,22 +26,22 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         AnnotateCommand::Create(args) => create(context, args)?,
         AnnotateCommand::Invite { task, name, expires, url } => {
             let expires = parse_duration("--expires", Some(expires))?;
-            let token = context.app.invite_annotator(task, name, expires)?;
+            let token = context.app.service().invite_annotator(task, name, expires)?;
             if !context.quiet {
                 context.printer.say(&format!("token {}: the link is not shown again", token.id));
             }
             context.printer.data(&format!("{}/annotate/{task}?token={}", url.trim_end_matches('/'), token.text))?;
         }
-        AnnotateCommand::Ls { json: true } => context.print_json(&context.app.stored_annotation_tasks()?)?,
+        AnnotateCommand::Ls { json: true } => context.print_json(&context.app.tasks().list()?)?,
         AnnotateCommand::Ls { json: false } => list(context)?,
         AnnotateCommand::Show { task, json } => show(context, task, *json)?,
         AnnotateCommand::Close { task, exclude, reason } => {
             for person in exclude {
                 let (exclude, reason) = (Some(person.clone()), reason.clone().unwrap_or_default());
                 let decision = AdjudicationRequest { exclude, reason, ..AdjudicationRequest::default() };
-                context.app.adjudicate(task, OWNER, &decision)?;
+                context.app.tasks().adjudicate(task, OWNER, &decision)?;
             }
-            let closed = context.app.close_annotation_task(task, OWNER)?;
+            let closed = context.app.tasks().close(task, OWNER)?;
             context.printer.say(&format!("the task {task} is closed since {}", field(&closed, "closed_at")));
             if let Some(open @ 1..) = closed["open"].as_u64() {
                 context.printer.say(&format!(
@@ -52,7 +52,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             }
         }
         AnnotateCommand::Adjudicate { task, url } => {
-            let found = context.app.reopen_annotation_task(task)?;
+            let found = context.app.tasks().reopen(task)?;
             let (name, version) = (&found.task, found.version);
             let state = match (found.open, found.is_new) {
                 (0, _) => "no item is open".to_owned(),
@@ -68,7 +68,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             context.printer.data(&format!("{}/annotate/{name}/adjudicate", url.trim_end_matches('/')))?;
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
-            let joined = context.app.join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
+            let joined = context.app.tasks().join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
             context.printer.text(&format!(
                 "{}: {} added, {} replaced; {} without scores",
                 labels.display(),
@@ -79,7 +79,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         }
         AnnotateCommand::Export(args) => export(context, args)?,
         AnnotateCommand::Status { suite: name, scorer } => {
-            let status = context.app.label_status(&suite(name), scorer.as_deref())?;
+            let status = context.app.tasks().label_status(&suite(name), scorer.as_deref())?;
             let head = ["sample", "labelled outputs", "annotators", ""];
             context.printer.text(&table(context, &head, status.iter().map(status_row)))?;
         }
@@ -90,14 +90,14 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
 /// Prints labels, or pins them.
 fn export(context: &CommandContext<'_>, args: &AnnotateExportArgs) -> Result<(), Failure> {
     let (app, name, scorer) = (&context.app, args.suite.as_str(), args.scorer.as_deref());
-    let source = app.label_source(name)?;
+    let source = app.tasks().label_source(name)?;
     let form = match args.form {
         LabelFormat::Golden => {
             let (system, folder) = (args.system.clone(), args.output_dir.clone());
             let asked = LabelPinRequest { system, folder, pseudonyms: args.pseudonyms };
             let pinned = match source {
-                LabelSource::Task => app.pin_labels(name, &asked)?,
-                LabelSource::Suite => app.pin_labels_of_suite(&Invocation::of(name), scorer, &asked)?,
+                LabelSource::Task => app.tasks().pin_labels(name, &asked)?,
+                LabelSource::Suite => app.tasks().pin_labels_of_suite(&Invocation::of(name), scorer, &asked)?,
             };
             return print_pin(context, &pinned, false);
         }
@@ -113,10 +113,10 @@ fn export(context: &CommandContext<'_>, args: &AnnotateExportArgs) -> Result<(),
     match source {
         LabelSource::Task => {
             let asked = ExportRequest { form, settled: args.settled, audit: args.audit, pseudonyms: args.pseudonyms };
-            context.printer.data(app.export_annotations(name, &asked)?.trim_end())
+            context.printer.data(app.tasks().export(name, &asked)?.trim_end())
         }
         LabelSource::Suite => {
-            let labels = app.labels(&Invocation::of(name), scorer)?;
+            let labels = app.tasks().labels(&Invocation::of(name), scorer)?;
             context.printer.data(json_lines(&labels).trim_end())
         }
     }
@@ -127,7 +127,7 @@ fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(),
     if let Some(output) = &args.output {
         let annotating =
             AnnotationRequest { scorer: args.scorer.clone(), per_sample: args.per_sample, seed: args.seed };
-        let tasks = context.app.annotation_tasks(&args.run, &annotating)?;
+        let tasks = context.app.tasks().rows_to_label(&args.run, &annotating)?;
         write(context, output, &json_lines(&tasks))?;
         context.printer.say(&format!(
             "{}. Fill in `scores` and `annotator`, then run `karat annotate import FILE --labels labels.jsonl`",
@@ -153,7 +153,7 @@ fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(),
         mask: args.mask.clone(),
         seed: args.seed,
     };
-    let made = context.app.create_annotation_task(&request)?;
+    let made = context.app.tasks().create(&request)?;
     let known = match made.known_labels {
         0 => String::new(),
         known => format!(", {} known from earlier tasks", count_noun(known, "label")),
@@ -170,7 +170,7 @@ fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(),
 }
 
 fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
-    let tasks = context.app.stored_annotation_tasks()?;
+    let tasks = context.app.tasks().list()?;
     if tasks.is_empty() {
         context.printer.say("there is no task; `karat annotate create RUN` makes one");
         return Ok(());
@@ -187,8 +187,8 @@ fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
 }
 
 fn show(context: &CommandContext<'_>, task: &str, json: bool) -> Result<(), Failure> {
-    let mut view = context.app.annotation_task(task)?;
-    view["agreement"] = context.app.annotation_agreement(task)?["questions"].take();
+    let mut view = context.app.tasks().overview(task)?;
+    view["agreement"] = context.app.tasks().agreement(task)?["questions"].take();
     if json {
         return context.print_json(&view);
     }

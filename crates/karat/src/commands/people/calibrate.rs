@@ -16,7 +16,7 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
     let output_dir = args.output_dir.as_deref();
     text_output::check(output_dir, &args.format)?;
     if args.rounds {
-        return write(context, output_dir, &args.format, &context.app.rounds(&invocation)?);
+        return write(context, output_dir, &args.format, &context.app.runs().rounds(&invocation)?);
     }
     invocation.calibrating = Some(CalibrationRequest {
         scorer: args.scorer.clone(),
@@ -25,10 +25,10 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
         task: args.task.clone(),
     });
     invocation.output_dir.clone_from(&args.output_dir);
-    let plan = context.app.load(&invocation)?.plan;
+    let plan = context.app.runs().load(&invocation)?.plan;
     context.print_notices(&plan);
     let execution = Execution { run_id: args.run_id.clone(), ..execution(context, false, args.progress) };
-    let end = context.app.run(plan, &invocation, execution)?;
+    let end = context.app.runs().run(plan, &invocation, execution)?;
     finish(context, &end, output_dir, &args.format)
 }
 
@@ -42,14 +42,14 @@ pub fn finish(
     print_bill(context, end);
     print_stop(context, end);
     if end.status == RunStatus::Finished {
-        write(context, output_dir, formats, &context.app.round(&end.run)?)?;
+        write(context, output_dir, formats, &context.app.runs().round(&end.run)?)?;
     }
     Ok(end.exit().worst(round_exit(context, end)?))
 }
 
 /// Returns the exit code of a round's verdict; a stopped round has none.
 pub fn round_exit(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failure> {
-    if end.status == RunStatus::Finished { Ok(context.app.round(&end.run)?.exit()) } else { Ok(Exit::Pass) }
+    if end.status == RunStatus::Finished { Ok(context.app.runs().round(&end.run)?.exit()) } else { Ok(Exit::Pass) }
 }
 
 fn write(

@@ -11,12 +11,12 @@ use crate::failure::Failure;
 pub fn alert(context: &CommandContext<'_>, command: &AlertCommand) -> Result<Exit, Failure> {
     let app = &context.app;
     match command {
-        AlertCommand::Ls { outbox: true, json, .. } => print_messages(context, app.outbox(None)?, *json)?,
+        AlertCommand::Ls { outbox: true, json, .. } => print_messages(context, app.service().outbox(None)?, *json)?,
         AlertCommand::Ls { state, json, .. } => {
-            print_incidents(context, app.incidents(state.map(|state| state.as_str()))?, *json)?;
+            print_incidents(context, app.service().incidents(state.map(|state| state.as_str()))?, *json)?;
         }
         AlertCommand::Test { suite, id } => {
-            return match app.test_alert(suite, id)? {
+            return match app.service().test_alert(suite, id)? {
                 Ok(()) => {
                     context.printer.say(&format!("alert {id}: the test message was delivered"));
                     Ok(Exit::Pass)
@@ -25,7 +25,7 @@ pub fn alert(context: &CommandContext<'_>, command: &AlertCommand) -> Result<Exi
             };
         }
         AlertCommand::Flush => {
-            let delivered = app.deliver_now()?;
+            let delivered = app.service().deliver_now()?;
             print_delivered(context, &delivered);
             if delivered.pending == 0 && delivered.sent == 0 && delivered.dead == 0 {
                 context.printer.say("there is nothing to send");
@@ -33,15 +33,15 @@ pub fn alert(context: &CommandContext<'_>, command: &AlertCommand) -> Result<Exi
             return Ok(if delivered.failures.is_empty() { Exit::Pass } else { Exit::HarnessError });
         }
         AlertCommand::Ack { id } => {
-            app.ack_incident(id)?;
+            app.service().ack_incident(id)?;
             context.printer.say(&format!("incident {id}: no more reminders"));
         }
         AlertCommand::Close { id } => {
-            app.close_alert_incident(id)?;
+            app.service().close_alert_incident(id)?;
             context.printer.say(&format!("incident {id} is closed"));
         }
         AlertCommand::Retry { id } => {
-            app.retry_message(id)?;
+            app.service().retry_message(id)?;
             context.printer.say(&format!("message {id} is due again: `karat alert flush` sends it"));
         }
     }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 pub fn health(context: &CommandContext<'_>, args: &HealthArgs) -> Result<Exit, Failure> {
     let says = |text: String| Failure::Message(format!("the server at {}: {text}", args.url));
-    match context.app.ask_health(&args.url)? {
+    match context.app.service().ask_health(&args.url)? {
         Ok(200) => {
             context.printer.data("ok")?;
             Ok(Exit::Pass)

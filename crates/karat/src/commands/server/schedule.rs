@@ -14,16 +14,16 @@ pub fn schedule(context: &CommandContext<'_>, command: ScheduleCommand) -> Resul
     let app = &context.app;
     match command {
         ScheduleCommand::Next(args) => print_times(context, &args)?,
-        ScheduleCommand::Ls { suite, json } => print_schedules(context, app.schedules(&suite)?, json)?,
+        ScheduleCommand::Ls { suite, json } => print_schedules(context, app.service().schedules(&suite)?, json)?,
         ScheduleCommand::History { suite, id, count, json } => {
-            print_history(context, app.schedule_history(&suite, id.as_deref(), count)?, json)?;
+            print_history(context, app.service().schedule_history(&suite, id.as_deref(), count)?, json)?;
         }
         ScheduleCommand::Pause(one) => {
-            app.pause_schedule(&one.suite, &one.id, true)?;
+            app.service().pause_schedule(&one.suite, &one.id, true)?;
             context.printer.say(&format!("schedule {} is paused: its due times are skipped", one.id));
         }
         ScheduleCommand::Resume(one) => {
-            app.pause_schedule(&one.suite, &one.id, false)?;
+            app.service().pause_schedule(&one.suite, &one.id, false)?;
             context.printer.say(&format!("schedule {} is followed again", one.id));
         }
         ScheduleCommand::Run(args) => return run(context, &args),
@@ -34,7 +34,7 @@ pub fn schedule(context: &CommandContext<'_>, command: ScheduleCommand) -> Resul
 fn print_times(context: &CommandContext<'_>, args: &NextArgs) -> Result<(), Failure> {
     let from = args.from.as_deref().map(|from| parse_time("--from", from)).transpose()?;
     let times = match (&args.suite, &args.id, &args.cron, &args.zone) {
-        (Some(suite), Some(id), _, _) => context.app.next_of_schedule(suite, id, from, args.count)?,
+        (Some(suite), Some(id), _, _) => context.app.service().next_of_schedule(suite, id, from, args.count)?,
         (_, _, Some(cron), Some(zone)) => {
             due_times(cron, zone, from.unwrap_or_else(|| context.app.clock.now()), args.count)?
         }
@@ -82,9 +82,9 @@ fn print_history(context: &CommandContext<'_>, firings: Vec<FiringLine>, json: b
 fn run(context: &CommandContext<'_>, args: &ScheduleRunArgs) -> Result<Exit, Failure> {
     let app = &context.app;
     let due = args.due.as_deref().map(|due| parse_time("--due", due)).transpose()?;
-    let due = app.due_run(&args.schedule.suite, &args.schedule.id, due)?;
+    let due = app.service().due_run(&args.schedule.suite, &args.schedule.id, due)?;
     let run = &due.run;
-    match app.claim_due_run(&due)? {
+    match app.service().claim_due_run(&due)? {
         DueState::Skipped(note) => {
             context.printer.say(&format!("{run} was skipped: {note}"));
             return Ok(Exit::Pass);
@@ -93,7 +93,7 @@ fn run(context: &CommandContext<'_>, args: &ScheduleRunArgs) -> Result<Exit, Fai
         DueState::Unfinished => context.printer.say(&format!("{run} goes on")),
         DueState::New => {}
     }
-    let ended = app.run_due(&due, execution(context, false, args.progress))?;
+    let ended = app.service().run_due(&due, execution(context, false, args.progress))?;
     if let Some(end) = &ended.end {
         print_bill(context, end);
         if let Some(summary) = &ended.summary {
@@ -105,7 +105,7 @@ fn run(context: &CommandContext<'_>, args: &ScheduleRunArgs) -> Result<Exit, Fai
     }
     context.print_warnings(&ended.alerted.problems);
     ended.alerted.messages.iter().for_each(|line| context.printer.say(line));
-    print_delivered(context, &app.deliver_now()?);
+    print_delivered(context, &app.service().deliver_now()?);
     match ended.failure {
         Some(error) => Err(error.into()),
         None => Ok(ended.exit),

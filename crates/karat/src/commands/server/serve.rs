@@ -26,7 +26,7 @@ pub fn serve(context: CommandContext<'_>, args: ServeArgs) -> Result<Exit, Failu
     let root = |error| Failure::Message(format!("serving the folder {}: {error}", args.root.display()));
     app.opened = app.opened.at_root(&args.root).map_err(root)?;
     std::env::set_current_dir(&args.root).map_err(root)?;
-    app.prepare_store()?;
+    app.stored().prepare()?;
     let settings = Settings {
         listen: args.listen,
         hosts: args.host,

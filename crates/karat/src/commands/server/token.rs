@@ -13,17 +13,17 @@ pub fn token(context: &CommandContext<'_>, command: &TokenCommand) -> Result<Exi
     match command {
         TokenCommand::Create { role, name, expires } => {
             let expires = parse_duration("--expires", expires.as_deref())?;
-            print_new(context, &context.app.create_token(name, *role, expires)?)?;
+            print_new(context, &context.app.service().create_token(name, *role, expires)?)?;
         }
-        TokenCommand::Ls { json: true } => context.print_json(&context.app.tokens()?)?,
+        TokenCommand::Ls { json: true } => context.print_json(&context.app.service().tokens()?)?,
         TokenCommand::Ls { json: false } => list(context)?,
         TokenCommand::Revoke { id } => {
-            context.app.revoke_token(id)?;
+            context.app.service().revoke_token(id)?;
             context.printer.say(&format!("token {id} is revoked"));
         }
         TokenCommand::Rotate { id, grace } => {
             let grace = parse_duration("--grace", Some(grace))?.unwrap_or_default();
-            print_new(context, &context.app.rotate_token(id, grace)?)?;
+            print_new(context, &context.app.service().rotate_token(id, grace)?)?;
         }
     }
     Ok(Exit::Pass)
@@ -38,7 +38,7 @@ fn print_new(context: &CommandContext<'_>, token: &NewToken) -> Result<(), Failu
 }
 
 fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
-    let tokens = context.app.tokens()?;
+    let tokens = context.app.service().tokens()?;
     if tokens.is_empty() {
         context.printer.say("there is no token: the server is open on this machine, and nowhere else");
         return Ok(());

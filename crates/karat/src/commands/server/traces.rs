@@ -10,19 +10,20 @@ use crate::failure::Failure;
 
 pub fn traces(context: &CommandContext<'_>, command: &TracesCommand) -> Result<Exit, Failure> {
     match command {
-        TracesCommand::Ls { json: true } => context.print_json(&context.app.trace_datasets()?)?,
+        TracesCommand::Ls { json: true } => context.print_json(&context.app.imports().trace_datasets()?)?,
         TracesCommand::Ls { json: false } => list(context)?,
         TracesCommand::Rm { dataset, before, r#match } => {
             let before = before.as_deref().map(date).transpose()?;
             let matching = r#match.iter().map(|text| pair(text)).collect::<Result<_, _>>()?;
             if let Some(dataset) = dataset
-                && !context.app.trace_datasets()?.iter().any(|known| known.name == *dataset)
+                && !context.app.imports().trace_datasets()?.iter().any(|known| known.name == *dataset)
             {
                 return Err(Failure::Message(format!(
                     "there are no traces of the name `{dataset}`: `karat traces ls` lists them"
                 )));
             }
-            let removed = context.app.remove_traces(&RemovedRows { dataset: dataset.clone(), before, matching })?;
+            let removed =
+                context.app.imports().remove_traces(&RemovedRows { dataset: dataset.clone(), before, matching })?;
             context.printer.say(&format!("removed {}", count_noun(removed, "row")));
         }
     }
@@ -30,7 +31,7 @@ pub fn traces(context: &CommandContext<'_>, command: &TracesCommand) -> Result<E
 }
 
 fn list(context: &CommandContext<'_>) -> Result<(), Failure> {
-    let datasets = context.app.trace_datasets()?;
+    let datasets = context.app.imports().trace_datasets()?;
     if datasets.is_empty() {
         context.printer.say("no application has sent traces: `karat serve` takes them at /v1/traces");
         return Ok(());

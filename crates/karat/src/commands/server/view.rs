@@ -42,7 +42,7 @@ pub fn view(context: &CommandContext<'_>, args: &ViewArgs) -> Result<Exit, Failu
 
 /// Returns the page to open. A run that is not there is an error here and not only in the browser.
 fn target(context: &CommandContext<'_>, args: &ViewArgs) -> Result<Target, Failure> {
-    let ids = args.runs.iter().map(|run| context.app.run_id(run)).collect::<Result<Vec<_>, _>>()?;
+    let ids = args.runs.iter().map(|run| context.app.stored().run_id(run)).collect::<Result<Vec<_>, _>>()?;
     Ok(match ids.as_slice() {
         _ if args.style => Target::Style,
         [run] => Target::Run(run.clone()),

@@ -69,13 +69,13 @@ fn label_all(place: &Place) {
     };
     for (person, more) in [("ann", 0), ("bob", 1)] {
         loop {
-            let next = app.next_annotation("numbers", person, &NextRequest::default()).unwrap();
+            let next = app.tasks().next("numbers", person, &NextRequest::default()).unwrap();
             let Some(item) = next["item"]["id"].as_str() else { break };
             let number: u64 = next["item"]["text"].as_str().unwrap().parse().unwrap();
             let value = number + if number.is_multiple_of(4) { more } else { 0 };
             let answers = Map::from_iter([("truth".to_owned(), json!(value))]);
             let label = LabelRequest { item: item.to_owned(), answers, ..LabelRequest::default() };
-            app.submit_label("numbers", person, &label).unwrap();
+            app.tasks().submit("numbers", person, &label).unwrap();
         }
     }
 }

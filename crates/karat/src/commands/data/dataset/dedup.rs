@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn dedup(context: &CommandContext<'_>, args: &DatasetDedupArgs) -> Result<Exit, Failure> {
     let existing = if args.force { Existing::Replaced } else { Existing::Refused };
-    let report = context.app.dedup_dataset(&DedupRequest {
+    let report = context.app.datasets().dedup(&DedupRequest {
         rows: request(args.source.name(), &args.rows),
         at: args.at,
         keep: match args.keep {

@@ -17,11 +17,11 @@ pub fn describe(context: &CommandContext<'_>, args: &DatasetDescribeArgs) -> Res
         output: args.output.as_ref().map(PathBuf::from),
     };
     if args.output.as_deref() == Some("-") {
-        let text = context.app.datasheet_text(&asked, None)?.unwrap_or_default();
+        let text = context.app.datasets().datasheet(&asked, None)?.unwrap_or_default();
         context.printer.data(&text)?;
         return Ok(Exit::Pass);
     }
-    let written = context.app.write_datasheet(&asked)?;
+    let written = context.app.datasets().write_datasheet(&asked)?;
     let sections = count_noun(written.unwritten.len() as u64, "section");
     let open = match written.unwritten.as_slice() {
         [] => "every section is written".to_owned(),

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn diff(context: &CommandContext<'_>, args: &DatasetDiffArgs) -> Result<Exit, Failure> {
     let sides = [&args.before, &args.after].map(|source| rows_of(source, &args.columns));
-    let found = context.app.dataset_diff(&sides, args.rows)?;
+    let found = context.app.datasets().difference(&sides, args.rows)?;
     match args.json {
         true => context.printer.data(&karat_app::escape_json(&found.json()?))?,
         false => context.printer.text(&found.text())?,

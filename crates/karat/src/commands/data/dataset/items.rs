@@ -17,7 +17,7 @@ pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Ex
         metric: args.metric.clone(),
         seed: args.seed,
     };
-    let found = context.app.dataset_items(&asked)?;
+    let found = context.app.analysis().items(&asked)?;
     match args.format {
         ItemsFormatArg::Text => context.printer.text(&found.text())?,
         ItemsFormatArg::Json => context.printer.data(&karat_app::escape_json(&found.json()?))?,
@@ -34,7 +34,7 @@ pub fn items(context: &CommandContext<'_>, args: &DatasetItemsArgs) -> Result<Ex
             output: output(path, existing),
             version: version.clone(),
         };
-        let removed = context.app.remove_items(found.analysis(), &asked)?;
+        let removed = context.app.datasets().remove_items(found.analysis(), &asked)?;
         let rows = count_noun(removed.rows, "row");
         context.printer.say(&format!(
             "{}: {rows}, version {}. {}",

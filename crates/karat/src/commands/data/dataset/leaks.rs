@@ -13,7 +13,7 @@ pub fn leaks(context: &CommandContext<'_>, args: &DatasetCheckArgs) -> Result<Ex
     let tests = match karat_app::is_suite_source(source) {
         true => {
             let invocation = invocation::from_selection(&args.selection, &ExecutionArgs::default())?;
-            let plan = context.app.load(&invocation)?.plan;
+            let plan = context.app.runs().load(&invocation)?.plan;
             if args.leaks {
                 reports.push(karat_app::suite_leaks(source, &plan)?);
             }
@@ -23,10 +23,10 @@ pub fn leaks(context: &CommandContext<'_>, args: &DatasetCheckArgs) -> Result<Ex
             let told = format!("`--leaks` looks at the prompts of a suite, and {source} is a file of rows");
             return Err(Failure::Message(format!("{told}: name a suite, or another corpus with `--against FILE`")));
         }
-        false => context.app.dataset_rows(&DatasetRequest::of(&**source))?,
+        false => context.app.datasets().rows(&DatasetRequest::of(&**source))?,
     };
     if let Some(against) = &args.against {
-        reports.push(context.app.leaks_against(&tests, &DatasetRequest::of(&**against))?);
+        reports.push(context.app.datasets().leaks_against(&tests, &DatasetRequest::of(&**against))?);
     }
     match args.json {
         true => context.print_json(&reports)?,

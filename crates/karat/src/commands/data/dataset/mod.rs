@@ -57,7 +57,7 @@ fn output(path: &Path, existing: Existing) -> DatasetOutput {
 /// Checks a suite's dataset, and prints the counts of each rule.
 fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
-    let (rows, checks) = context.app.dataset_checks(&invocation)?;
+    let (rows, checks) = context.app.project().dataset_checks(&invocation)?;
     for check in &checks {
         let bounds = [("at least", check.min), ("at most", check.max)];
         let wanted: Vec<String> =
@@ -78,7 +78,7 @@ fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit
 /// Creates the missing files of a suite's columns.
 fn fetch(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
-    let fetched = context.app.fetch(&invocation, &mut |one| match &one.outcome {
+    let fetched = context.app.project().fetch(&invocation, &mut |one| match &one.outcome {
         Ok(bytes) => context.printer.say(&format!("{}: {bytes} bytes", one.path)),
         Err(problem) => context.printer.say(&format!("{}: {problem}", one.path)),
     })?;

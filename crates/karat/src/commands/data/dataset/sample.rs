@@ -18,7 +18,7 @@ pub fn sample(context: &CommandContext<'_>, args: &DatasetSampleArgs) -> Result<
         (SampleMethodArg::Diverse, None) => SampleMethod::Diverse,
         (SampleMethodArg::Random | SampleMethodArg::Stratified, None) => SampleMethod::Random,
     };
-    let drawn = context.app.sample_dataset(&SampleRequest {
+    let drawn = context.app.datasets().sample(&SampleRequest {
         rows: request(args.source.name(), &args.rows),
         n: args.n,
         method,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn split(context: &CommandContext<'_>, args: &DatasetSplitArgs) -> Result<Exit, Failure> {
     let existing = if args.force { Existing::Replaced } else { Existing::Refused };
-    let split = context.app.split_dataset(&SplitRequest {
+    let split = context.app.datasets().split(&SplitRequest {
         rows: request(args.source.name(), &args.rows),
         parts: args.parts.clone(),
         by: args.by.clone(),
