@@ -16,8 +16,8 @@ use karat_types::{KeyBuilder, RunRows};
 
 use crate::AppError;
 use crate::analysis::Analysis;
-use crate::datasets::row_duplicates::{NEAR, find_row_duplicates};
 use crate::datasets::source::DatasetRequest;
+use crate::datasets::source::{NEAR, find_row_duplicates};
 use crate::error::{Bug, DatasetError};
 use crate::stored::findings::findings;
 use crate::stored::kept_pages::find_or_build;

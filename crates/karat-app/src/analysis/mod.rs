@@ -13,7 +13,6 @@ pub(crate) mod compare;
 pub(crate) mod context;
 pub(crate) mod digest;
 pub(crate) mod drift;
-pub(crate) mod figures;
 pub(crate) mod gates;
 pub(crate) mod golden;
 pub(crate) mod items;

@@ -9,8 +9,8 @@ use karat_dataset::version::RowsHasher;
 use karat_suite::Plan;
 
 use super::manifest_file::read_manifest;
-use super::row_duplicates::{NEAR, find_row_duplicates};
 use super::source::DatasetRequest;
+use super::source::{NEAR, find_row_duplicates};
 use crate::AppError;
 use crate::datasets::Datasets;
 use crate::error::{DatasetError, FileError};

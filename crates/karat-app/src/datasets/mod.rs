@@ -1,7 +1,6 @@
 //! Test sets that can be trusted, from rows of files, suites, traces and runs (BC).
 //!
-//! - `source` reads the rows; everything else here begins with it
-//! - `row_duplicates` finds rows that repeat each other
+//! - `source` reads the rows, and finds those that repeat each other; everything else here begins with it
 //! - `curate/` makes sets from other sets, and finds leaks
 //! - `versions` hashes rows and records their changes, in the file of `manifest_file`; `difference` compares two sets
 //! - `removal` leaves items out; `datasheet` describes a set
@@ -11,7 +10,6 @@ pub(crate) mod datasheet;
 pub(crate) mod difference;
 pub(crate) mod manifest_file;
 pub(crate) mod removal;
-pub(crate) mod row_duplicates;
 pub(crate) mod source;
 pub(crate) mod versions;
 

@@ -4,53 +4,31 @@
 //!
 //! | file | errors of |
 //! |---|---|
-//! | `suite` | finding and loading suites and presets |
-//! | `run`, `budget` | starting and resuming a run |
-//! | `stored` | looking at stored runs: runs, cells, metrics, dates |
-//! | `analyse` | comparing, gating, planning, drift |
+//! | `project` | finding and loading suites, presets, datasets and files; imports and merges |
+//! | `runs` | starting and resuming a run and its budget; stored runs, analyses, golden sets; the service |
 //! | `labels` | labels, agreement, calibration, tasks for people |
-//! | `golden` | golden sets |
-//! | `data` | datasets, imports, merges |
-//! | `file` | reading and writing files |
-//! | `bug` | what only a bug can cause |
 //! | `kind` | sorts all of them, for callers that answer by kind |
 
-mod analyse;
-mod budget;
-mod bug;
-mod data;
-mod file;
-mod golden;
 mod kind;
 mod labels;
-mod lists;
-mod run;
-mod service;
-mod stored;
-mod suite;
+mod project;
+mod runs;
+
+use std::fmt::{self, Display};
 
 use karat_analysis::AnalysisError;
 use karat_analysis::compare::CompareError;
 use karat_engine::EngineError;
 use karat_providers::RecordingError;
-use karat_report::RenderError;
+use karat_report::{RenderError, count_noun, usd};
 use karat_store::StoreError;
 use karat_suite::Diagnostics;
-use karat_types::{Exit, RowError};
+use karat_types::{Exit, Money, RowError};
 
-pub use analyse::AnalyseError;
-pub use budget::BudgetError;
-pub use bug::Bug;
-pub use data::{DatasetError, ImportError, MergeError};
-pub use file::{FileError, OTHER_FOLDER};
-pub use golden::GoldenError;
 pub use kind::{ErrorKind, ErrorPlace};
 pub use labels::{AnnotateError, LabelError};
-pub use lists::{CallCount, Lines, Names, Usd};
-pub use run::RunError;
-pub use service::{ServiceError, TokenError};
-pub use stored::StoredError;
-pub use suite::SuiteError;
+pub use project::{DatasetError, FileError, ImportError, MergeError, OTHER_FOLDER, SuiteError};
+pub use runs::{AnalyseError, BudgetError, GoldenError, RunError, ServiceError, StoredError, TokenError};
 
 /// The error of a use case.
 #[derive(Debug, thiserror::Error)]
@@ -179,6 +157,82 @@ impl AppError {
 impl From<Diagnostics> for AppError {
     fn from(diagnostics: Diagnostics) -> Self {
         Self::Diagnostics(diagnostics)
+    }
+}
+
+/// A bug in Karat.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message says what each variant and field is")]
+pub enum Bug {
+    #[error("{source}; this is a bug in karat")]
+    RunTask { source: tokio::task::JoinError },
+    #[error("writing the cells of the report stopped; this is a bug in karat")]
+    CellsWriter,
+    #[error("writing {what}: {source}. This is a bug in karat")]
+    Json { what: &'static str, source: serde_json::Error },
+    #[error("the order of a queued run cannot be read: {source}. This is a bug in karat")]
+    Order { source: serde_json::Error },
+    #[error("no series to look at. This is a bug in karat")]
+    NoSeries,
+    #[error("the preset's {file} has no {part:?}; this is a bug in karat")]
+    PresetText { file: String, part: String },
+    #[error("the preset's suite has no manual variants; this is a bug in karat")]
+    NoManualVariants,
+    #[error("{problem}. This is a bug in karat")]
+    Demo { problem: String },
+}
+
+/// Names in one line; `none` where there is none.
+#[derive(Debug, Clone, Default)]
+pub struct Names(pub Vec<String>);
+
+impl Names {
+    /// The names as they are displayed.
+    pub fn of<T: Display>(names: impl IntoIterator<Item = T>) -> Self {
+        Self(names.into_iter().map(|name| name.to_string()).collect())
+    }
+}
+
+impl Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("none") } else { f.write_str(&self.0.join(", ")) }
+    }
+}
+
+/// Several errors, one a line.
+#[derive(Debug)]
+pub struct Lines<T>(pub Vec<T>);
+
+impl<T: Display> Display for Lines<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// A number of calls: `1 call`, `2 calls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallCount(pub u64);
+
+impl Display for CallCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&count_noun(self.0, "call"))
+    }
+}
+
+/// An amount in dollars, as reports write it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usd(pub f64);
+
+impl From<Money> for Usd {
+    fn from(money: Money) -> Self {
+        Self(money.usd())
+    }
+}
+
+impl Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&usd(Some(self.0)))
     }
 }
 

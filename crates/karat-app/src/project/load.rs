@@ -1,18 +1,20 @@
 //! Loads a suite file or preset as a plan.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use karat_analysis::gate;
-use karat_suite::{Diagnostics, Files, Overrides, Plan, Registry, Suite, SuitePart};
-use karat_types::{PlanHeader, ScorerKind};
+use karat_suite::{Diagnostics, Files, LastOutputs, Overrides, Plan, Registry, StoredOutputs, Suite, SuitePart};
+use karat_types::{CellStatus, PlanHeader, RunRows, ScorerKind, VariantSpec};
+use serde_json::Value;
 
 use crate::error::{AnalyseError, Lines, Names, SuiteError};
-use crate::project::Project;
-use crate::project::catalog;
-use crate::project::design;
 use crate::project::presets::{SuiteFiles, is_preset, names, suite_path};
 use crate::project::root::RootFiles;
+use crate::project::{Project, catalog, design};
 use crate::{AppError, Invocation};
 
 /// A suite that was read, checked and planned.
@@ -217,10 +219,67 @@ fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
     }
 }
 
+impl Project<'_> {
+    /// Today in the time zone of a plan's dataset; in UTC if it has none, or one that this machine does not know.
+    pub(crate) fn today(&self, plan: &PlanHeader) -> Date {
+        let zone = plan.dataset.zone.as_deref().and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC);
+        let now = jiff::Timestamp::from_millisecond(self.app.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        now.to_zoned(zone).date()
+    }
+}
+
+/// Number of outputs that are read.
+const READ_OUTPUTS: usize = 200;
+
+/// Number of runs that are looked at: one that checks judges has no outputs of its own.
+const LAST_RUNS: usize = 5;
+
+impl Project<'_> {
+    /// Access to the outputs of the newest run that has any. A store that cannot be read gives none.
+    pub(crate) fn last_outputs(&self) -> LastOutputs {
+        let app = self.app.clone();
+        LastOutputs::new(move |suite, variants| app.project().read_last_outputs(suite, variants).ok().flatten())
+    }
+
+    fn read_last_outputs(&self, suite: &str, variants: &[VariantSpec]) -> Result<Option<StoredOutputs>, AppError> {
+        let store = self.app.existing_store()?;
+        for run in store.runs_of_suite(suite, LAST_RUNS)? {
+            let rows = store.rows(&run)?;
+            let outputs = if rows.header().plan.run.measures_judges { Vec::new() } else { outputs(&rows, variants)? };
+            if !outputs.is_empty() {
+                return Ok(Some(StoredOutputs { run, outputs }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The first outputs of variants that are the same now.
+fn outputs(rows: &dyn RunRows, variants: &[VariantSpec]) -> Result<Vec<Value>, AppError> {
+    let plan = rows.header().plan.clone();
+    let is_same = |system: usize| {
+        let variant = plan.systems.get(system).and_then(|system| plan.variants.get(system.variant));
+        variant.is_some_and(|variant| variants.contains(variant))
+    };
+    let mut cells = Vec::new();
+    rows.for_each(&mut |row| {
+        if row.cell.status == CellStatus::Ok && is_same(row.system) {
+            cells.push(row.cell.ordinal);
+        }
+        if cells.len() < READ_OUTPUTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    let mut outputs = Vec::new();
+    for cell in cells {
+        outputs.extend(rows.output(cell)?);
+    }
+    Ok(outputs)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use karat_scoring::summary::{JudgeOptions, judge_rubric};
+
+    use super::*;
 
     /// SU-06: the library reads the preset's rubric as the suite's loader does.
     #[test]

@@ -6,10 +6,9 @@
 //! - `gate_rules` checks the gates of a suite, and changes them by flags.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
-//! - `last_outputs` reads outputs that paths are checked against.
 //! - `root` keeps a server to the files below its root; `threads` checks that threads can be started.
 //! - `design` checks the draw behind the rows.
-//! - `dates` is the day that a plan is about; `request` reads the request for a run.
+//! - `request` reads the request for a run.
 //! - `atomic_file` replaces files as a whole.
 //!
 //! Read `invocation`, then `load`.
@@ -17,12 +16,10 @@
 pub(crate) mod atomic_file;
 pub(crate) mod catalog;
 pub(crate) mod ci;
-pub(crate) mod dates;
 mod design;
 pub(crate) mod fetch;
 pub(crate) mod gate_rules;
 pub(crate) mod invocation;
-pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod presets;
 pub(crate) mod request;

@@ -10,10 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::people::plain_names;
-use super::selection::{self, Candidate, Selection};
 use crate::AppError;
-use crate::error::{AnnotateError, FileError};
+use crate::analysis::items::ItemsRequest;
+use crate::error::{AnnotateError, DatasetError, FileError};
 use crate::stored::labels::answers::check_answers;
 use crate::stored::labels::question::{Question, QuestionKind, questions_key};
 use crate::stored::labels::settle::count_open;
@@ -21,6 +20,8 @@ use crate::stored::labels::state::{ItemState, LabelBody, kind};
 use crate::stored::labels::task::{ItemBody, ItemOutput, TaskBody};
 use crate::tasks::Tasks;
 use crate::tasks::label_files::rubric_of;
+use crate::tasks::people::plain_names;
+use crate::tasks::selection::{self, Candidate, Selection};
 
 /// The text in place of a masked part.
 const MASK: &str = "█████";
@@ -514,4 +515,45 @@ fn check_name(name: &str) -> Result<(), AppError> {
         return Err(AnnotateError::BadName { name: name.to_owned() }.into());
     }
     Ok(())
+}
+
+/// The questions about an item that may be wrong.
+const QUESTIONS: &str = r#"[
+  {"id": "reference", "ask": "Is the reference right?", "kind": "choice",
+   "choices": [{"id": "right"}, {"id": "wrong"}, {"id": "unclear", "text": "The question has no single answer"}]},
+  {"id": "answer", "ask": "What is the right answer?", "kind": "text", "required": false, "show_if": {"reference": "wrong"}}
+]"#;
+
+const GUIDELINES: &str = "Systems contradict the references of these items, or fail on all of them. Decide from the input \
+alone: an answer that many systems give can be wrong.";
+
+impl Tasks<'_> {
+    /// Makes a task for people of the items that may be wrong, with an output of each in the newest run. The same suspects
+    /// make the same task.
+    ///
+    /// # Errors
+    /// No item may be wrong, the newest run keeps no outputs of them, and as [`Analysis::items`].
+    pub fn create_suspects(&self, asked: &ItemsRequest) -> Result<CreatedTask, AppError> {
+        let found = self.app.analysis().items(asked)?;
+        let ids: BTreeSet<String> = found.analysis().suspects().map(|item| item.id.clone()).collect();
+        let (Some(newest), false) = (found.analysis().runs.first(), ids.is_empty()) else {
+            return Err(DatasetError::NoSuspects { suite: found.analysis().suite.clone() }.into());
+        };
+        self.create(&TaskRequest {
+            name: Some(suspects_task(&found.analysis().suite)),
+            questions: Some(TextFrom::Text(QUESTIONS.to_owned())),
+            guidelines: Some(TextFrom::Text(GUIDELINES.to_owned())),
+            per_sample: 1,
+            only: Some(ids),
+            ..TaskRequest::new(ItemsFrom::Run(newest.clone()))
+        })
+    }
+}
+
+/// The name of the task of a suite's suspects.
+pub fn suspects_task(suite: &str) -> String {
+    let plain = suite.chars().map(|it| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '-' });
+    let name: String = plain.take(50).collect();
+    let name = name.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    format!("{}-suspects", if name.is_empty() { "suite" } else { name })
 }

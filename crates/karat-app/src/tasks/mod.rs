@@ -2,7 +2,7 @@
 //!
 //! Read `stored::labels` (what is fixed, and the fold of what people did) first.
 //!
-//! - `create` makes a task: `selection` chooses its items. `suspects` makes that of items that may be wrong.
+//! - `create` makes a task: `selection` chooses its items.
 //! - `queue` hands out items, so that each gets labels of enough different people. `submit` stores labels, skips, flags and
 //!   what they take back, and the owner's decisions.
 //! - `export` writes labels to files, `golden` pins them.
@@ -21,7 +21,6 @@ pub(crate) mod people;
 pub(crate) mod queue;
 mod selection;
 pub(crate) mod submit;
-pub(crate) mod suspects;
 
 use crate::App;
 

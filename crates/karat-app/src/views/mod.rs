@@ -17,7 +17,6 @@ pub(crate) mod cell;
 pub(crate) mod cells;
 pub(crate) mod follow;
 pub(crate) mod index;
-pub(crate) mod moved;
 pub(crate) mod patience;
 pub(crate) mod query;
 pub(crate) mod run_view;

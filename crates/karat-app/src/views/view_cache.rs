@@ -10,9 +10,9 @@ use karat_types::{Key, PlanHeader, RunHeader, RunRows, RunStatus};
 use crate::AppError;
 use crate::views::Views;
 use crate::views::index::{self, RunIndex};
-use crate::views::moved::{MovedCells, moved_cells};
 use crate::views::patience;
 use crate::views::run_view::RunView;
+use crate::views::run_view::{MovedCells, moved_cells};
 
 /// Time that a page waits for an index before it says that one is being built.
 const PATIENCE: Duration = Duration::from_millis(250);

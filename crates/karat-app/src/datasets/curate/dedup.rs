@@ -17,7 +17,7 @@ use super::output::{DatasetOutput, KeptDesign, Made, RowsWriter, stem, write_bes
 use super::sample::bad_option;
 use crate::AppError;
 use crate::datasets::Datasets;
-use crate::datasets::row_duplicates::find_row_duplicates;
+use crate::datasets::source::find_row_duplicates;
 use crate::datasets::source::{DatasetRequest, DatasetRows, SourceRow};
 use crate::error::DatasetError;
 

@@ -8,7 +8,6 @@
 pub(crate) mod dedup;
 pub(crate) mod leaks;
 pub(crate) mod output;
-pub(crate) mod replaced_parts;
 pub(crate) mod sample;
 pub(crate) mod split;
 mod suite_texts;

@@ -19,8 +19,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::output::ReplacedParts;
 use super::output::{DatasetOutput, Made, RowsWriter};
-use super::replaced_parts::ReplacedParts;
 use super::sample::bad_option;
 use crate::AppError;
 use crate::datasets::Datasets;

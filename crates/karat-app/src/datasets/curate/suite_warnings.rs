@@ -9,8 +9,8 @@ use karat_types::{Key, Sample};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::leaks::{LeakReport, leaks_of};
-use crate::datasets::row_duplicates::NEAR;
 use crate::datasets::source::DatasetRows;
+use crate::datasets::source::NEAR;
 
 /// Rows that are looked at for leaks and exact duplicates.
 const ROWS: u64 = 100_000;

@@ -1,7 +1,7 @@
 //! Stored runs in the formats of other tools.
 //!
 //! - `inspect`: logs that Inspect opens
-//! - `otel`: events and spans of OpenTelemetry; `otel_post` sends them
+//! - `otel`: events and spans of OpenTelemetry, and how they are sent
 //! - `figures`: the table of figures, and as CSV
 //! - `tables`: rows of a run's other tables; `parquet` writes them as files for DuckDB, polars, pandas, `stream` hands
 //!   them to a reader in this process
@@ -9,7 +9,6 @@
 mod figures;
 mod inspect;
 mod otel;
-mod otel_post;
 mod parquet;
 mod stream;
 mod tables;

@@ -4,14 +4,17 @@
 //! [`RECORDS`] records each; a file has one a line. `otel_post` sends them.
 
 use std::io::Write;
+use std::time::Duration;
 
 use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, RunRows, Score, Usage};
 use serde_json::{Value, json};
 
-use super::{choice, expected_text, for_each_cell, input_text};
 use crate::AppError;
+use crate::error::ServiceError;
+use crate::project::threads::runtime;
 use crate::reports::Reports;
+use crate::reports::export::{choice, expected_text, for_each_cell, input_text};
 use crate::stored::messages::JudgeWords;
 
 /// Records of a request, at most.
@@ -281,4 +284,51 @@ fn text(key: &str, value: &str) -> Value {
 /// Integers of 64 bits are texts in OTLP's JSON.
 fn count(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
+}
+
+/// Attempts for a request that the receiver cannot take now.
+const ATTEMPTS: u32 = 6;
+
+/// Longest wait before another attempt, in seconds.
+const LONGEST_WAIT: u64 = 30;
+
+/// Variable with headers for the receiver: `name=value,name=value`.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+impl Reports<'_> {
+    /// Posts a run to `BASE/v1/traces` and `BASE/v1/logs`. Returns the number of scores.
+    ///
+    /// # Errors
+    /// The run cannot be read; the receiver cannot be reached or refuses a request.
+    pub fn send_otel(&self, run: &str, content: SpanContent, base: &str) -> Result<u64, AppError> {
+        let (runtime, client) = (runtime()?, self.app.hook_client()?);
+        let headers = self.otel_headers();
+        let headers: Vec<(&str, String)> = headers.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let base = base.trim_end_matches('/');
+        self.otel_requests(run, content, &mut |signal, request: Value| {
+            let url = format!("{base}/v1/{}", if signal == Signal::Traces { "traces" } else { "logs" });
+            let refused = |problem: String| ServiceError::NotReceived { address: url.clone(), problem };
+            let body = request.to_string();
+            for attempt in 1..=ATTEMPTS {
+                let answer = runtime.block_on(client.post(&url, &headers, body.clone()));
+                let answer = answer.map_err(|error| refused(error.to_string()))?;
+                match answer.status {
+                    200..=299 => return Ok(()),
+                    429 | 503 if attempt < ATTEMPTS => {
+                        let wait = answer.retry_after_s.unwrap_or(1 << attempt.min(5)).min(LONGEST_WAIT);
+                        runtime.block_on(async { tokio::time::sleep(Duration::from_secs(wait)).await });
+                    }
+                    status => return Err(refused(format!("it answered {status}")).into()),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn otel_headers(&self) -> Vec<(String, String)> {
+        let listed = (self.app.lookup)(HEADERS).unwrap_or_default();
+        let pair =
+            |pair: &str| pair.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        listed.split(',').filter_map(pair).collect()
+    }
 }

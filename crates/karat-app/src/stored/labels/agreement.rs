@@ -306,7 +306,7 @@ impl Stored<'_> {
         let scorer = task.body.scorer.clone();
         let scorer = scorer.ok_or_else(|| AnnotateError::NotScored { task: task.stored.name.clone() })?;
         let rows = self.read_state(&task, |state| {
-            crate::stored::labels::label_rows::label_rows(&task, state, true, &|name| name.to_owned())
+            crate::stored::labels::settle::label_rows(&task, state, true, &|name| name.to_owned())
         })?;
         match rows.is_empty() {
             true => Err(AnnotateError::NoSettled { task: task.stored.name.clone() }.into()),

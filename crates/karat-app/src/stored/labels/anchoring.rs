@@ -9,7 +9,7 @@ use karat_store::{Store, StoredAnnotationTask, StoredRun};
 use karat_types::{Key, KeyBuilder, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::Value;
 
-use super::label_rows::{SETTLED, is_score};
+use super::settle::{SETTLED, is_score};
 use super::settle::{SettledState, settle_item};
 use crate::AppError;
 use crate::stored::labels::question::{Question, QuestionKind};

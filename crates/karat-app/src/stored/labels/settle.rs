@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::stored::labels::question::{Question, QuestionKind, SettleRule};
 use crate::stored::labels::state::TaskState;
@@ -175,6 +175,50 @@ pub(crate) fn count_open(task: &LoadedTask, state: &TaskState) -> usize {
         has_flags || settle_item(task, state, position).state == SettledState::Open
     };
     (0..task.items.len()).filter(|at| task.items[*at].gold.is_none() && is_open(*at)).count()
+}
+
+/// The name of the annotator of settled labels.
+pub(crate) const SETTLED: &str = "settled";
+
+/// Returns whether the answers of a question can be scores.
+pub(super) fn is_score(question: &Question) -> bool {
+    matches!(question.kind, QuestionKind::Scale | QuestionKind::Choice)
+}
+
+/// Rows of a labels file: of single outputs with answers that are scores. Gold items are no outputs of the run.
+pub(crate) fn label_rows(
+    task: &LoadedTask,
+    state: &TaskState,
+    settled: bool,
+    rename: &dyn Fn(&str) -> String,
+) -> Vec<Value> {
+    let is_score = |id: &String| task.body.questions.iter().any(|question| question.id == *id && is_score(question));
+    let mut rows = Vec::new();
+    for (position, item) in task.items.iter().enumerate() {
+        let [output] = item.outputs.as_slice() else { continue };
+        if item.gold.is_some() {
+            continue;
+        }
+        let mut add = |answers: &Map<String, Value>, annotator: &str, note: &str| {
+            let scores = answers.iter().filter(|(id, _)| is_score(id));
+            let scores: Map<String, Value> = scores.map(|(id, answer)| (id.clone(), answer.clone())).collect();
+            if !scores.is_empty() {
+                rows.push(json!({
+                    "sample": item.sample, "output": output.output, "scores": scores, "annotator": annotator, "note": note,
+                }));
+            }
+        };
+        if settled {
+            let decision = state.items.get(position).and_then(|item| item.adjudication.as_ref());
+            let note = decision.map_or("", |(_, decision, _)| &decision.note);
+            add(&settle_item(task, state, position).answers(), SETTLED, note);
+        } else {
+            for (person, label) in state.labels(position) {
+                add(&label.body.answers, &rename(person), &label.body.note);
+            }
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

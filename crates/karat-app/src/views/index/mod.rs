@@ -2,16 +2,11 @@
 //! order. It holds no output and no reasoning; those are read for the cells that a page shows.
 //!
 //! - `columns`: the index and how it is read.
-//! - `build`: rows to an index, in one pass.
-//! - `ranks`: texts as numbers of the same order.
-//! - `bytes`: the form in which the store keeps it.
+//! - `build`: rows to an index, in one pass, and the form in which the store keeps it.
 
 mod build;
-mod bytes;
 mod columns;
-mod ranks;
 
-pub(crate) use build::{build, cost};
-pub(crate) use bytes::{KIND, read, version_key, write};
+pub(crate) use build::{KIND, build, cost, read, version_key, write};
+pub(crate) use columns::ranks;
 pub use columns::{CellFlag, MetricColumn, Place, RunIndex};
-pub(crate) use ranks::ranks;
