@@ -29,5 +29,5 @@ pub use formats::{whole_cells, write};
 pub use karat_page::number::{count, count_noun, usd};
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::reliability_curve;
-pub use shared::report::{Cells, Context, Estimate, Outputs, RenderError, Report, ShownOutputs};
+pub use shared::report::{Cells, Context, Estimate, Failure, Outputs, RenderError, Report, ShownOutputs};
 pub use shared::visible::{escape_json, visible, visible_name};

@@ -16,6 +16,12 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
+/// A text with a capital letter at its beginning.
+pub fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A text with the given numbers of characters of its beginning and its end; a shorter one as a whole.
 pub fn ends(text: &str, first: usize, last: usize) -> Cow<'_, str> {
     match split_ends(text, first, last) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::mean;
 use karat_stats::interval::Level;
+use karat_text::kind::capitalize;
 use karat_types::{Key, MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::significance::TestedMetric;
@@ -386,7 +387,7 @@ impl<'a> Matching<'a> {
             warnings.push(self.dataset_warning());
         }
         let changes: BTreeSet<&String> = tested.iter().filter_map(|it| it.instrument_change.as_ref()).collect();
-        warnings.extend(changes.into_iter().map(|change| to_sentence(change)));
+        warnings.extend(changes.into_iter().map(|change| format!("{}.", capitalize(change))));
         warnings.extend(self.renamed_models());
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
             format!(
@@ -476,13 +477,6 @@ pub(super) fn dataset_name(plan: &PlanHeader) -> String {
         Some(version) => format!("version {version} ({hash})"),
         None => format!("version {hash}"),
     }
-}
-
-/// Turns a note into a sentence.
-fn to_sentence(note: &str) -> String {
-    let mut letters = note.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
 }
 
 /// The note that a metric is measured differently on the two sides, so that its difference has no meaning.

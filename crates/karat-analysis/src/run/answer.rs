@@ -1,6 +1,7 @@
 //! Which variant and which model to choose, from the contrasts of the run.
 
 use karat_stats::interval::Level;
+use karat_text::kind::capitalize;
 use karat_types::{Better, Gate, MetricSpec};
 
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
@@ -238,12 +239,6 @@ pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recomm
 fn contrast_caveat(findings: &Findings, contrast: &Contrast) -> Option<String> {
     let alpha = findings.measures.first().map_or(Level::P95, |measure| measure.level).alpha();
     contrast.look.sentence(alpha).map(|look| format!("{look}."))
-}
-
-/// A sentence with a capital letter.
-fn capitalize(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The reasons why a ranking is fragile.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use karat_analysis::gate::{decide, misspelt_paths, systems_over_error_limit};
 use karat_analysis::{Findings, Outcome, Pinned, Spread, UnmatchedOutput, Verdicts};
+use karat_report::Failure;
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
-use karat_text::kind::ends;
 use karat_types::{CallErrorCode, Exit, GateRules, RunHeader, RunRows, RunStatus};
 
 use crate::analysis::Analysis;
@@ -86,6 +86,7 @@ impl Analysis<'_> {
         let verdicts = self.decide_gates(&stored, &findings, &rules)?;
         let failures = failures(header, &findings, &rules);
         let exit = harness_exit(&failures).worst(verdicts.exit());
+        let failures = failures.iter().map(ToString::to_string).collect();
         Ok(GateReport { run: header.id.clone(), verdicts, failures, exit })
     }
 
@@ -153,30 +154,33 @@ const NO_OUTPUT: &str = "no cell has an output";
 
 /// Failures of a run apart from its gates: more errors than the policy allows, no output at all, a metric without a
 /// single score, a path that matches nothing.
-pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRules) -> Vec<String> {
+pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRules) -> Vec<Failure> {
     if header.shard.is_some() {
         // Shares are those of the whole: a part may miss them by chance.
         let is_empty = header.status == RunStatus::Finished && findings.run.tally.ok == 0;
-        return is_empty.then(|| NO_OUTPUT.to_owned()).into_iter().collect();
+        return is_empty.then(|| NO_OUTPUT.to_owned().into()).into_iter().collect();
     }
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         let cause = findings.errors().and_then(|errors| errors.of_system(&it.system));
         // What no further attempt changes is not retried either.
-        let may_pass = cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_none_or(CallErrorCode::is_retryable));
+        let may_pass =
+            cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_none_or(CallErrorCode::is_retryable));
         let retry = if may_pass { format!(" (after an outage: `karat retry {}`)", header.id) } else { String::new() };
-        let cause = cause.map_or(String::new(), |(_, message)| format!(": {}", ends(message, 200, 200)));
-        format!(
-            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause and run the suite again, which reuses \
-             finished cells{retry}{cause}",
-            it.system,
-            percent(it.share()),
-        )
+        Failure {
+            what: format!(
+                "{}: {it} ({}), more than the {allowed} of `policy.max_errors`",
+                it.system,
+                percent(it.share())
+            ),
+            advice: Some(format!("fix the cause and run the suite again, which reuses finished cells{retry}")),
+            cause: cause.map(|(_, message)| message.to_owned()),
+        }
     });
-    let mut failures: Vec<String> = too_many.collect();
+    let mut failures: Vec<Failure> = too_many.collect();
     if header.status == RunStatus::Finished {
         if findings.run.tally.ok == 0 && failures.is_empty() {
-            failures.push(NO_OUTPUT.to_owned());
+            failures.push(NO_OUTPUT.to_owned().into());
         }
         let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
         // A few broken rows are no failure of a metric that applies to nothing else.
@@ -185,23 +189,31 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
             spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
         };
         let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
-        failures.extend(findings.unmatched_outputs.iter().map(|unmatched| unmatched_failure(findings, unmatched)));
+        let unmatched = findings.unmatched_outputs.iter();
+        failures.extend(unmatched.map(|unmatched| Failure::from(unmatched_failure(findings, unmatched))));
         let is_unmatched = |scorer: usize| findings.unmatched_outputs.iter().any(|it| it.scorer == scorer);
         failures.extend(silent.filter(|(metric, _)| !is_unmatched(metric.scorer)).map(|(metric, _)| {
             let scorer = findings.plan.scorers.get(metric.scorer).map_or("", |scorer| &scorer.id);
             let why = findings.errors().and_then(|errors| errors.of_scorer(scorer));
-            format!("{}: every score of it failed{}", metric.name, why.map_or(String::new(), |why| format!(": {why}")))
+            let what = format!("{}: every score of it failed", metric.name);
+            Failure { what, cause: why.map(str::to_owned), ..Failure::default() }
         }));
         if measures_nothing(findings) && failures.is_empty() {
-            failures.push("no cell has a score: none of the metrics applies to any".to_owned());
+            failures.push("no cell has a score: none of the metrics applies to any".to_owned().into());
         }
         let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
         let silent = judges.filter(|judge| judge.is_silent());
-        failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
-        failures.extend(misspelt_paths(&findings.analyses, rules).iter().map(ToString::to_string));
+        failures.extend(silent.map(|it| Failure {
+            what: format!("the judge {} gave no score at all", it.judge),
+            cause: Some(it.error.clone()),
+            ..Failure::default()
+        }));
+        failures.extend(misspelt_paths(&findings.analyses, rules).iter().map(|it| Failure::from(it.to_string())));
         failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
             Outcome::Diagnostics(found) if found.lacks_items() => {
-                Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))
+                let what =
+                    format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items);
+                Some(what.into())
             }
             _ => None,
         }));
@@ -238,12 +250,12 @@ fn percent(share: f64) -> String {
 }
 
 /// The exit code of a run's failures, without its gates.
-pub(crate) fn harness_exit(failures: &[String]) -> Exit {
+pub(crate) fn harness_exit(failures: &[Failure]) -> Exit {
     if failures.is_empty() { Exit::Pass } else { Exit::HarnessError }
 }
 
 /// The exit code of a run's failures and gates.
-pub(crate) fn exit(failures: &[String], rules: &GateRules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
+pub(crate) fn exit(failures: &[Failure], rules: &GateRules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
     let binds = flags.binds.unwrap_or(!rules.policy.on_request);
     let gates = if binds { verdicts.exit() } else { Exit::Pass };
     harness_exit(failures).worst(gates)

@@ -1,11 +1,13 @@
 //! The input of every format.
 
+use std::fmt;
 use std::io;
 use std::ops::{ControlFlow, Range};
 
 use karat_analysis::gate::{Counted, Prefix, StopSummary};
 use karat_analysis::series::SeriesView;
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
+use karat_text::kind::ends;
 use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, Pricing, RowError, RunRows};
 
 /// The estimated cost of a run, as if nothing were cached.
@@ -84,13 +86,38 @@ pub struct Context {
     /// The reason for a missing verdict.
     pub verdict_note: Option<String>,
     /// Reasons for a failed run besides its gates.
-    pub failures: Vec<String>,
+    pub failures: Vec<Failure>,
     /// Warnings about the course of the run. The canonical form has none.
     pub warnings: Vec<String>,
     /// The texts of cells that are shown.
     pub outputs: Outputs,
     /// The days of a dated suite up to this run, for the page of the run.
     pub series: Option<SeriesView>,
+}
+
+/// A reason for a failed run besides its gates. As a text it is one sentence: `what; advice: cause`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong, without a capital letter.
+    pub what: String,
+    /// The next step, without a capital letter.
+    pub advice: Option<String>,
+    /// The message of the error behind it.
+    pub cause: Option<String>,
+}
+
+impl From<String> for Failure {
+    fn from(what: String) -> Self {
+        Self { what, ..Self::default() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.advice.iter().try_for_each(|advice| write!(f, "; {advice}"))?;
+        self.cause.iter().try_for_each(|cause| write!(f, ": {}", ends(cause, 200, 200)))
+    }
 }
 
 /// A run to report on.

@@ -88,7 +88,7 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));
     }
     let failures = &report.context.failures;
-    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", both_ends(it, 5 * WIDTH))));
+    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", both_ends(&it.to_string(), 5 * WIDTH))));
     if failures.len() > FAILURES {
         let more = count((failures.len() - FAILURES) as u64);
         line(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use karat_analysis::testing::{HOSTILE, example};
 use karat_page::{html, text::visible};
 use karat_report::page::{Links, MOST_BYTES, file, run};
-use karat_report::{Outputs, ShownOutputs, blocks};
+use karat_report::{Failure, Outputs, ShownOutputs, blocks};
 use scraper::{Html, Selector};
 use serde_json::json;
 
@@ -136,7 +136,7 @@ fn hostile_texts_are_only_shown() {
     let mut example = Example::of(run);
     example.context.outputs = Outputs { shown: Some(ShownOutputs::All), cells: 1_000 };
     example.context.verdict_note = Some(HOSTILE.to_owned());
-    example.context.failures = vec![HOSTILE.to_owned()];
+    example.context.failures = vec![HOSTILE.to_owned().into()];
     example.context.warnings = vec![HOSTILE.to_owned()];
     let text = file(example.report()).unwrap();
     let page = Html::parse_document(&text);
@@ -150,6 +150,37 @@ fn hostile_texts_are_only_shown() {
     let shown = page.root_element().text().collect::<String>();
     assert!(shown.contains(&*visible::lines(outputs[0])), "an output is read back");
     assert!(texts(&page, "h1")[0].contains(&*visible::line(HOSTILE)));
+}
+
+/// F68: advice that all failures share stands once, and so does the message of the most frequent error; where they differ,
+/// each failure keeps its own.
+#[test]
+fn what_failures_share_stands_once() {
+    let failed = |what: &str, advice: Option<&str>, cause: Option<&str>| Failure {
+        what: what.to_owned(),
+        advice: advice.map(str::to_owned),
+        cause: cause.map(str::to_owned),
+    };
+    let mut example = Example::new();
+    let frequent = example.report().findings.errors().unwrap().kinds.iter().max_by_key(|kind| kind.count).unwrap();
+    let frequent = frequent.examples[0].message.clone();
+    let mut shown = |failures: Vec<Failure>| {
+        example.context.failures = failures;
+        let page = Html::parse_document(&file(example.report()).unwrap());
+        texts(&page, "#verdict [data-testid=error-state] p")
+    };
+    let advice = Some("fix it; or run `karat retry r`");
+    let same = shown(vec![failed("a: 3 of 3", advice, Some(&frequent)), failed("b: 2: of 2", advice, Some("no key"))]);
+    assert_eq!(same.len(), 4, "{same:?}");
+    assert!(
+        same[0].contains(&frequent) && same[1].ends_with("a: 3 of 3") && same[2].ends_with("b: 2: of 2: no key"),
+        "{same:?}"
+    );
+    assert_eq!(same[3], "Fix it; or run karat retry r.");
+    let other = shown(vec![failed("a", advice, None), failed("b", None, Some("no key"))]);
+    assert!(other[1].ends_with("a; fix it; or run karat retry r") && other[2].ends_with("b: no key"), "{other:?}");
+    assert_eq!(failed("a", Some("wait"), Some("no key")).to_string(), "a; wait: no key");
+    assert_eq!(shown(Vec::new()), [""; 0]);
 }
 
 /// DB-40: the file stays below its largest size however long texts are, counts what is left out, and names the command.

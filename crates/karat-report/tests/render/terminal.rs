@@ -52,7 +52,7 @@ fn an_estimate_names_its_basis() {
 #[test]
 fn reasons_beyond_the_first_are_counted() {
     let mut example = Example::new();
-    example.context.failures = (1..=5).map(|at| format!("reason {at}")).collect();
+    example.context.failures = (1..=5).map(|at| format!("reason {at}").into()).collect();
     let text = terminal::render(example.report());
     let told: Vec<&str> = text.lines().filter(|line| line.starts_with("failed: ")).collect();
     let more = format!("failed: and 2 more reasons; `karat gate {}` lists them all", example.run.header.id);

@@ -178,7 +178,7 @@ impl Service<'_> {
             let rules = read_stored_invocation(header)?.rules;
             let failed = failures(header, &found, &rules);
             if fate.failure.is_none() && !failed.is_empty() {
-                fate.failure = Some(failed.join("; "));
+                fate.failure = Some(failed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
             }
             match self.app.analysis().decide_gates(&stored, &found, &rules) {
                 Ok(verdicts) => observed.extend(of_gates(&verdicts)),

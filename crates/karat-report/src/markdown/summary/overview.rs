@@ -49,7 +49,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
             .as_ref()
             .map(|stop| Inline::plain("**Early stop:** ").and_text(format!("{}.", stop.sentence()))),
     );
-    lines.extend(report.context.failures.iter().map(|it| Inline::plain("**Failed:** ").and_text(it)));
+    lines.extend(report.context.failures.iter().map(|it| Inline::plain("**Failed:** ").and_text(it.to_string())));
     lines
 }
 

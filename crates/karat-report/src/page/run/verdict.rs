@@ -8,12 +8,13 @@ use karat_page::component::{cards, state};
 use karat_page::number::{Estimate, Scale, Unit, count, count_noun};
 use karat_page::text::visible::Words;
 use karat_page::{Markup, html};
+use karat_text::kind::capitalize;
 use karat_types::RunStatus;
 
 use crate::blocks::samples::errors;
 use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
-use crate::shared::report::Report;
+use crate::shared::report::{Failure, Report};
 use crate::shared::scales;
 use crate::shared::visible::{MESSAGE, both_ends};
 use crate::wording::answer;
@@ -28,18 +29,35 @@ pub(super) fn section(report: Report<'_>) -> Markup {
         (sentence(report))
         (answers(report))
         @if let Some(stop) = &context.stop { p data-testid="early-stop" { (Words(&format!("{}.", capitalize(&stop.sentence())))) } }
-        (state::failures(&context.failures, cause(report).as_deref()))
+        (failures(report))
         (cards::render(&answer(report)))
         (warnings(report))
         (gate_table(report))
     }
 }
 
-/// The most frequent error, with how often it happened.
-fn cause(report: Report<'_>) -> Option<String> {
-    let kind = report.findings.errors()?.kinds.iter().max_by_key(|kind| kind.count)?;
-    let message = kind.examples.first().map_or_else(String::new, |it| both_ends(&it.message, MESSAGE));
-    Some(format!("{}: `{}`: {message}", count_noun(kind.count, errors::stage_name(kind.stage)), kind.code))
+/// The failures in one box: the most frequent error with its number, each failure once, and advice that all of them share
+/// at the end. A cause that stands above is not repeated.
+fn failures(report: Report<'_>) -> Markup {
+    let all = &report.context.failures;
+    let kind = report.findings.errors().and_then(|errors| errors.kinds.iter().max_by_key(|kind| kind.count));
+    let message = kind.and_then(|kind| kind.examples.first()).map(|it| it.message.as_str()).unwrap_or_default();
+    let cause = kind.map(|kind| {
+        let cells = count_noun(kind.count, errors::stage_name(kind.stage));
+        format!("{cells}: `{}`: {}", kind.code, both_ends(message, MESSAGE))
+    });
+    let shared = all
+        .first()
+        .and_then(|it| it.advice.clone())
+        .filter(|it| all.iter().all(|other| other.advice.as_ref() == Some(it)));
+    let shown = all.iter().map(|it| Failure {
+        what: it.what.clone(),
+        advice: it.advice.clone().filter(|_| shared.is_none()),
+        cause: it.cause.clone().filter(|cause| cause != message),
+    });
+    let shown: Vec<String> = shown.map(|it| it.to_string()).collect();
+    let advice = shared.map(|advice| format!("{}.", capitalize(&advice)));
+    state::failures(&shown, cause.as_deref(), advice.as_deref())
 }
 
 /// The verdict in the words of report.md; without gates, the reason why there is none.
@@ -76,12 +94,6 @@ fn answers(report: Report<'_>) -> Markup {
             }
         }
     }
-}
-
-/// A sentence with a capital letter.
-fn capitalize(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns the verdict in the form of pages.
