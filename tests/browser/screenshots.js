@@ -27,6 +27,7 @@ const LIVE = {
   "compare-models": "/compare?a=sim-faithful&b=sim-merging&of=model&run=claims",
   series: "/series/briefing",
   service: "/service",
+  traces: "/service/traces",
   gone: "/runs/gone",
   none: "/?q=nothing+has+this",
 };

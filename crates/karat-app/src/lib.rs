@@ -167,8 +167,9 @@ pub use karat_suite::{
     CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
     parse_duration as duration_ms, removal,
 };
+pub use karat_text::kind::capitalize;
 pub use karat_text::kind::ends;
-pub use karat_traces::folder::{RemovedRows, TraceDataset};
+pub use karat_traces::folder::{DayRows, FoundTrace, RemovedRows, TraceDataset, TraceRows, WantedRows};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../embedded/report.schema.json");

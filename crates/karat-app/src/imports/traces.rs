@@ -8,9 +8,12 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use karat_suite::{TraceRule, trace_rules};
 use karat_text::redact::{Kind, Redactor};
-use karat_traces::folder::{AddedRows, RemovedRows, ShareRule, TraceDataset, TraceWriter, WriteError};
+use karat_traces::folder::{
+    AddedRows, DayRows, FoundTrace, RemovedRows, ShareRule, TraceDataset, TraceWriter, WantedRows, WriteError, is_name,
+};
 use karat_traces::{Row, Share};
 use karat_types::Moment;
 use serde_json::{Value, json};
@@ -67,6 +70,31 @@ impl Imports<'_> {
         let folder = self.app.project().trace_folder();
         let failed = |error| FileError::reading(folder.path(), error);
         Ok(folder.datasets().map_err(failed)?)
+    }
+
+    /// Rows of a day of a dataset, newest first; `None` if there is no such dataset or day.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn trace_rows(&self, dataset: &str, wanted: &WantedRows) -> Result<Option<DayRows>, AppError> {
+        let folder = self.app.project().trace_folder();
+        if !is_name(dataset) {
+            return Ok(None);
+        }
+        Ok(folder.rows_of_day(dataset, wanted).map_err(|error| FileError::reading(folder.path(), error))?)
+    }
+
+    /// All calls of a trace, found by the beginning of its id or of that of one of its rows; with `near`, on that day or
+    /// one beside it.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn sent_trace(&self, dataset: &str, id: &str, near: Option<Date>) -> Result<FoundTrace, AppError> {
+        let folder = self.app.project().trace_folder();
+        if !is_name(dataset) {
+            return Ok(FoundTrace::None);
+        }
+        Ok(folder.trace(dataset, id, near).map_err(|error| FileError::reading(folder.path(), error))?)
     }
 
     /// Removes rows of traces. Returns how many.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json, Router};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::api::listing::List;
 use crate::problem::{IsAnswer, Problem};
+use crate::route::accepts_page;
 use crate::route::query::Query;
 use crate::settings::Purpose;
 use crate::state::State;
@@ -65,9 +66,16 @@ struct RejectedLine {
     reason: String,
 }
 
-pub(super) async fn list(state: State) -> Result<Response, Problem> {
+/// The page that a browser gets instead of the list.
+pub(crate) const PAGE: &str = "/service/traces";
+
+pub(super) async fn list(state: State, headers: HeaderMap) -> Result<Response, Problem> {
+    let varies = [(header::VARY, HeaderValue::from_static("accept"))];
+    if accepts_page(&headers) {
+        return Ok((varies, Redirect::to(PAGE)).into_response());
+    }
     let datasets = state.read(|app| app.imports().trace_datasets()).await?;
-    Ok(Json(List { items: datasets }).into_response())
+    Ok((varies, Json(List { items: datasets })).into_response())
 }
 
 /// Adds rows, a line of JSON each. A line that is no row is rejected, and the others are kept.

@@ -197,7 +197,7 @@ fn signed_out(cookie: HeaderValue) -> Response {
 fn refuse_without_token(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "A token is needed")
         .with_detail(detail)
-        .with_hint("`karat token new --role read --name NAME` makes one")
+        .with_hint("`karat token create --role read --name NAME` makes one")
 }
 
 fn no_token() -> Problem {
@@ -211,7 +211,7 @@ fn no_key() -> Problem {
 /// The refusal of another user of the machine.
 fn other_user() -> Problem {
     refuse_without_token("this server has no tokens, so it answers only the user who started it")
-        .with_hint("`karat token new --role read --name NAME`, by that user, makes a token; `--open-loopback` lets in every user of this machine")
+        .with_hint("`karat token create --role read --name NAME`, by that user, makes a token; `--open-loopback` lets in every user of this machine")
 }
 
 fn too_many() -> Problem {

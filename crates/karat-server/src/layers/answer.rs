@@ -7,15 +7,16 @@ use axum::extract::{MatchedPath, Request, State as Extracted};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use karat_app::Access;
+use karat_app::{Access, capitalize};
 use karat_page::component::shell::NavLink;
 use karat_page::component::state;
+use karat_page::text::visible::Words;
 use karat_page::{Document, Markup, html};
 use tokio::time::Instant;
 
 use crate::pages::assets;
 use crate::problem::{IsAnswer, Problem};
-use crate::route::Routes;
+use crate::route::{Routes, accepts_page};
 use crate::state::State;
 use crate::telemetry::Telemetry;
 use crate::telemetry::log::RequestLine;
@@ -130,26 +131,28 @@ fn error_page(problem: &Problem, request: &str) -> String {
     let detail = problem.detail.as_deref().unwrap_or(&problem.title);
     let is_own_fault = problem.status == StatusCode::INTERNAL_SERVER_ERROR;
     let advice = problem.hint.as_deref().or((!is_own_fault).then_some("The list of runs shows what there is."));
-    let error = state::error(detail, advice, Some(request));
-    let sign_in = (problem.status == StatusCode::UNAUTHORIZED).then(sign_in_form);
-    let mut document =
-        Document::new("page-error", &problem.title, html! { (error) @if let Some(form) = sign_in { (form) } });
+    let body = match problem.status {
+        StatusCode::UNAUTHORIZED => sign_in(detail, advice, request),
+        _ => state::error(detail, advice, Some(request)),
+    };
+    let mut document = Document::new("page-error", &problem.title, body);
     document.crumbs = vec![NavLink::new("Runs", "/")];
     document.to_live(assets::BASE)
 }
 
-/// The form that exchanges a token for a session. It is sent to the start page, which takes the token out of its address.
-fn sign_in_form() -> Markup {
+/// The form that exchanges a token for a session, and where a token comes from. The form is sent to the start page, which
+/// takes the token out of its address.
+fn sign_in(detail: &str, advice: Option<&str>, request: &str) -> Markup {
     html! {
-        form.filters method="get" action="/" data-testid="sign-in" {
-            label.grow { span { "Token" } input type="password" name="token" autocomplete="off" required; }
-            button type="submit" { "Sign in" }
+        div.stack {
+            p { (Words(&format!("{}.", capitalize(detail)))) }
+            form.filters method="get" action="/" data-testid="sign-in" {
+                label.grow { span { "Token" } input type="password" name="token" autocomplete="off" autofocus required; }
+                button type="submit" { "Sign in" }
+            }
+            p.soft { "Were you invited to label? Open the link that you were sent: it holds your token." }
+            @if let Some(advice) = advice { p.soft { "Do you look after this server? " (Words(advice)) "." } }
+            p.soft.small { "Request " code { (request) } }
         }
     }
-}
-
-/// Returns whether the caller is a browser that shows a page.
-fn accepts_page(headers: &HeaderMap) -> bool {
-    let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
-    headers.get_all(header::ACCEPT).iter().any(accepts_html)
 }

@@ -10,6 +10,7 @@
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
 //! | `suite/series` | `/series/SUITE`: is a dated suite slipping? |
 //! | `suite/items` | `/suites/SUITE/items`: which test items say nothing, or may be wrong? |
+//! | `traces` | `/service/traces`: what have applications sent? `…/DATASET` a day of calls, `…/DATASET/trace?id=T` one trace |
 //! | `service` | `/service`: what runs by itself, what is wrong, was everybody told? |
 //! | `annotate` | `/annotate`: tasks for people; `/annotate/TASK` to label, `…/owner` to watch, `…/adjudicate` to decide |
 //! | here | `/_style`: every component and chart in every state, under `karat view --style` |
@@ -31,6 +32,7 @@ mod sample;
 mod service;
 mod suite;
 mod trace;
+mod traces;
 
 use axum::response::{Html, IntoResponse, Response};
 use karat_app::Role;
@@ -54,6 +56,9 @@ pub(crate) fn routes(purpose: Purpose) -> Vec<Route> {
         Route::page("/series/{suite}", Role::Read, suite::series::series),
         Route::page("/suites/{suite}/items", Role::Read, suite::items::items),
         Route::page("/service", Role::Read, service::service),
+        Route::page("/service/traces", Role::Read, traces::datasets),
+        Route::page("/service/traces/{dataset}", Role::Read, traces::dataset),
+        Route::page("/service/traces/{dataset}/trace", Role::Read, traces::trace),
         // An annotator sees the queue only: every other page shows where items come from.
         Route::page("/annotate", Role::Run, annotate::tasks),
         Route::page("/annotate/{task}", Role::Annotate, annotate::label),

@@ -13,9 +13,9 @@ use karat_page::text::visible::{Line, Words, line};
 use karat_page::{Document, Markup, html};
 
 use crate::guard::SIGN_OUT;
-use crate::pages::PageResult;
 use crate::pages::parts::address;
 use crate::pages::parts::figure::time;
+use crate::pages::{PageResult, traces};
 use crate::settings::Purpose;
 use crate::state::State;
 use crate::target::encode;
@@ -70,7 +70,7 @@ fn document(shown: &Shown, may_change: bool) -> Document {
         ("schedules", "Schedules", schedules(shown, may_change)),
         ("incidents", "Incidents", incidents(&shown.incidents, may_change)),
         ("outbox", "Messages", outbox(&shown.messages, may_change)),
-        ("traces", "Traces", traces(&shown.traces)),
+        ("traces", "Traces", traces::dataset_list(&shown.traces)),
     ];
     let body = html! {
         div.stack { @for (id, title, content) in &sections { (section(id, title, None, content)) } }
@@ -101,8 +101,11 @@ fn row(key: String, cells: Vec<Markup>) -> ListRow {
 }
 
 fn columns(names: &[&str], numbers: &[&str], may_change: bool) -> Vec<ListColumn> {
-    let column = |name: &&str| if numbers.contains(name) { ListColumn::number(*name) } else { ListColumn::text(*name) };
-    names.iter().map(column).chain(may_change.then(|| ListColumn::text("Actions"))).collect()
+    let columns = names.iter().enumerate().map(|(at, name)| {
+        let column = if numbers.contains(name) { ListColumn::number(*name) } else { ListColumn::text(*name) };
+        if at < 3 { column } else { column.wide_only() }
+    });
+    columns.chain(may_change.then(|| ListColumn::text("Actions"))).collect()
 }
 
 fn schedules(shown: &Shown, may_change: bool) -> Markup {
@@ -259,31 +262,6 @@ fn outbox(messages: &[MessageLine], may_change: bool) -> Markup {
         } @else {
             (list("Messages", "outbox-row", columns(&names, &["Attempts"], may_change), rows.collect()))
             @if messages.len() == ROWS { p.left-out { "The newest " (count(ROWS as u64)) "; " code { "karat alert ls --outbox" } " lists all." } }
-        }
-    }
-}
-
-fn traces(datasets: &[TraceDataset]) -> Markup {
-    let names = ["Dataset", "Rows", "Days", "First", "Last", "Bytes"];
-    let rows = datasets.iter().map(|it| {
-        let cells = vec![
-            html! { (Line(&it.name)) },
-            html! { (count(it.rows)) },
-            html! { (count(it.days as u64)) },
-            html! { (line(&it.first)) },
-            html! { (line(&it.last)) },
-            html! { (count(it.bytes)) },
-        ];
-        row(it.name.clone(), cells)
-    });
-    html! {
-        @if datasets.is_empty() {
-            (empty(
-                "No application has sent traces. An exporter of OpenTelemetry sends them to `karat serve`.",
-                "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:8787 python app.py",
-            ))
-        } @else {
-            (list("Traces", "traces-row", columns(&names, &["Rows", "Days", "Bytes"], false), rows.collect()))
         }
     }
 }

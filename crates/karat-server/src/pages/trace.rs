@@ -153,14 +153,8 @@ fn calls(cell: &CellView, sent: &BTreeMap<String, String>, query: &Query, view: 
     let path = format!("{}/cell", address::run(&cell.run));
     let rendered = query.without(&["view"]).href(&path);
     let raw = query.with("view", "raw").href(&path);
-    let is_raw = view == TextView::Raw;
     html! {
-        nav aria-label="Form of texts" {
-            ul.chips.plain-list {
-                li { a.button.chip href=(rendered) aria-current=[(!is_raw).then_some("true")] data-testid="view-rendered" { "Rendered" } }
-                li { a.button.chip href=(raw) aria-current=[is_raw.then_some("true")] data-testid="view-raw" { "Raw" } }
-            }
-        }
+        (steps::forms(view, &rendered, &raw))
         @if !cell.keeps_content { p.notices { "Prompts and replies were not kept: the suite says " code { "privacy.keep_content: false" } "." } }
         (steps::render(&call_steps(cell, sent), view))
     }

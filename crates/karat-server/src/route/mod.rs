@@ -9,7 +9,7 @@ use axum::handler::Handler;
 use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
 use axum::routing::{self, MethodRouter};
-use http::Method;
+use http::{HeaderMap, HeaderValue, Method, header};
 use karat_app::{Role, request_schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -294,4 +294,10 @@ fn matches(route: &str, path: &str) -> bool {
             _ => return false,
         }
     }
+}
+
+/// Returns whether the caller is a browser that shows a page.
+pub(crate) fn accepts_page(headers: &HeaderMap) -> bool {
+    let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
+    headers.get_all(header::ACCEPT).iter().any(accepts_html)
 }

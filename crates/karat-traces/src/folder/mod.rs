@@ -1,12 +1,14 @@
 //! The folder of traces: `NAME/YYYY-MM-DD.jsonl`, a row a line, by the day (UTC) on which its call began.
 //!
 //! - here: the names of datasets, what there is, and what is removed
+//! - `read.rs`: rows of a day and of a trace, for people to read
 //! - `writer.rs` adds rows, on a thread that many requests share; `day.rs` is one file while rows are added to it
 //!
 //! A row that is sent again is added again: readers take the last row of an id. Lines are only ever added, so a row that
 //! was acknowledged stands until its file is removed.
 
 mod day;
+mod read;
 mod writer;
 
 use std::collections::HashSet;
@@ -18,6 +20,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use read::{DayRows, FoundTrace, TraceRows, WantedRows};
 pub use writer::{AddedRows, ShareRule, TraceWriter, WriteError};
 
 /// Characters of the longest name of a dataset.

@@ -243,7 +243,7 @@ pub enum Command {
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),
-    /// List and remove the traces that applications have sent
+    /// List, show and remove the traces that applications have sent
     #[command(subcommand)]
     Traces(TracesCommand),
     /// Show due times, and run a suite at one of them

@@ -99,6 +99,22 @@ pub enum TracesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show the newest calls of a dataset, or all calls of one trace
+    Show {
+        /// Name of the dataset
+        dataset: String,
+        /// Id of a trace or of one of its calls, or the beginning of one [default: list the newest calls]
+        trace: Option<String>,
+        /// Day (UTC) to list [default: the last day with calls]
+        #[arg(long, value_name = "DATE", conflicts_with = "trace")]
+        day: Option<String>,
+        /// Number of calls to list
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = parse::whole::<usize>, conflicts_with = "trace")]
+        n: usize,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove rows: of a dataset, of earlier days, or of a person
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Rm {

@@ -437,7 +437,15 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "traces",
         &[
             ("karat traces ls", "List the datasets of traces"),
+            ("karat traces show faq", "List the newest calls of the dataset faq"),
             ("karat traces rm faq --before 2026-01-01", "Remove what the dataset faq has of last year"),
+        ],
+    ),
+    (
+        "traces show",
+        &[
+            ("karat traces show faq --day 2026-01-31", "List the calls of a day"),
+            ("karat traces show faq 5b8efff7", "Show all calls of the trace whose id begins with 5b8efff7"),
         ],
     ),
     (

@@ -53,6 +53,19 @@ pub struct Step {
     pub absent: Option<String>,
 }
 
+/// The choice of the form of texts, as links to the same page.
+pub fn forms(view: TextView, rendered: &str, raw: &str) -> Markup {
+    let is_raw = view == TextView::Raw;
+    html! {
+        nav aria-label="Form of texts" {
+            ul.chips.plain-list {
+                li { a.button.chip href=(rendered) aria-current=[(!is_raw).then_some("true")] data-testid="view-rendered" { "Rendered" } }
+                li { a.button.chip href=(raw) aria-current=[is_raw.then_some("true")] data-testid="view-raw" { "Raw" } }
+            }
+        }
+    }
+}
+
 /// Renders calls in their order.
 pub fn render(steps: &[Step], view: TextView) -> Markup {
     html! { ol.steps.plain-list { @for it in steps { (step(it, view)) } } }

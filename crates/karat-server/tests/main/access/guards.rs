@@ -92,7 +92,7 @@ fn other_users_are_refused_without_tokens() {
             let answer = place.send(method, path, &[], "");
             assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
             assert!(
-                answer.text.contains("karat token new") && answer.text.contains("--open-loopback"),
+                answer.text.contains("karat token create") && answer.text.contains("--open-loopback"),
                 "{}",
                 answer.text
             );

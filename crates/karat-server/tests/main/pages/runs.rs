@@ -106,7 +106,7 @@ fn runs_are_found_by_system_and_say_what_they_are() {
     let page = open(&place, "/");
     let row = |at: usize| text(named(&page, "run-row")[at]);
     assert!(row(0).contains("first 2 rows") && !row(1).contains("first"), "{}", row(0));
-    let below: Vec<String> = all(&page, "[data-testid=run-row] th dl.narrow-only dt").into_iter().map(text).collect();
+    let below: Vec<String> = all(&page, "[data-testid=run-row] + tr.narrow-only dt").into_iter().map(text).collect();
     for label in ["Suite", "Started (UTC)", "Systems", "Cells", "Errors", "Unscored", "Cost", "Time"] {
         assert!(below.iter().any(|it| it == label), "{label} is not in {below:?}");
     }

@@ -9,6 +9,7 @@ use prost::Message;
 use serde_json::json;
 use tower::ServiceExt;
 
+use crate::pages::{all, named, open, text, texts};
 use crate::place::Place;
 
 const JSON: &str = "Content-Type: application/json";
@@ -172,4 +173,59 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     writer.write_all(bytes).unwrap();
     writer.finish().unwrap()
+}
+
+/// F73: a browser gets a page of the datasets instead of JSON; from it a reader comes to the calls of a day, newest first,
+/// and to one trace with its messages and replies. What is not there says so.
+#[test]
+fn traces_are_read_on_pages() {
+    let place = Place::serve();
+    let line = |trace: char, span: char, minute: u8, input: &str| {
+        let (trace, span) = (trace.to_string().repeat(32), span.to_string().repeat(16));
+        let time = format!("2026-01-05T10:{minute:02}:00Z");
+        json!({ "trace_id": trace, "span_id": span, "time": time, "input": input, "output": format!("<b>{input}!</b>"),
+            "metadata": { "model": "m1", "service": "shop" }, "contexts": [{ "id": "doc", "content": "Thirty days." }] })
+    };
+    let lines = [line('a', '1', 1, "first"), line('a', '2', 2, "second"), line('b', '1', 3, "third")];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let added = place.send("POST", "/traces?dataset=faq", &[LINES], &lines).json();
+    assert_eq!((&added["accepted"], &added["rejected"]), (&json!(3), &json!([])));
+
+    let moved = place.page("/traces");
+    assert_eq!((moved.status, moved.header("location")), (StatusCode::SEE_OTHER, "/service/traces"));
+    assert_eq!(place.get("/traces").json()["items"][0]["rows"], 3);
+    let datasets = open(&place, "/service/traces");
+    assert_eq!(all(&datasets, "[data-testid=traces-row] a[href='/service/traces/faq']").len(), 1);
+
+    let day = open(&place, "/service/traces/faq");
+    let rows = texts(&day, "trace-row");
+    assert_eq!(rows.len(), 3);
+    assert!(rows[0].contains("third") && rows[2].contains("first") && rows[0].contains("m1"), "{rows:?}");
+    let words = open(&place, "/service/traces/faq?q=SECOND");
+    assert_eq!(named(&words, "trace-row").len(), 1);
+    for (path, reason) in
+        [("?q=nothing", "No call of 2026-01-05 has this text"), ("?day=2026-01-06", "No call of 2026-01-06")]
+    {
+        let page = open(&place, &format!("/service/traces/faq{path}"));
+        assert!(texts(&page, "empty-state")[0].contains(reason), "{path}");
+    }
+
+    let link = all(&words, "[data-testid=trace-row] th a")[0].attr("href").unwrap().to_owned();
+    let trace = open(&place, &link);
+    let steps = texts(&trace, "trace-step");
+    assert_eq!(steps.len(), 2);
+    assert!(
+        steps[0].contains("first") && steps[0].contains("<b>first!</b>") && steps[0].contains("Thirty days."),
+        "{steps:?}"
+    );
+    assert!(text(all(&trace, ".facts-list")[0]).contains("shop"));
+    assert_eq!(all(&trace, "b").len(), 0);
+    for path in [
+        "/service/traces/none",
+        "/service/traces/..%2Fx",
+        "/service/traces/faq/trace?id=cccc",
+        "/service/traces/faq/trace",
+    ] {
+        assert_eq!(place.page(path).status, StatusCode::NOT_FOUND, "{path}");
+    }
 }

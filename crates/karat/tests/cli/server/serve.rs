@@ -106,6 +106,18 @@ fn traces_are_scored_as_the_rows_of_their_day() {
     assert_eq!(report["cells"][0]["scores"]["latency"]["value"], 250.0, "{}", report["cells"][0]);
     let list: serde_json::Value = serde_json::from_str(&place.fine(&["traces", "ls", "--json"]).stdout).unwrap();
     assert_eq!((&list[0]["name"], &list[0]["rows"]), (&"faq".into(), &3.into()));
+    // F73: a command lists the newest calls, and reads one trace whole.
+    let listed = place.fine(&["traces", "show", "faq", "-n", "2"]);
+    let (newest, older) = (listed.stdout.find("q3").unwrap(), listed.stdout.find("much too long").unwrap());
+    assert!(newest < older && listed.stdout.contains("failed: 429"), "{}", listed.all());
+    assert!(listed.stderr.contains("1 call of 2026-03-01 not listed"), "{}", listed.all());
+    let rows: serde_json::Value =
+        serde_json::from_str(&place.fine(&["traces", "show", "faq", "--json"]).stdout).unwrap();
+    let id = rows[2]["trace_id"].as_str().unwrap();
+    let trace = place.fine(&["traces", "show", "faq", &id[..12]]).stdout;
+    assert!(trace.contains("[input]\nq1\n[failed]\n429"), "{trace}");
+    let none = place.karat(&["traces", "show", "faq", "zzzz"]);
+    assert!(none.code == 1 && none.stderr.contains("`karat traces show faq` lists the newest"), "{}", none.all());
     let removed = place.fine(&["traces", "rm", "--match", "metadata.user=u1"]);
     assert!(removed.stderr.contains("removed 1 row"), "{}", removed.all());
     assert_eq!(place.karat(&["run", "live", "--as-of", "2026-03-02"]).code, 1);
