@@ -54,11 +54,13 @@ for (const path of pages) {
       });
     }
 
-    test("DB-40: a printed page is light and shows its disclosures", async () => {
+    test("DB-40, F74: a printed page is light, shows its disclosures, and leaves long ones folded", async () => {
       const { page } = opened;
       await page.emulateMedia({ media: "print", colorScheme: "dark" });
       await page.evaluate(() => globalThis.dispatchEvent(new Event("beforeprint")));
-      assert.equal(await page.locator("details:not([open])").count(), 0);
+      // Long lists, and tables that repeat a chart, stay folded.
+      assert.equal(await page.locator("details:not([open], .fold)").count(), 0);
+      assert.equal(await page.locator(".chart .fold:not([open])").filter({ visible: true }).count(), 0);
       assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
       assert.equal(await page.locator("nav.rail").isVisible(), false);
       await page.evaluate(() => globalThis.dispatchEvent(new Event("afterprint")));

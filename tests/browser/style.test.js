@@ -26,7 +26,7 @@ describe("style page", () => {
     }));
     assert.equal(widths[0], widths[1]);
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
-    assert.equal(await page.locator("details:not([open])").count(), 0);
+    assert.equal(await page.locator("details:not([open], .fold)").count(), 0);
     await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
     assert.equal(await page.locator("figure details[open]").count(), 0);
     await eachLook(page, async ({ look, width, rules }) => {

@@ -99,7 +99,7 @@
       const body = table?.tBodies[0];
       if (!table || !body) return;
       this.body = body;
-      this.rows = [...body.rows].filter((row) => !row.classList.contains("more"));
+      this.rows = [...body.rows].filter((row) => !row.matches(".more, .narrow-only"));
       this.order = new Map(this.rows.map((row, at) => [row, at]));
       this.name = this.dataset.name ?? "";
       this.sorts = "";
@@ -476,7 +476,7 @@
       const table = button.closest("k-table");
       if (table instanceof Table) table.showAll();
     }
-    for (const details of document.querySelectorAll("details:not([open])")) {
+    for (const details of document.querySelectorAll("details:not([open], .fold)")) {
       details.setAttribute("open", "");
       details.setAttribute("data-opened-to-print", "");
     }

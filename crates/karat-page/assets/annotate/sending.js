@@ -14,7 +14,8 @@
   class Sending extends HTMLElement {
     /** @type {Message[]} */
     waiting = [];
-    isSending = false;
+    /** The sending that is under way. @type {Promise<void> | undefined} */
+    sending;
     base = "";
     query = "";
 
@@ -50,9 +51,13 @@
       return this.flush();
     }
 
-    async flush() {
-      if (this.isSending) return;
-      this.isSending = true;
+    /** Sends what waits. Who calls it while that is under way waits for the same end. */
+    flush() {
+      this.sending ??= this.send().finally(() => { this.sending = undefined; });
+      return this.sending;
+    }
+
+    async send() {
       while (this.waiting[0]) {
         const message = this.waiting[0];
         const answer = await this.ask(message.what, message.body, { key: message.key });
@@ -64,7 +69,6 @@
         this.keep();
         this.dispatchEvent(new CustomEvent("karat-sent", { bubbles: true, detail: { message, answer } }));
       }
-      this.isSending = false;
     }
 
     /** @param {boolean} isOffline */

@@ -9,6 +9,9 @@ use crate::draw::mark::coordinate;
 use crate::number::Scale;
 use crate::text::visible::{Words, line};
 
+/// Rows of the largest table that paper has beside its chart.
+const PRINTED: usize = 12;
+
 /// A drawn chart and what it says.
 pub(crate) struct Figure {
     /// Name for tests, such as `forest`.
@@ -39,7 +42,7 @@ impl Figure {
                     @for note in &self.notes { p.soft.small { (Words(note)) } }
                 }
                 @if !self.is_beside {
-                    details {
+                    details.fold[rows.rows.len() > PRINTED] {
                         summary { "Table" }
                         (table::plain(rows))
                     }

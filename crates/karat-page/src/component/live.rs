@@ -57,7 +57,7 @@ impl LiveRun {
     pub fn texts(&self) -> [(&'static str, String); 8] {
         let share = self.done.saturating_mul(100).checked_div(self.planned).unwrap_or(100);
         let remaining = self.remaining.map_or_else(|| "not known yet".to_owned(), range);
-        let speed = self.per_second.map_or_else(|| "shown once cells have finished".to_owned(), speed);
+        let speed = self.per_second.map_or_else(|| "shown when further cells have finished".to_owned(), speed);
         let budget = self.budget.map_or_else(|| "no budget".to_owned(), |budget| format!("of {}", usd(Some(budget))));
         let summary =
             format!("{share} % done, {} of {} cells; remaining: {remaining}", count(self.done), count(self.planned));

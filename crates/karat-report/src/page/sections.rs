@@ -32,6 +32,11 @@ pub(super) fn disclosure(summary: &str, content: &Markup) -> Markup {
     html! { details { summary { (summary) } (content) } }
 }
 
+/// A disclosure that stays folded on paper, too: it is long, and tells nothing that is not said above it in short.
+pub(super) fn long_disclosure(summary: &str, content: &Markup) -> Markup {
+    html! { details.fold { summary { (summary) } (content) } }
+}
+
 /// A list of remarks; nothing if there are none.
 pub(super) fn remarks(lines: &[String]) -> Markup {
     html! {

@@ -57,7 +57,10 @@ pub(super) async fn tasks(state: State) -> PageResult {
     let tasks = state.read(|app| app.tasks().list()).await?;
     let names = ["Task", "Version", "From", "Items", "Labels", "People", "Settled", "Made (UTC)", "State"];
     let columns = names.map(|name| match name {
-        "Version" | "Items" | "Labels" | "People" | "Settled" => ListColumn::number(name),
+        "Labels" => ListColumn::number(name),
+        "Version" | "Items" | "People" | "Settled" => ListColumn::number(name).wide_only(),
+        "From" => ListColumn::text(name).wrapping().wide_only(),
+        "Made (UTC)" => ListColumn::text(name).wide_only(),
         _ => ListColumn::text(name),
     });
     let listing = Listing {
@@ -191,9 +194,9 @@ fn number(value: &Value) -> String {
 }
 
 fn table(caption: &str, row_name: &str, names: &[(&str, bool)], rows: Vec<ListRow>) -> Markup {
-    let columns = names.iter().map(|(name, is_number)| match is_number {
-        true => ListColumn::number(*name),
-        false => ListColumn::text(*name),
+    let columns = names.iter().enumerate().map(|(at, (name, is_number))| {
+        let column = if *is_number { ListColumn::number(*name) } else { ListColumn::text(*name).wrapping() };
+        if at < 3 { column } else { column.wide_only() }
     });
     listing::render(&Listing {
         caption: caption.to_owned(),

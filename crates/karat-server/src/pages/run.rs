@@ -97,9 +97,10 @@ fn unfinished_notice(run: &RunObject) -> Markup {
         @if state.status != "completed" || run.problem().is_some() {
             div.state role="status" data-testid="unfinished" {
                 p {
-                    "This run " @if state.status == "failed" { "failed" } @else { "is " (line(&state.status.replace('_', " "))) }
-                    ": " (count(cells.done)) " of "
-                    (count_noun(cells.planned, "cell")) " are there."
+                    @if state.status == "failed" { "This run failed; the reasons stand below. " }
+                    @else { "This run is " (line(&state.status.replace('_', " "))) ". " }
+                    @if cells.done == cells.planned { "All " (count_noun(cells.planned, "cell")) " were run." }
+                    @else { (count(cells.done)) " of " (count_noun(cells.planned, "cell")) " were run." }
                     @if cells.done < cells.planned && state.status != "queued" { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
                 }
                 @if let Some(problem) = run.problem() { p { (Words(problem)) } }

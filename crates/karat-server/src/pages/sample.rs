@@ -21,6 +21,9 @@ const NAMES: [&str; 3] = ["id", "a", "b"];
 /// Characters of an input above which it scrolls, so that the outputs are within reach.
 const LONG: u64 = 1_500;
 
+/// Systems whose outputs stand whole beside each other.
+const FEW: usize = 6;
+
 pub(super) async fn sample(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
     let document = state.read(move |app| {
         let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
@@ -62,7 +65,7 @@ fn document(view: &RunView, query: &mut Query, sample: &SampleView) -> Document 
         @else { (section("input", "Input", None, &html! { p.soft { (Words(no_texts(view))) } })) }
         (section("outputs", "Outputs", None, &html! {
             (diff_form(view, sample, &list, pair))
-            div.columns { @for system in &sample.systems { (outputs::whole(view, system, &list)) } }
+            div.columns { @for system in &sample.systems { (outputs::whole(view, system, &list, sample.systems.len() > FEW)) } }
         }))
     };
     Document {

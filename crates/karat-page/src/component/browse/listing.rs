@@ -120,14 +120,16 @@ fn head(column: &ListColumn) -> Markup {
     }
 }
 
-/// The content of columns for which a narrow screen has no room.
-fn narrow_columns(list: &Listing, row: &ListRow) -> Markup {
+/// The content of columns for which a narrow screen has no room: there, a second row over the whole width.
+fn narrow_row(list: &Listing, row: &ListRow, width: usize) -> Markup {
     let columns =
         list.columns.iter().zip(&row.cells).filter(|(column, cell)| column.is_wide_only && !cell.0.is_empty());
     let columns: Vec<_> = columns.collect();
     html! {
         @if !columns.is_empty() {
-            dl.narrow-only { @for (column, cell) in columns { div { dt { (line(&column.name)) } dd { (cell) } } } }
+            tr.narrow-only {
+                td colspan=(width) { dl { @for (column, cell) in columns { div { dt { (line(&column.name)) } dd { (cell) } } } } }
+            }
         }
     }
 }
@@ -152,10 +154,11 @@ fn body_row(list: &Listing, row: &ListRow, has_more: bool, width: usize) -> Mark
             }
             @for (at, cell) in row.cells.iter().enumerate() {
                 @let column = list.columns.get(at).cloned().unwrap_or_default();
-                @if at == 0 { th.number[column.is_number].wraps[column.wraps] scope="row" { (cell) (narrow_columns(list, row)) } }
+                @if at == 0 { th.number[column.is_number].wraps[column.wraps] scope="row" { (cell) } }
                 @else { td.number[column.is_number].wide-only[column.is_wide_only].wraps[column.wraps] { (cell) } }
             }
         }
+        (narrow_row(list, row, width))
         @if let Some(more) = &row.more { tr.more { td colspan=(width) { (more) } } }
     }
 }

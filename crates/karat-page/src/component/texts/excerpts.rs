@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use crate::block::verdict;
 use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight};
 use crate::component::{highlight, state, table, transcript};
+use crate::number::count_noun;
 use crate::text::diff;
 use crate::text::visible::{Line, Name, Words, line, lines};
 
@@ -18,15 +19,30 @@ const LINES: usize = 18;
 /// Messages from which on a conversation scrolls within its frame.
 const MESSAGES: usize = 8;
 
+/// Samples that are listed at once; the others are folded together.
+const LISTED: usize = 10;
+
 /// Renders samples in their order.
 pub fn render(excerpts: &Excerpts) -> Markup {
+    let (listed, folded) = excerpts.items.split_at(excerpts.items.len().min(LISTED));
+    html! {
+        (list(listed, OPEN))
+        @if !folded.is_empty() {
+            details.fold { summary { (count_noun(folded.len() as u64, "more sample")) } (list(folded, 0)) }
+        }
+        (state::left_out(excerpts.left_out, "sample", excerpts.all_by.as_deref()))
+    }
+}
+
+/// Samples of which the first are open.
+fn list(items: &[Excerpt], open: usize) -> Markup {
     html! {
         ol.excerpts {
-            @for (at, item) in excerpts.items.iter().enumerate() {
+            @for (at, item) in items.iter().enumerate() {
                 li.excerpt data-testid="excerpt" data-sample=(line(&item.sample)) {
-                    @if at < OPEN { (heading(item, item.href.as_deref())) (excerpt(item)) }
+                    @if at < open { (heading(item, item.href.as_deref())) (excerpt(item)) }
                     @else {
-                        details {
+                        details.fold {
                             // A link within the head of a disclosure could not be reached.
                             summary { (heading(item, None)) }
                             @if let Some(href) = &item.href { p { (table::link("Open the sample", href)) } }
@@ -36,7 +52,6 @@ pub fn render(excerpts: &Excerpts) -> Markup {
                 }
             }
         }
-        (state::left_out(excerpts.left_out, "sample", excerpts.all_by.as_deref()))
     }
 }
 

@@ -5,7 +5,7 @@ use karat_page::{Markup, html, render_all};
 use karat_types::Money;
 
 use crate::blocks::cost::{details, is_free, rows, totals};
-use crate::page::sections::{disclosure, remarks};
+use crate::page::sections::{long_disclosure, remarks};
 use crate::shared::report::Report;
 
 pub(super) fn section(report: Report<'_>) -> Markup {
@@ -18,7 +18,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
         (ledger::cost(&rows(report), findings.run.spend.cost().map(Money::usd), findings.plan.run.budget_usd))
         (remarks(&totals(report)))
         @if !details.is_empty() {
-            (disclosure("Cost by model, step, sample and score", &html! { div.section { (render_all(&details)) } }))
+            (long_disclosure("Cost by model, step, sample and score", &html! { div.section { (render_all(&details)) } }))
         }
     }
 }

@@ -132,8 +132,12 @@ pub(in crate::pages) fn traces(run: &str, outputs: &SystemOutputs, list: &Query)
     }
 }
 
-/// A system's outputs in full, with its scores and judgments.
-pub(in crate::pages) fn whole(view: &RunView, outputs: &SystemOutputs, list: &Query) -> Markup {
+/// Characters from which on an output scrolls within its frame, where it stands beside many others.
+const LONG: usize = 1_000;
+
+/// A system's outputs in full, with its scores and judgments. Beside many others, a long output scrolls within its frame,
+/// so that the scores of all are within reach.
+pub(in crate::pages) fn whole(view: &RunView, outputs: &SystemOutputs, list: &Query, is_one_of_many: bool) -> Markup {
     let first = outputs.trials.first();
     html! {
         div.column data-testid="sample-output" data-system=(line(&outputs.system)) {
@@ -151,7 +155,9 @@ pub(in crate::pages) fn whole(view: &RunView, outputs: &SystemOutputs, list: &Qu
                 @if output.ordinals.len() > 1 || outputs.outputs.len() > 1 {
                     p.repeats title="Trials that gave this output" { (output.ordinals.len()) "×" }
                 }
-                (text_of(output))
+                @if is_one_of_many && output.text().len() > LONG {
+                    div.scrolled tabindex="0" role="region" aria-label={ "Output of " (line(&outputs.system)) } { (text_of(output)) }
+                } @else { (text_of(output)) }
             }
             @if outputs.outputs.is_empty() && outputs.status() == CellStatus::Ok { p.soft { (Words(absent(view))) } }
             (errors(outputs))
