@@ -1,8 +1,8 @@
-//! The use cases of Karat: load, validate, plan, run, resume, report, inspect, analyse.
+//! The use cases of Karat, an entry type for each subject: [`App`] is opened once and hands them out.
 //!
-//! The command line (later also the server and bindings) resolves settings, calls one function here and prints the
-//! result. Nothing here prints, reads the environment or exits. Reading order: `project::load`, `runs::execution`,
-//! `reports::write`; then any file of `analysis`.
+//! The command line, the server and bindings resolve settings, call one function here and print the result. Nothing here
+//! prints, reads the environment or exits. ARCHITECTURE.md says which folder may use which. Reading order: `project::load`,
+//! `runs::execution`, `reports::write`; then any file of `analysis`.
 
 mod analysis;
 mod datasets;
@@ -169,7 +169,7 @@ pub use karat_suite::{
 };
 pub use karat_text::kind::capitalize;
 pub use karat_text::kind::ends;
-pub use karat_traces::folder::{DayRows, FoundTrace, RemovedRows, TraceDataset, TraceRows, WantedRows};
+pub use karat_traces::folder::{DayRows, FoundTrace, RemovedRows, SentTrace, TraceDataset, WantedRows};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../embedded/report.schema.json");
@@ -400,7 +400,7 @@ impl App {
         Views { app: self }
     }
 
-    /// What a server does beside answering: tokens, the queue, schedules, incidents, alerts.
+    /// The work of a server beside answering: tokens, the queue, schedules, incidents, alerts.
     pub fn service(&self) -> Service<'_> {
         Service { app: self }
     }
@@ -436,10 +436,12 @@ impl App {
         self.store_to_read()
     }
 
-    pub(crate) fn hook_client(&self) -> Result<HookClient, AppError> {
+    /// A client for the addresses of receivers: of messages, of traces.
+    fn hook_client(&self) -> Result<HookClient, AppError> {
         let settings = Settings { clock: Some(self.clock.clone()), ..self.call_settings() };
         HookClient::new(settings).map_err(|error| ServiceError::NoClient { problem: error.to_string() }.into())
     }
+
     /// The settings of calls: the environment, and the file in which a variable of it stands.
     fn call_settings(&self) -> Settings {
         let lookup = self.lookup.clone();

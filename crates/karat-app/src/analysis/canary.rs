@@ -101,7 +101,7 @@ impl Analysis<'_> {
         let invocation = with_samples(&invocation, samples.into_iter().collect());
         let invocation = limit_to_pinned_systems(invocation, &all, &whole.header);
         let plan = self.app.project().load(&invocation)?.plan;
-        let end = self.app.views().runs().run(plan, &invocation, execution)?;
+        let end = self.app.runs().run(plan, &invocation, execution)?;
         if end.status != RunStatus::Finished {
             return Ok((Vec::new(), end));
         }

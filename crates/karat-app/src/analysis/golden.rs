@@ -187,7 +187,7 @@ impl Analysis<'_> {
         let plan = self.app.project().load(&invocation)?.plan;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
-        let end = self.app.views().runs().run(plan, &invocation, execution)?;
+        let end = self.app.runs().run(plan, &invocation, execution)?;
         let stored = self.app.stored().run(&end.run)?;
         let mut cells = Vec::new();
         for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))?;

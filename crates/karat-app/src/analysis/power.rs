@@ -77,7 +77,7 @@ impl Analysis<'_> {
 
     /// Upper estimate of the dollars for one sample under all systems, with judges.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
-        let per_cell = self.app.views().runs().estimate(plan)?.uncached.per_cell;
+        let per_cell = self.app.runs().estimate(plan)?.uncached.per_cell;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
         let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())

@@ -15,8 +15,8 @@ use crate::analysis::Analysis;
 use crate::analysis::past_drift::PastDrift;
 use crate::analysis::suite_rows::check_date;
 use crate::error::StoredError;
+use crate::project::gate_rules::read_pinned;
 use crate::project::presets::SuiteFiles;
-use crate::stored::findings::read_pinned;
 use crate::stored::invocation::read_stored_invocation;
 
 /// The request for the page of a suite.

@@ -58,7 +58,7 @@ errors! {
         UnusablePath { path: String } => "a workflow cannot name the path `{path}`"
             hint "use letters, digits, `.`, `-`, `_`, `/` and spaces in the names of folders and suites";
         NoDemo { preset: String, presets: Names } => "`{preset}` has no demo service" hint "there is one for {presets}";
-        Serve { preset: String, port: u16, source: std::io::Error } =>
+        Serve { preset: String, port: u16, source: io::Error } =>
             "serving the demo of `{preset}` on port {port}: {source}"
             hint "name another port with --port";
     }

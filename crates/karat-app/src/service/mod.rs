@@ -23,7 +23,7 @@ pub(crate) mod tokens;
 
 use crate::App;
 
-/// What a server does beside answering: tokens, the queue, schedules, incidents, alerts.
+/// The work of a server beside answering: tokens, the queue, schedules, incidents, alerts.
 #[derive(Clone, Copy)]
 pub struct Service<'a> {
     pub(crate) app: &'a App,

@@ -33,7 +33,7 @@ impl Stored<'_> {
         for ordinal in results.gone.iter().chain(&results.kept).flat_map(|result| &result.cells) {
             let (row, system, trial) = rows.header().plan.place(*ordinal);
             if let Some(sample) = rows.sample(row)? {
-                names.insert(*ordinal, format!("{}/{trial}", address::path(&rows.header().plan, &sample.id, system)));
+                names.insert(*ordinal, format!("{}/{trial}", names::path(&rows.header().plan, &sample.id, system)));
             }
         }
         Ok(Invalidation { run, results, cells: names })
@@ -73,7 +73,7 @@ impl Stored<'_> {
         let plan = rows.header().plan.clone();
         let read = rows.for_each(&mut |row| {
             missing.retain(|cell| {
-                let here = address::is_row(cell, &plan, &row);
+                let here = names::is_row(cell, &plan, &row);
                 if here {
                     found.insert(row.cell.ordinal);
                 }

@@ -50,7 +50,7 @@ impl Stored<'_> {
                         references.baseline = Some(baseline.without_changed(stored)?);
                     }
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
+                Err(error) if error.kind() == ErrorKind::NotFound => notes
                     .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
                 Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
             }

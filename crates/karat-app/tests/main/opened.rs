@@ -52,7 +52,7 @@ fn a_run_that_starts_at_once_is_loaded_once() {
         let later = App { clock: Arc::new(Later), ..app.clone() };
         let text = std::fs::read_to_string(suite.join("karat.yaml")).unwrap();
         std::fs::write(suite.join("karat.yaml"), "name: [").unwrap();
-        let ended = if waits { &later } else { &app }.execute_order(&queued, true, execution(run));
+        let ended = if waits { &later } else { &app }.service().execute_order(&queued, true, execution(run));
         std::fs::write(suite.join("karat.yaml"), text).unwrap();
         assert_eq!(ended.is_err(), waits, "{run}");
     }

@@ -1,7 +1,7 @@
 //! Traces that applications have sent: which datasets are there, what was asked on a day, what happened in one trace?
 
 use axum::extract::{Path, RawQuery};
-use karat_app::{App, AppError, Date, DayRows, FoundTrace, TraceDataset, TraceRows, WantedRows};
+use karat_app::{App, AppError, Date, DayRows, FoundTrace, SentTrace, TraceDataset, WantedRows};
 use karat_page::block::{Empty, Message};
 use karat_page::component::browse::filters::{self, Field};
 use karat_page::component::browse::listing::{self, ListColumn, ListRow, Listing};
@@ -32,7 +32,7 @@ const SNIPPET: usize = 240;
 
 /// The datasets.
 pub(super) async fn datasets(state: State) -> PageResult {
-    let datasets = state.read(|app: &App| app.trace_datasets()).await?;
+    let datasets = state.read(|app: &App| app.imports().trace_datasets()).await?;
     let mut document = Document::new("page-traces", "Traces", dataset_list(&datasets));
     document.lead = Some("Calls of models that applications have sent, by dataset.".to_owned());
     document.crumbs = crumbs(None);
@@ -85,7 +85,9 @@ pub(super) async fn dataset(state: State, Path(name): Path<String>, RawQuery(raw
     let wanted = WantedRows { day, words, start, limit: ROWS };
     let (dataset, read) = (name.clone(), wanted.clone());
     let (days, datasets) = state
-        .read(move |app: &App| Ok::<_, AppError>((app.trace_rows(&dataset, &read)?, app.trace_datasets()?)))
+        .read(move |app: &App| {
+            Ok::<_, AppError>((app.imports().trace_rows(&dataset, &read)?, app.imports().trace_datasets()?))
+        })
         .await?;
     let Some(known) = datasets.iter().find(|it| it.name == name) else { return Err(no_dataset(&name)) };
     Ok(rows_page(known, days.as_ref(), &query, &wanted).into())
@@ -203,7 +205,7 @@ pub(super) async fn trace(state: State, Path(name): Path<String>, RawQuery(raw):
     let view = query.value("view", "`raw`", |view| (view == "raw").then_some(TextView::Raw)).unwrap_or_default();
     let id = query.text("id").unwrap_or_default().to_owned();
     let (dataset, wanted) = (name.clone(), id.clone());
-    let found = state.read(move |app: &App| app.sent_trace(&dataset, &wanted, day)).await?;
+    let found = state.read(move |app: &App| app.imports().sent_trace(&dataset, &wanted, day)).await?;
     let hint = || format!("{} lists the calls of the last day", dataset_path(&name));
     match found {
         FoundTrace::One(trace) => Ok(trace_page(&name, &trace, &query, view).into()),
@@ -219,7 +221,7 @@ pub(super) async fn trace(state: State, Path(name): Path<String>, RawQuery(raw):
     }
 }
 
-fn trace_page(dataset: &str, trace: &TraceRows, query: &Query, view: TextView) -> Document {
+fn trace_page(dataset: &str, trace: &SentTrace, query: &Query, view: TextView) -> Document {
     let path = format!("{}/trace", dataset_path(dataset));
     let (rendered, raw) = (query.without(&["view"]).href(&path), query.with("view", "raw").href(&path));
     let calls = html! {
@@ -243,7 +245,7 @@ fn trace_page(dataset: &str, trace: &TraceRows, query: &Query, view: TextView) -
 }
 
 /// Facts that hold for the whole trace: each value that its calls name, once.
-fn summary(trace: &TraceRows) -> Markup {
+fn summary(trace: &SentTrace) -> Markup {
     let each = |of: fn(&Row) -> Option<&String>| {
         let mut values: Vec<&str> = trace.rows.iter().filter_map(of).map(String::as_str).collect();
         values.dedup();

@@ -20,7 +20,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use read::{DayRows, FoundTrace, TraceRows, WantedRows};
+pub use read::{DayRows, FoundTrace, SentTrace, WantedRows};
 pub use writer::{AddedRows, ShareRule, TraceWriter, WriteError};
 
 /// Characters of the longest name of a dataset.

@@ -51,7 +51,7 @@ pub struct DayRows {
 
 /// All calls of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TraceRows {
+pub struct SentTrace {
     /// The id of the trace.
     pub trace_id: String,
     /// Its calls in the order of their beginning.
@@ -64,7 +64,7 @@ pub struct TraceRows {
 #[derive(Debug, Clone, PartialEq)]
 pub enum FoundTrace {
     /// One trace.
-    One(TraceRows),
+    One(SentTrace),
     /// Several traces begin like this.
     Several(Vec<String>),
     /// No trace.
@@ -174,7 +174,7 @@ impl TraceFolder {
         }
         let mut rows: Vec<Row> = rows.into_values().collect();
         rows.sort_by(|a, b| millisecond(&a.time).cmp(&millisecond(&b.time)).then_with(|| a.id.cmp(&b.id)));
-        Ok(FoundTrace::One(TraceRows { trace_id, rows, left_out: dropped.len() }))
+        Ok(FoundTrace::One(SentTrace { trace_id, rows, left_out: dropped.len() }))
     }
 }
 

@@ -2,14 +2,17 @@
 //!
 //! Dependencies between files are read from `use` items and from paths in expressions and types. A child may use its
 //! ancestors' own items, which is what a module is for. Every other reference counts. An item that a module re-exports
-//! (`pub use`) counts for the file that defines it. Test code is left out.
+//! (`pub use`) counts for the file that defines it. So does a call of an accessor: where the root has
+//! `fn tasks(&self) -> Tasks`, `app.tasks()` is a reference to `Tasks`. Test code is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+use syn::{
+    Attribute, Expr, ExprMethodCall, ImplItem, Item, ItemMod, ItemUse, Member, ReturnType, Type, UseTree, Visibility,
+};
 
 /// A path from the crate root: of a module, or of an item in one.
 type ItemPath = Vec<String>;
@@ -23,6 +26,10 @@ struct References {
     used: BTreeSet<ItemPath>,
     /// Re-exported items by the name under which others see them.
     reexports: BTreeMap<String, ItemPath>,
+    /// Names of methods that are called on a value named `app`.
+    calls: BTreeSet<String>,
+    /// Methods that return a type of the crate, with its name.
+    accessors: Vec<(String, String)>,
 }
 
 /// Collects the references of one module's file.
@@ -78,6 +85,29 @@ impl<'ast> Visit<'ast> for Collector<'_> {
                 }
             }
         }
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        let is_app = match &*call.receiver {
+            Expr::Path(path) => path.path.is_ident("app"),
+            Expr::Field(field) => matches!(&field.member, Member::Named(name) if name == "app"),
+            _ => false,
+        };
+        if is_app {
+            self.references.calls.insert(call.method.to_string());
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
+        if let ImplItem::Fn(function) = item
+            && let ReturnType::Type(_, returned) = &function.sig.output
+            && let Type::Path(returned) = &**returned
+            && let Some(last) = returned.path.segments.last()
+        {
+            self.references.accessors.push((function.sig.ident.to_string(), last.ident.to_string()));
+        }
+        visit::visit_impl_item(self, item);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -138,6 +168,13 @@ fn defining_module(path: &[String], files: &BTreeMap<ItemPath, References>) -> O
     }
 }
 
+/// The methods of the root that return a type which the root re-exports, with the path of the type.
+fn accessors(files: &BTreeMap<ItemPath, References>) -> BTreeMap<String, ItemPath> {
+    let Some(root) = files.get(&ItemPath::new()) else { return BTreeMap::new() };
+    let path = |(method, returned): &(String, String)| Some((method.clone(), root.reexports.get(returned)?.clone()));
+    root.accessors.iter().filter_map(path).collect()
+}
+
 /// The module graph of the crate whose sources lie in `source`.
 fn module_graph(source: &Path) -> Result<Graph, String> {
     let mut paths = BTreeMap::new();
@@ -152,8 +189,10 @@ fn module_graph(source: &Path) -> Result<Graph, String> {
         collector.visit_file(&syntax);
         files.insert(module.clone(), collector.references);
     }
+    let accessors = accessors(&files);
     let edges = |(module, references): (&ItemPath, &References)| {
-        let homes = references.used.iter().filter_map(|path| defining_module(path, &files));
+        let called = references.calls.iter().filter_map(|name| accessors.get(name));
+        let homes = references.used.iter().chain(called).filter_map(|path| defining_module(path, &files));
         (module.clone(), homes.filter(|home| !module.starts_with(home)).collect())
     };
     Ok(files.iter().map(edges).collect())
@@ -232,7 +271,6 @@ fn mutual_folders(graph: &Graph) -> BTreeSet<(ItemPath, ItemPath)> {
 /// The crates whose pairs of folders that use each other are still to be undone, with their number. It only shrinks.
 #[cfg(test)]
 const MUTUAL_FOLDERS: &[(&str, usize)] = &[
-    ("karat-app", 4),
     ("karat-engine", 12),
     ("karat-providers", 12),
     ("karat-quantity", 1),
@@ -287,5 +325,26 @@ mod tests {
         assert_eq!(found.modules, 4);
         assert_eq!(found.mutual["sample"], ["analyses ↔ findings"]);
         assert_eq!(found.cycles, ["sample: analyses → analyses::leaf → findings → analyses"]);
+    }
+
+    /// LI-11: a call through an accessor of the root is a reference to the folder behind it.
+    #[test]
+    fn calls_of_accessors_count() {
+        let scratch = tempfile::tempdir().unwrap();
+        let source = scratch.path().join("crates/sample/src");
+        fs::create_dir_all(source.join("runs")).unwrap();
+        fs::create_dir_all(source.join("tasks")).unwrap();
+        let accessors = "impl App { fn runs(&self) -> Runs<'_> { todo() } fn tasks(&self) -> Tasks<'_> { todo() } }";
+        let root = "mod runs;\nmod tasks;\npub use crate::runs::Runs;\npub use crate::tasks::Tasks;\n";
+        fs::write(source.join("lib.rs"), format!("{root}{accessors}\n")).unwrap();
+        fs::write(source.join("runs/mod.rs"), "mod leaf;\npub struct Runs;\n").unwrap();
+        fs::write(source.join("runs/leaf.rs"), "fn all(app: &App) { app.tasks().list() }\n").unwrap();
+        fs::write(source.join("tasks/mod.rs"), "mod leaf;\npub struct Tasks;\n").unwrap();
+        let leaf =
+            |call: &str| fs::write(source.join("tasks/leaf.rs"), format!("fn all(it: &It) {{ {call} }}\n")).unwrap();
+        leaf("it.runs().list()");
+        assert_eq!(find_cycles(scratch.path()).unwrap().mutual.get("sample"), None, "another value has such a method");
+        leaf("it.app.runs().list()");
+        assert_eq!(find_cycles(scratch.path()).unwrap().mutual["sample"], ["runs ↔ tasks"]);
     }
 }

@@ -21,7 +21,7 @@ use karat_types::{
 
 use crate::error::RunError;
 use crate::runs::Runs;
-use crate::{App, AppError, CallRecording, Invocation};
+use crate::{AppError, CallRecording, Invocation};
 
 /// OpenAI's code for a batch that has more tokens than the queue of its model takes.
 const QUEUE_FULL: &str = "token_limit_exceeded";

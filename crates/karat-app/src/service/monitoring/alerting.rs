@@ -146,7 +146,7 @@ impl Service<'_> {
         invocation: &Invocation,
         observed: Vec<Observed>,
     ) -> Result<AlertedRun, AppError> {
-        let Ok(loaded) = self.app.views().runs().load(&Invocation::of_any_day(&invocation.suite)) else {
+        let Ok(loaded) = self.app.runs().load(&Invocation::of_any_day(&invocation.suite)) else {
             return Ok(AlertedRun { problems: vec!["the suite cannot be loaded".to_owned()], ..AlertedRun::default() });
         };
         let plan = loaded.plan;

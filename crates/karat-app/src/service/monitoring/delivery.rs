@@ -201,12 +201,8 @@ impl Service<'_> {
     }
 
     fn alerts_of(&self, path: &str) -> Result<Vec<AlertSpec>, String> {
-        let loaded = self
-            .app
-            .views()
-            .runs()
-            .load(&Invocation::of_any_day(relative_path(path)))
-            .map_err(|error| error.to_string())?;
+        let loaded =
+            self.app.runs().load(&Invocation::of_any_day(relative_path(path))).map_err(|error| error.to_string())?;
         Ok(loaded.plan.alerts)
     }
 
@@ -215,7 +211,7 @@ impl Service<'_> {
     /// # Errors
     /// The suite cannot be loaded, or has no such alert. The text is the reason why it was not delivered.
     pub fn test_alert(&self, suite: &str, alert: &str) -> Result<Result<(), String>, AppError> {
-        let plan = self.app.views().runs().load(&Invocation::of_any_day(suite))?.plan;
+        let plan = self.app.runs().load(&Invocation::of_any_day(suite))?.plan;
         let Some(spec) = plan.alerts.iter().find(|spec| spec.id == alert) else {
             let known = Names::of(plan.alerts.iter().map(|spec| &spec.id));
             let suite = plan.header.suite.clone();

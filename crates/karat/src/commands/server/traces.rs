@@ -20,7 +20,7 @@ pub fn traces(context: &CommandContext<'_>, command: &TracesCommand) -> Result<E
         TracesCommand::Show { dataset, trace: None, day, n, json } => {
             let day = day.as_deref().map(|day| date("--day", day)).transpose()?;
             let wanted = WantedRows { day, limit: *n, ..WantedRows::default() };
-            let Some(rows) = context.app.trace_rows(dataset, &wanted)? else {
+            let Some(rows) = context.app.imports().trace_rows(dataset, &wanted)? else {
                 return Err(no_rows(context, dataset, day)?);
             };
             list_rows(context, dataset, &rows, *json)?;
@@ -62,7 +62,7 @@ fn date(flag: &str, text: &str) -> Result<Date, Failure> {
 
 /// The failure of a dataset or day without rows.
 fn no_rows(context: &CommandContext<'_>, dataset: &str, day: Option<Date>) -> Result<Failure, Failure> {
-    let datasets = context.app.trace_datasets()?;
+    let datasets = context.app.imports().trace_datasets()?;
     let known = datasets.iter().find(|known| known.name == dataset);
     Ok(Failure::Message(match (known, day) {
         (Some(known), Some(day)) => {
@@ -115,7 +115,7 @@ fn excerpt(value: &Value) -> String {
 }
 
 fn show_trace(context: &CommandContext<'_>, dataset: &str, id: &str, json: bool) -> Result<(), Failure> {
-    let trace = match context.app.sent_trace(dataset, id, None)? {
+    let trace = match context.app.imports().sent_trace(dataset, id, None)? {
         FoundTrace::One(trace) => trace,
         FoundTrace::Several(ids) => {
             let shown = ids.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -124,7 +124,7 @@ fn show_trace(context: &CommandContext<'_>, dataset: &str, id: &str, json: bool)
             return Err(Failure::Message(message));
         }
         FoundTrace::None => {
-            let is_known = context.app.trace_datasets()?.iter().any(|known| known.name == *dataset);
+            let is_known = context.app.imports().trace_datasets()?.iter().any(|known| known.name == *dataset);
             let message =
                 format!("no trace of `{dataset}` has the id `{id}`: `karat traces show {dataset}` lists the newest");
             return Err(if is_known { Failure::Message(message) } else { no_rows(context, dataset, None)? });
