@@ -79,7 +79,7 @@ impl Analysis<'_> {
     /// are reused, so that nothing but the judge can differ.
     ///
     /// # Errors
-    /// A folder without frozen judgments, or of samples that the dataset does not have; else as [`Runs::run`].
+    /// A folder without frozen judgments, or of samples that the dataset does not have; else as [`Runs::run`](crate::Runs::run).
     pub(crate) fn run_canary(
         &self,
         invocation: &Invocation,

@@ -151,7 +151,7 @@ impl Analysis<'_> {
     /// Judges the pinned samples again as a new run, and reports which of them dropped.
     ///
     /// # Errors
-    /// No golden file, none of its samples in the dataset; else as [`Runs::run`].
+    /// No golden file, none of its samples in the dataset; else as [`Runs::run`](crate::Runs::run).
     pub fn golden_check(
         &self,
         invocation: &Invocation,

@@ -2,8 +2,8 @@
 //!
 //! - `compare`, `agree`, `drift`, `digest`, `golden`, `power`: the commands of these names.
 //! - `series` reads the page of a dated suite, with the drift of `past_drift`.
-//! - `gates` applies quality gates; `context` has their verdicts and the cost beside the findings of a run, `figures` what
-//!   lists show of it.
+//! - `gates` applies quality gates; `context` has their verdicts and the cost beside the findings of a run, and the figures
+//!   that lists show of it. `canary` checks judges against frozen judgments.
 //! - `suite_rows` collects the judged rows of all runs of a suite, for `drift`, `digest` and `golden`.
 //! - `items` says what stored runs know of each item of a test set.
 

@@ -37,10 +37,10 @@ impl Project<'_> {
         Ok(with_shadow_note(loaded, invocation))
     }
 
-    /// Reads a suite as [`Project::load`] does, and warns of paths that lead to nothing in any output of its last run.
+    /// Reads, checks and plans a suite, and warns of paths that lead to nothing in any output of its last run.
     ///
     /// # Errors
-    /// Those of [`Project::load`].
+    /// A suite or a dataset that cannot be read, or has problems.
     pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let last_outputs = self.last_outputs();
         let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;

@@ -532,7 +532,7 @@ impl Tasks<'_> {
     /// make the same task.
     ///
     /// # Errors
-    /// No item may be wrong, the newest run keeps no outputs of them, and as [`Analysis::items`].
+    /// No item may be wrong, the newest run keeps no outputs of them, and as [`Analysis::items`](crate::Analysis::items).
     pub fn create_suspects(&self, asked: &ItemsRequest) -> Result<CreatedTask, AppError> {
         let found = self.app.analysis().items(asked)?;
         let ids: BTreeSet<String> = found.analysis().suspects().map(|item| item.id.clone()).collect();

@@ -219,7 +219,7 @@ impl Tasks<'_> {
     /// Stores a flag: the item goes to the owner at once.
     ///
     /// # Errors
-    /// As [`Self::skip_item`].
+    /// As [`Self::skip`].
     pub fn flag(&self, task: &str, person: &str, asked: &ReasonRequest) -> Result<Value, AppError> {
         self.add_reason(task, person, asked, kind::FLAG, &FLAG_REASONS)
     }

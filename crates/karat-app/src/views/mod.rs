@@ -6,8 +6,8 @@
 //! ```
 //!
 //! - `index/`: one number for each metric and cell of a run; read it first.
-//! - `run_view`: an index with its run; `view_cache` has it from memory, from the store, or builds it in the background;
-//!   `moved` are the cells that differ from an earlier run.
+//! - `run_view`: an index with its run, and the cells that differ from an earlier run; `view_cache` has it from memory, from
+//!   the store, or builds it in the background.
 //! - `query`: filters and order of cells; `texts` reads outputs, scores and judgments of the shown ones.
 //! - `cells`, `sample`, `cell`: what the pages of the same names show.
 //! - `show/`: cells as commands show them.

@@ -1,7 +1,7 @@
 //! Sets that are made from other sets, and leaks between sets.
 //!
-//! - `sample`, `dedup`, `split`: one command each; they read the rows twice or more, and write them by `output`
-//! - `replaced_parts`: the files of a split that another one replaces
+//! - `sample`, `dedup`, `split`: one command each; they read the rows twice or more, and write them by `output`, which also
+//!   removes the files of a split that another one replaces
 //! - `leaks` looks test rows up in the texts of a suite (`suite_texts`) or in another corpus
 //! - `suite_warnings`: what `validate` and `plan` say of a suite's own rows
 

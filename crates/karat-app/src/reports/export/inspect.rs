@@ -375,7 +375,7 @@ fn usage(used: Usage) -> Value {
     })
 }
 
-/// What is expected, as Inspect's target: a text or a list of texts.
+/// The expected value as Inspect's target: a text or a list of texts.
 fn target(text: &str) -> Value {
     match serde_json::from_str::<Vec<String>>(text) {
         Ok(list) => json!(list),

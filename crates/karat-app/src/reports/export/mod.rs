@@ -43,7 +43,7 @@ fn input_text(sample: &SampleRecord) -> Option<String> {
     (!named.is_empty()).then(|| named.join("\n\n"))
 }
 
-/// What the output is compared with: the reference, and the columns that only metrics read, each with its name.
+/// The texts that the output is compared with: the reference, and the columns that only metrics read, each with its name.
 fn expected_text(sample: &SampleRecord) -> Option<String> {
     SampleText::expected(&sample.texts)
 }

@@ -145,7 +145,7 @@ struct CellSpan<'r> {
     span: String,
     /// True if an application reported it, so that it stands in a trace already.
     is_known: bool,
-    /// What the output is compared with, if texts are written.
+    /// The text that the output is compared with, if texts are written.
     expected: Option<String>,
     start: i128,
     end: i128,
