@@ -311,6 +311,24 @@ mod tests {
         }
     }
 
+    /// LI-10: folders of the use cases use those above them in ARCHITECTURE.md only, also by way of a third.
+    #[test]
+    fn folders_of_use_cases_form_no_cycle() {
+        let graph = module_graph(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../karat-app/src")).unwrap();
+        let folder = |module: &ItemPath| -> ItemPath { module.iter().take(1).cloned().collect() };
+        let mut folders = Graph::new();
+        for (module, used) in &graph {
+            let own = folder(module);
+            let others: Vec<ItemPath> = used.iter().map(folder).filter(|other| *other != own).collect();
+            folders.entry(own).or_default().extend(others);
+        }
+        assert!(folders.len() > 10, "{folders:?}");
+        let mut seen = BTreeSet::new();
+        for folder in folders.keys() {
+            assert_eq!(cycle_from(folder, &folders, &mut Vec::new(), &mut seen), None);
+        }
+    }
+
     /// A bare path through a child module (`leaf::run()`) is a reference like any other.
     #[test]
     fn bare_child_paths_count() {
