@@ -298,9 +298,9 @@ fn every_form_has_what_was_expected() {
         String::from_utf8(lines).unwrap()
     };
     assert!(!otel(SpanContent::LeftOut).contains("1203"));
-    // The span of the output and the event of the score.
+    // The span of the output, and the events of the metric and of `pass`.
     let expected = r#"{"key":"karat.expected","value":{"stringValue":"gold: 1203.4"}}"#;
-    assert_eq!(otel(SpanContent::Included).matches(expected).count(), 2);
+    assert_eq!(otel(SpanContent::Included).matches(expected).count(), 3);
 }
 
 /// IO-10, IO-13: scores of imported traces are events of the spans that the application reported, which are not sent again.
