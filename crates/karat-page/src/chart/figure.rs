@@ -42,7 +42,7 @@ impl Figure {
                     @for note in &self.notes { p.soft.small { (Words(note)) } }
                 }
                 @if !self.is_beside {
-                    details.fold[rows.rows.len() > PRINTED] {
+                    details class=[(rows.rows.len() > PRINTED).then_some("fold")] {
                         summary { "Table" }
                         (table::plain(rows))
                     }

@@ -5,7 +5,8 @@ use karat_page::{render, style};
 /// Returns the markup with a line for each element, without the tables behind charts.
 fn readable(html: &str) -> String {
     let mut text = String::new();
-    let mut rest = html;
+    let html = html.replace(r#"<details class="fold">"#, "<details>");
+    let mut rest = html.as_str();
     while let Some((before, after)) = rest.split_once("<details>") {
         text.push_str(before);
         rest = after.split_once("</details>").map_or("", |(_, rest)| rest);
