@@ -15,7 +15,7 @@
 
 use karat_types::{EnvTemplate, EnvTemplatePart};
 
-use crate::template::{Context, Template, TemplateError};
+use crate::template::{Address, Context, Template, TemplateError};
 
 /// A reference to a variable of the environment within a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,7 @@ pub fn fill(text: &EnvTemplate, lookup: impl Fn(&str) -> Option<String>) -> Resu
 pub struct GapTemplate {
     pieces: Vec<TemplatePiece>,
     reads: Vec<String>,
+    is_address: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -109,15 +110,31 @@ impl GapTemplate {
     /// # Errors
     /// A part that is no template by itself.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
+        Self::of_pieces(source, Template::compile, false)
+    }
+
+    /// Compiles an address: each value is encoded for its place, and cannot change the rest.
+    ///
+    /// # Errors
+    /// As [`GapTemplate::compile`].
+    pub fn compile_address(source: &str) -> Result<Self, TemplateError> {
+        Self::of_pieces(source, Template::compile_address, true)
+    }
+
+    fn of_pieces(
+        source: &str,
+        compile: fn(&str) -> Result<Template, TemplateError>,
+        is_address: bool,
+    ) -> Result<Self, TemplateError> {
         let pieces = parts(source).0.into_iter().map(|part| match part {
-            EnvTemplatePart::Text(text) => Template::compile(&text).map(TemplatePiece::Template),
+            EnvTemplatePart::Text(text) => compile(&text).map(TemplatePiece::Template),
             gap @ EnvTemplatePart::Variable { .. } => Ok(TemplatePiece::Gap(gap)),
         });
         let pieces = pieces.collect::<Result<Vec<_>, TemplateError>>()?;
         let mut reads: Vec<String> = pieces.iter().flat_map(TemplatePiece::reads).cloned().collect();
         reads.sort_unstable();
         reads.dedup();
-        Ok(Self { pieces, reads })
+        Ok(Self { pieces, reads, is_address })
     }
 
     /// The names that it may read, sorted.
@@ -128,13 +145,24 @@ impl GapTemplate {
     /// Renders the text for one context; its variables stay unfilled.
     ///
     /// # Errors
-    /// As [`Template::render`].
+    /// As [`Template::render`]; also a value that would change the rest of an address.
     pub fn render(&self, context: &Context) -> Result<EnvTemplate, TemplateError> {
+        let mut address = self.is_address.then(Address::default);
         let parts = self.pieces.iter().map(|piece| match piece {
-            TemplatePiece::Template(template) => template.render(context).map(EnvTemplatePart::Text),
-            TemplatePiece::Gap(gap) => Ok(gap.clone()),
+            TemplatePiece::Template(template) => template
+                .render(context)
+                .map(|text| EnvTemplatePart::Text(address.as_mut().map(|address| address.add(&text)).unwrap_or(text))),
+            TemplatePiece::Gap(gap) => {
+                address.iter_mut().for_each(Address::add_variable);
+                Ok(gap.clone())
+            }
         });
-        parts.collect::<Result<_, _>>().map(EnvTemplate)
+        let parts = parts.collect::<Result<_, _>>().map(EnvTemplate)?;
+        let refusal = address.and_then(|address| address.check().err());
+        match refusal {
+            Some(message) => Err(TemplateError { message, line: None, span: None, hint: None }),
+            None => Ok(parts),
+        }
     }
 }
 
@@ -149,6 +177,8 @@ impl TemplatePiece {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn filled(text: &str) -> Result<String, String> {
@@ -170,6 +200,67 @@ mod tests {
         let text = template.render(&Context::new().with("a", "${HOME}")).unwrap();
         assert_eq!(text.0.len(), 2);
         assert_eq!(fill(&text, |_| Some("/h".to_owned())), Ok("${HOME} /h".to_owned()));
+    }
+
+    /// F21: a value arrives as it is, wherever it stands in an address, and never changes the rest of it.
+    #[test]
+    fn values_are_encoded_for_their_place_in_an_address() {
+        let address = |source: &str, value: &serde_json::Value| {
+            let template = GapTemplate::compile_address(source).unwrap();
+            let context = Context::new().with("q", value).with("base", &json!("http://h:1/v1"));
+            let text = template.render(&context).map_err(|error| error.message)?;
+            Ok::<_, String>(fill(&text, |_| Some("http://env/x?key=1".to_owned())).unwrap())
+        };
+        for (source, value, expected) in [
+            ("http://h/ask?q={{ q }}", json!("R&D costs"), "http://h/ask?q=R%26D%20costs"),
+            ("http://h/ask?q={{ q }}", json!("1+1"), "http://h/ask?q=1%2B1"),
+            (
+                "http://h/ask?q={{ q }}&n=2",
+                json!("Is #5 50% = \n?"),
+                "http://h/ask?q=Is%20%235%2050%25%20%3D%20%0A%3F&n=2",
+            ),
+            ("http://h/ask?q={{q}}", json!("größer"), "http://h/ask?q=gr%C3%B6%C3%9Fer"),
+            ("http://h/ask?q={{ q | urlencode }}", json!("R&D"), "http://h/ask?q=R%26D"),
+            ("http://h/ask?q={{ 'x=' ~ (q | urlencode) }}", json!("R&D"), "http://h/ask?q=x%3DR%26D"),
+            ("http://h/ask?{{ q | urlencode }}", json!({"a": "x y", "b": 2}), "http://h/ask?a=x%20y&b=2"),
+            ("http://h/ask{{ q | safe }}", json!("?a=1&b=2"), "http://h/ask?a=1&b=2"),
+            ("http://h/ask?q={{ q }}", json!(7), "http://h/ask?q=7"),
+            ("http://h/ask?q={{ q }}", json!(true), "http://h/ask?q=true"),
+            ("http://h/ask?q={{ q }}", json!(null), "http://h/ask?q="),
+            ("http://h/ask?q={{ q }}", json!(["a", "b"]), "http://h/ask?q=%5B%22a%22%2C%22b%22%5D"),
+            ("http://h/{{ q }}/notes", json!("a/../b?c"), "http://h/a%2F..%2Fb%3Fc/notes"),
+            ("http://h/x-{{ q }}", json!(".."), "http://h/x-.."),
+            ("http://{{ q }}.example.org/a", json!("shop"), "http://shop.example.org/a"),
+            ("http://{{ q }}/a", json!("127.0.0.1:80"), "http://127.0.0.1:80/a"),
+            ("http://{{ q }}.example.org/a", json!("evil.org/"), "http://evil.org%2F.example.org/a"),
+            ("http://user:{{ q }}@h/a", json!("p@ss/word"), "http://user:p%40ss%2Fword@h/a"),
+            ("{{ q }}", json!("http://h/a?b=c&d#e"), "http://h/a?b=c&d#e"),
+            ("{{ q }}/ask?q={{ q }}", json!("http://h"), "http://h/ask?q=http%3A%2F%2Fh"),
+            ("{{ base }}/{{ q }}", json!("a b"), "http://h:1/v1/a%20b"),
+            ("{{ q }}&more=1", json!("http://h/a?b=c"), "http://h/a?b=c&more=1"),
+            ("${BASE}&q={{ q }}", json!("&"), "http://env/x?key=1&q=%26"),
+            (
+                "http://h/a?key=${KEY}&q={{ q }}",
+                json!("&${KEY}"),
+                "http://h/a?key=http://env/x?key=1&q=%26%24%7BKEY%7D",
+            ),
+            ("http://h/a?x=1{% for v in q %}&t={{ v }}{% endfor %}", json!(["a&b", "c"]), "http://h/a?x=1&t=a%26b&t=c"),
+            ("http://h/a{% set v %}={{ q }}{% endset %}?{{ v }}", json!("&"), "http://h/a?%3D%26"),
+            ("http://h/a?q={{ q }}", json!("\u{2}p26\u{3}"), "http://h/a?q=%02p26%03"),
+        ] {
+            assert_eq!(address(source, &value).as_deref(), Ok(expected), "{source} {value}");
+        }
+        for (source, value, expected) in [
+            ("http://h/a/{{ q }}/b", json!(".."), "`..` cannot be a part"),
+            ("http://h/a/{{ q }}", json!("."), "`.` cannot be a part"),
+            ("http://h/a/.{{ q }}/b", json!("."), "`..` cannot be a part"),
+            ("http://h/a/{{ q | safe }}/b", json!("%2E%2e"), "`%2E%2e` cannot be a part"),
+            ("{{ q }}/ask", json!("http://h/a?b=c"), "which has a query, so `/ask` would be part of that"),
+            ("{{ q }}&x=1", json!("http://h/a#b"), "which has a fragment"),
+        ] {
+            let error = address(source, &value).unwrap_err();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn host_functions(plan: &PlanHeader) -> Vec<(String, String)> {
 /// An address, as far as it is known without a row.
 fn sent_to(plan: &PlanHeader, url: &str) -> EnvTemplate {
     let context = Context::new().with("services", &placeholder_services(plan));
-    GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_else(|_| env_template::parts(url))
+    GapTemplate::compile_address(url).and_then(|url| url.render(&context)).unwrap_or_else(|_| env_template::parts(url))
 }
 
 /// A header with the address that it is sent to.

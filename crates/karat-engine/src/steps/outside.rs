@@ -51,7 +51,7 @@ impl CompiledOutside {
     pub(crate) fn http(spec: &StepSpec, http: &HttpSpec) -> Result<Self, StepError> {
         let request = CompiledRequest::Http {
             method: http.method.clone(),
-            url: GapTemplate::compile(&http.url)?,
+            url: GapTemplate::compile_address(&http.url)?,
             headers: gaps(&http.headers)?,
             body: BodyTemplate::compile(&http.body)?,
         };

@@ -6,7 +6,7 @@ use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
 
 use super::instrument::{Insertions, instrument};
-use super::{TemplateError, code, filters, growth, json, limits, types};
+use super::{TemplateError, address, code, filters, growth, json, limits, types};
 
 /// Instructions that one rendering may run: far above any prompt, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -53,12 +53,15 @@ pub(super) struct TextTemplate {
     pub insertions: Insertions,
 }
 
-/// Compiles a template.
-pub(super) fn template(name: &'static str, source: &str) -> Result<TextTemplate, TemplateError> {
+/// Compiles a template, which may be that of an address.
+pub(super) fn template(name: &'static str, source: &str, is_address: bool) -> Result<TextTemplate, TemplateError> {
     limits::check_length(source)?;
     let blocks = code::blocks(source);
     limits::check_chains(source, &blocks)?;
     let mut environment = BASE.clone();
+    if is_address {
+        address::prepare(&mut environment);
+    }
     let reads = {
         environment.add_template_owned(name, source.to_owned()).map_err(|error| {
             limits::unclosed_statement(source, &blocks)

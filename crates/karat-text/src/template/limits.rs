@@ -74,6 +74,7 @@ pub(super) const FILTERS: &[&str] = &[
     "trim",
     "unique",
     "upper",
+    "urlencode",
     "zip",
 ];
 

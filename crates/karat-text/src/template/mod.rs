@@ -5,7 +5,7 @@
 //! template can neither include a file nor see anything but its [`Context`].
 //!
 //! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
-//! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages;
+//! `filters` and `fences` the own filters, `address` what encodes values in addresses, `inserting` a fast path for templates of plain text, `error` the messages;
 //! `limits` bounds what is compiled and `growth` what is made, `types` refuses texts beside numbers, with the checks that
 //! `instrument`, `captures` and `types/operands` write into the source; all on the tokens of `code`.
 //!
@@ -24,6 +24,7 @@
 //! # Ok::<(), karat_text::template::TemplateError>(())
 //! ```
 
+mod address;
 mod captures;
 mod code;
 mod context;
@@ -45,6 +46,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use address::Address;
 pub use code::Comparison;
 pub use context::{Context, Source};
 use engine::{CodeExpression, TextTemplate};
@@ -91,12 +93,21 @@ impl Template {
             let reads = expression.reads().to_vec();
             (Form::Lone(expression), reads)
         } else {
-            let template = engine::template(NAME, source)?;
+            let template = engine::template(NAME, source, false)?;
             let reads = template.reads.clone();
             (Form::Text(Box::new(template)), reads)
         };
         let inserting = PlainInsertion::of(text, &reads);
         Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form, inserting })))
+    }
+
+    /// Compiles a template of an address, whose values [`Address`] encodes.
+    pub(crate) fn compile_address(source: &str) -> Result<Self, TemplateError> {
+        let text = source.strip_suffix('\n').unwrap_or(source);
+        let template = engine::template(NAME, text, true)?;
+        let reads = template.reads.clone();
+        let form = Form::Text(Box::new(template));
+        Ok(Self(Arc::new(Compiled { source: text.to_owned(), reads, form, inserting: None })))
     }
 
     /// The text it was compiled from.

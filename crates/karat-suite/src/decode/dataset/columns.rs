@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_text::env_template::GapTemplate;
 use karat_text::path::Path;
-use karat_text::template::Template;
+use karat_text::template::{Template, TemplateError};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -74,16 +74,19 @@ impl Decoder<'_> {
             return Some(FileMaker::Command { run: run?, folder: self.program_folder(node) });
         }
         let http = node.field("http")?;
-        let gaps = |this: &mut Self, at: &Node| {
+        let gaps = |this: &mut Self, at: &Node, compile: fn(&str) -> Result<GapTemplate, TemplateError>| {
             let inlined = this.params.inline_template(&this.params.splice(at.text()?), &at.place, &mut this.problems);
-            let template = GapTemplate::compile(&inlined).ok()?;
+            let template = compile(&inlined).ok()?;
             let written = at.text().unwrap_or_default();
             names::check(template.reads(), written, &at.place, names::DATASET, &mut this.pending, &mut this.problems);
             Some(template)
         };
-        let url = gaps(self, http.main("url")?)?;
+        let url = gaps(self, http.main("url")?, GapTemplate::compile_address)?;
         let headers = http.field("headers").map(Node::entries).unwrap_or_default();
-        let headers = headers.iter().filter_map(|entry| Some((entry.key.clone(), gaps(self, &entry.node)?))).collect();
+        let headers = headers
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), gaps(self, &entry.node, GapTemplate::compile)?)))
+            .collect();
         let method = http.text_of("method").filter(|_| http.text().is_none()).unwrap_or("GET").to_owned();
         Some(FileMaker::Http { method, url, headers })
     }
