@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
 
@@ -60,6 +60,9 @@ impl ColumnarRows {
     fn new(schema: &Schema, batches: Batches) -> Result<Self, ReadError> {
         if let Some(column) = schema.fields().iter().find_map(|field| binary_column(field)) {
             return Err(ReadError::Binary(column));
+        }
+        if let Some(name) = equal_names(schema.fields()) {
+            return Err(ReadError::EqualNames(name));
         }
         let labels = ClassLabels::of_schema(schema.metadata());
         Ok(Self { batches, rows: Vec::new().into_iter(), labels, is_over: false })
@@ -119,6 +122,28 @@ fn rows(batch: &RecordBatch) -> Result<Vec<Map<String, Value>>, ReadError> {
         columns.map(|(field, column)| Ok((field.name().clone(), value(column, at)?))).collect()
     };
     (0..batch.num_rows()).map(row).collect()
+}
+
+/// The path of the first field that has the name of one before it.
+fn equal_names(fields: &Fields) -> Option<String> {
+    fields.iter().enumerate().find_map(|(at, field)| {
+        let is_second = fields.iter().take(at).any(|earlier| earlier.name() == field.name());
+        let within = || equal_names_within(field.data_type()).map(|path| format!("{}.{path}", field.name()));
+        if is_second { Some(field.name().clone()) } else { within() }
+    })
+}
+
+fn equal_names_within(kind: &DataType) -> Option<String> {
+    match kind {
+        DataType::Struct(fields) => equal_names(fields),
+        DataType::List(within)
+        | DataType::LargeList(within)
+        | DataType::ListView(within)
+        | DataType::LargeListView(within)
+        | DataType::FixedSizeList(within, _)
+        | DataType::Map(within, _) => equal_names_within(within.data_type()),
+        _ => None,
+    }
 }
 
 /// The path of the first column with bytes, within a field.

@@ -29,4 +29,7 @@ pub enum ReadError {
     /// A column has bytes, which are not text.
     #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
     Binary(String),
+    /// Two columns, or two fields of one, have the same name, by which rows hold them.
+    #[error("two of its columns have the name `{0}`")]
+    EqualNames(String),
 }

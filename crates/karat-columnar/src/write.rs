@@ -83,6 +83,19 @@ mod tests {
     use crate::{ColumnKind, ColumnarRows};
     use serde_json::json;
 
+    /// F28: of two columns with one name none is taken; that is an error.
+    #[test]
+    fn equal_names_are_refused() {
+        let mut file = tempfile::tempfile().unwrap();
+        let columns = ["id", "text", "text"].map(|name| Column::new(name, ColumnKind::Text));
+        let mut table = TableWriter::new(file.try_clone().unwrap(), columns.into(), &[]).unwrap();
+        table.push(vec![Field::from("a"), Field::from("b"), Field::from("c")]).unwrap();
+        table.finish().unwrap();
+        io::Seek::rewind(&mut file).unwrap();
+        let error = ColumnarRows::of_parquet(Box::new(file)).err().unwrap();
+        assert_eq!(error.to_string(), "two of its columns have the name `text`");
+    }
+
     /// IO-12: every kind, with nulls, is read back as it was written.
     #[test]
     fn a_table_is_read_back() {

@@ -5,10 +5,10 @@
 //! [`TooManySteps`]. Errors are listed only for a value that is known to be invalid, up to a number of them.
 //!
 //! ```
-//! use karat_text::schema::{Patterns, Schema};
+//! use karat_text::schema::Schema;
 //! use serde_json::json;
 //!
-//! let schema = Schema::new(&json!({ "required": ["id"] }), Patterns::Linear)?;
+//! let schema = Schema::new(&json!({ "required": ["id"] }))?;
 //! assert_eq!(schema.is_valid(&json!({ "id": 7 })), Ok(true));
 //! let value = json!({});
 //! assert_eq!(schema.errors(&value)?[0].to_string(), "\"id\" is a required property");
@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson};
 use jsonschema::types::JsonType;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -41,18 +42,12 @@ const MOST_STACK: usize = 256 * 1024 * 1024;
 /// A check that was ended because it takes too many steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "checking it against the JSON Schema takes more than {0} steps: a schema that refers to itself in several ways, or a chain of `$ref`, `anyOf` or `oneOf`, multiplies them; simplify the schema"
+    "checking it against the JSON Schema takes more than {0} steps: a schema that refers to itself in several ways, a chain of `$ref`, `anyOf` or `oneOf`, or a `pattern` that can match in many ways multiplies them; simplify the schema"
 )]
 pub struct TooManySteps(u64);
 
-/// The regular expressions of a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patterns {
-    /// Those that take linear time: no look-around and no back-references.
-    Linear,
-    /// Those of ECMA-262, with a limit on their steps.
-    Ecma,
-}
+/// Steps of one pattern, which may look around and refer back as those of ECMA-262 do.
+const PATTERN_STEPS: usize = 100_000;
 
 /// A schema, compiled once. References outside of the schema are refused, never fetched.
 #[derive(Debug, Clone)]
@@ -60,21 +55,22 @@ pub struct Schema {
     validator: Validator<Counted>,
     /// Levels of the schema on its longest way through references.
     levels: usize,
+    /// True if it may have patterns.
+    has_patterns: bool,
 }
 
 impl Schema {
-    /// Compiles a schema; the draft is the one that `$schema` names, else 2020-12.
+    /// Compiles a schema, or the one in a [wrapper](unwrapped); the draft is the one that `$schema` names, else 2020-12.
+    /// Patterns are those of ECMA-262.
     ///
     /// # Errors
-    /// The value is no schema, or refers to another document.
-    pub fn new(schema: &Value, patterns: Patterns) -> Result<Self, ValidationError<'static>> {
-        let options = jsonschema::options_for::<Counted>();
-        let options = match patterns {
-            Patterns::Linear => options.with_pattern_options(PatternOptions::regex()),
-            Patterns::Ecma => options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(100_000)),
-        };
-        let levels = levels(schema);
-        Ok(Self { validator: options.offline().build(schema)?, levels })
+    /// The value is no schema, refers to another document, or has a pattern that cannot be used.
+    pub fn new(schema: &Value) -> Result<Self, ValidationError<'static>> {
+        let schema = unwrapped(schema);
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
+        let options = jsonschema::options_for::<Counted>().with_pattern_options(patterns);
+        let has_patterns = schema.to_string().contains("\"pattern");
+        Ok(Self { validator: options.offline().build(schema)?, levels: levels(schema), has_patterns })
     }
 
     /// Returns true if the value obeys the schema.
@@ -82,7 +78,18 @@ impl Schema {
     /// # Errors
     /// The check takes too many steps.
     pub fn is_valid(&self, value: &Value) -> Result<bool, TooManySteps> {
-        self.check_within(value, u64::MAX, || self.validator.is_valid(CountedNode(value)))
+        let is_valid = self.check_within(value, u64::MAX, || self.validator.is_valid(CountedNode(value)))?;
+        if !is_valid && self.has_patterns {
+            // A pattern that was not decided counts as one that does not match.
+            let is_undecided = |error: &ValidationError<'_>| {
+                matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. })
+            };
+            let check = || self.validator.iter_errors(CountedNode(value)).any(|error| is_undecided(&error));
+            if self.check_within(value, MOST_ERRORS, check).unwrap_or(false) {
+                return Err(TooManySteps(PATTERN_STEPS as u64));
+            }
+        }
+        Ok(is_valid)
     }
 
     /// The ways in which a value breaks the schema; none if it obeys. Of more than a thousand only the first.
@@ -126,6 +133,28 @@ impl Schema {
         let outcome = stacker::maybe_grow(stack, stack, || catch_unwind(AssertUnwindSafe(check)));
         BUDGET.set(before);
         outcome.map_err(|payload| if payload.is::<Spent>() { TooManySteps(steps) } else { resume_unwind(payload) })
+    }
+}
+
+/// The schema within the form in which providers of models take it: `{name, strict, schema}`, also as `json_schema` of a
+/// response format, and the arguments of a tool or function; any other value as it is.
+pub fn unwrapped(schema: &Value) -> &Value {
+    const BESIDE: [&str; 4] = ["type", "name", "description", "strict"];
+    const WITHIN: [&str; 6] = ["schema", "json_schema", "function", "parameters", "input_schema", "input"];
+    // These are types of a wrapper, and none of JSON.
+    const TYPES: [&str; 2] = ["json_schema", "function"];
+    let Some(members) = schema.as_object() else { return schema };
+    let mut inner = members.iter().filter(|(key, _)| WITHIN.contains(&key.as_str()));
+    let is_beside = |key: &&String| !WITHIN.contains(&key.as_str());
+    let is_text = |key: &str| members.get(key).is_none_or(Value::is_string);
+    let is_wrapper = members.keys().filter(is_beside).all(|key| BESIDE.contains(&key.as_str()))
+        && members.get("type").is_none_or(|kind| TYPES.iter().any(|one| kind == one))
+        && (members.contains_key("name") || members.contains_key("type"))
+        && is_text("name")
+        && is_text("description");
+    match (inner.next(), inner.next()) {
+        (Some((_, inner)), None) if is_wrapper && (inner.is_object() || inner.is_boolean()) => unwrapped(inner),
+        _ => schema,
     }
 }
 
@@ -375,7 +404,7 @@ mod tests {
     use super::*;
 
     fn schema(schema: &Value) -> Schema {
-        Schema::new(schema, Patterns::Linear).unwrap()
+        Schema::new(schema).unwrap()
     }
 
     /// A value `depth` levels deep.
@@ -460,6 +489,57 @@ mod tests {
         assert_eq!(list.errors(&value(5_000)).unwrap().len(), 1);
         // Size alone is no reason: each value has its steps.
         assert_eq!(list.is_valid(&Value::Array(vec![json!(1); 500_000])), Ok(true));
+    }
+
+    /// F27: a schema in the form of a provider is read as the schema within.
+    #[test]
+    fn wrapped_schemas_are_unwrapped() {
+        let inner = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}});
+        for wrapped in [
+            json!({"name": "ticket", "strict": true, "schema": inner}),
+            json!({"name": "ticket", "schema": inner, "description": "A ticket"}),
+            json!({"type": "json_schema", "json_schema": {"name": "ticket", "strict": true, "schema": inner}}),
+            json!({"type": "json_schema", "name": "ticket", "strict": true, "schema": inner}),
+            json!({"type": "function", "function": {"name": "ticket", "parameters": inner}}),
+            json!({"name": "ticket", "input_schema": inner}),
+        ] {
+            assert_eq!(unwrapped(&wrapped), &inner, "{wrapped}");
+            assert_eq!(schema(&wrapped).is_valid(&json!({"id": "7"})), Ok(false), "{wrapped}");
+            assert_eq!(schema(&wrapped).is_valid(&json!({"id": 7})), Ok(true), "{wrapped}");
+        }
+        for plain in [
+            json!(true),
+            json!({"type": "object"}),
+            json!({"type": "object", "properties": {"name": {}, "schema": {}}}),
+            json!({"type": "object", "name": "x", "schema": {"type": "string"}}),
+            json!({"name": "x", "schema": {}, "required": ["a"]}),
+            json!({"name": "x", "schema": "schema.json"}),
+        ] {
+            assert_eq!(unwrapped(&plain), &plain);
+        }
+    }
+
+    /// F27: patterns are those of ECMA-262; one that would take for ever leaves the value undecided.
+    #[test]
+    fn patterns_are_those_of_ecma() {
+        for (pattern, valid, invalid) in [
+            ("^(?=.*[0-9]).{4,}$", "abc1", "abcd"),
+            ("^(?!admin)[a-z]+$", "user", "admin"),
+            ("(?<=\\$)\\d+", "$12", "12"),
+            (r"^(\w)\1$", "aa", "ab"),
+            (r"^(?<a>\d)-\k<a>$", "1-1", "1-2"),
+            (r"^\u0041\/$", "A/", "B/"),
+            (r"^[^]$", "x", "xy"),
+            (r"^\p{L}+$", "é", "1"),
+        ] {
+            let schema = schema(&json!({"pattern": pattern}));
+            assert_eq!(schema.is_valid(&json!(valid)), Ok(true), "{pattern}");
+            assert_eq!(schema.is_valid(&json!(invalid)), Ok(false), "{pattern}");
+        }
+        assert!(Schema::new(&json!({"properties": {"a": {"pattern": "(["}}})).is_err());
+        let slow = schema(&json!({"properties": {"a": {"pattern": "^(?=(a+)+$)(a+)+b\\1$"}}}));
+        let text = json!({"a": "a".repeat(60)});
+        assert!(slow.is_valid(&text).is_err() && slow.errors(&text).is_err() && slow.first_error(&text).is_err());
     }
 
     /// Values are read as `jsonschema` reads them: keywords over names, texts, numbers and lists.

@@ -29,12 +29,10 @@ impl Environment {
         let of_folder = FILES.map(|name| (Path::new(name).to_owned(), Some(name)));
         for (file, name) in of_folder.into_iter().chain(credentials.map(|file| (file, None))) {
             if file.is_file()
-                && let Ok(entries) = dotenvy::from_path_iter(&file)
+                && let Ok(text) = std::fs::read_to_string(&file)
             {
-                let text = std::fs::read_to_string(&file).unwrap_or_default();
                 let foreign = foreign_values(&text, &process);
-                let entries = entries.filter_map(Result::ok);
-                files.extend(entries.map(|(variable, value)| (variable, (without(value, &foreign), name))));
+                files.extend(variables(&text).map(|(variable, value)| (variable, (without(value, &foreign), name))));
             }
         }
         Self { process: Arc::new(process), files: Arc::new(files) }
@@ -70,6 +68,11 @@ impl Environment {
     }
 }
 
+/// The variables of a file's text. A byte order mark would be a part of the first name.
+fn variables(text: &str) -> impl Iterator<Item = (String, String)> {
+    dotenvy::from_read_iter(text.trim_start_matches('\u{feff}').as_bytes()).filter_map(Result::ok)
+}
+
 /// Variables of the environment that a file may read.
 const READABLE: [&str; 6] = ["HOME", "USER", "LOGNAME", "PWD", "TMPDIR", "LANG"];
 
@@ -98,6 +101,13 @@ fn without(value: String, foreign: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F28: what an editor of Windows adds to a file is no part of a name or value.
+    #[test]
+    fn marks_and_line_ends_are_dropped() {
+        let read: Vec<_> = variables("\u{feff}MYKEY=k1\r\nOTHER=\"two words\"\r\n").collect();
+        assert_eq!(read, [("MYKEY", "k1"), ("OTHER", "two words")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
 
     /// X4: a file of the folder reads no variable of the environment, so that it cannot write a key into an address.
     #[test]

@@ -1,7 +1,7 @@
 //! Parses a reply's text into a value.
 
 use karat_text::ladder::{self, Expectation, Rung};
-use karat_text::schema::{Patterns, Schema};
+use karat_text::schema::Schema;
 use karat_text::{half_characters, markdown};
 use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
@@ -37,8 +37,7 @@ impl ParseFailure {
 impl Parser {
     /// Compiles the schema.
     pub fn new(spec: &ParseSpec) -> Result<Self, StepError> {
-        let compile =
-            |schema| Schema::new(schema, Patterns::Ecma).map_err(|error| StepError::Schema(error.to_string()));
+        let compile = |schema| Schema::new(schema).map_err(|error| StepError::Schema(error.to_string()));
         let schema = spec.schema.as_deref().map(compile).transpose()?;
         Ok(Self { spec: spec.clone(), schema, exact: false })
     }

@@ -1,6 +1,7 @@
 //! JSON values: schema validation and equality.
 
-use karat_text::schema::{Patterns, Schema, TooManySteps};
+use jsonschema::error::ValidationErrorKind;
+use karat_text::schema::{Schema, TooManySteps};
 use karat_types::json::{Parsed, same_number};
 use serde_json::Value;
 use thiserror::Error;
@@ -22,10 +23,11 @@ pub struct JsonSchema(Schema);
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, Error)]
-#[error("compiling the JSON Schema: {reason} (at {place}); only references within the schema itself are followed")]
+#[error("compiling the JSON Schema: {reason} (at {place}){hint}")]
 pub struct SchemaError {
     place: String,
     reason: String,
+    hint: &'static str,
 }
 
 /// One way in which a value breaks a schema.
@@ -53,9 +55,13 @@ impl JsonSchema {
     /// # Errors
     /// When it is no schema, or refers to another document.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        Schema::new(schema, Patterns::Linear).map(Self).map_err(|error| SchemaError {
+        Schema::new(schema).map(Self).map_err(|error| SchemaError {
             place: with_location(error.instance_path().as_str()),
             reason: error.to_string(),
+            hint: match error.kind() {
+                ValidationErrorKind::Referencing(_) => "; only references within the schema itself are followed",
+                _ => "",
+            },
         })
     }
 

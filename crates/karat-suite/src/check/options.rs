@@ -1,8 +1,7 @@
 //! Options of a registered kind, checked against the JSON Schema that it declares.
 
 use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind};
-use karat_text::kind::kind;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::diagnostics::Problems;
@@ -56,42 +55,6 @@ fn report(error: &ValidationError<'_>, node: &Node, schema: &Value, problems: &m
             let subject = if option.is_empty() { "these options".to_owned() } else { format!("the option `{option}`") };
             problems.error(&at.place, format!("{subject} cannot be used: {error}"));
         }
-    }
-}
-
-/// The fault of a document that is no JSON Schema, in plain words.
-pub(crate) fn schema_fault(error: &ValidationError<'_>) -> String {
-    const TYPES: &str = "array, boolean, integer, null, number, object or string";
-    let pointer = error.instance_path().to_string();
-    let path = pointer.trim_start_matches('/').replace('/', ".");
-    let subject = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
-    let found = error.instance();
-    let shown = match &**found {
-        Value::Object(_) | Value::Array(_) => kind(found).to_owned(),
-        other => format!("`{other}`"),
-    };
-    match error.kind() {
-        ValidationErrorKind::Type { kind: TypeKind::Single(one) } => {
-            let wanted = match one.as_str() {
-                "array" => "a list",
-                "object" => "an object",
-                "string" => "a text",
-                "boolean" => "true or false",
-                "integer" => "a whole number",
-                _ => "a number",
-            };
-            format!("{subject} must be {wanted}, not {shown}")
-        }
-        _ if path == "type" || path.ends_with(".type") => {
-            format!("{subject} is {shown}; types are {TYPES}, or a list of them")
-        }
-        ValidationErrorKind::AnyOf { .. }
-        | ValidationErrorKind::OneOfNotValid { .. }
-        | ValidationErrorKind::Enum { .. } => {
-            format!("{subject} cannot be {shown}")
-        }
-        ValidationErrorKind::Format { format } => format!("{subject} is {shown}, which is no {format}"),
-        _ => format!("{subject}: {error}"),
     }
 }
 

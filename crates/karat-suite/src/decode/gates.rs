@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_text::path::Path;
-use karat_text::template::{Comparison, Expression};
+use karat_text::template::{Comparison, Context, Expression, Template};
 use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, Policy, Subject, Threshold};
 
 use super::{ComparedValue, Decoder};
@@ -99,7 +99,7 @@ impl Decoder<'_> {
             metric.strip_prefix(id).is_some_and(|dimension| dimension.is_empty() || dimension.starts_with('.'))
         };
         for at in names {
-            let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
+            let Some(metric) = at.text().filter(|metric| !metric.contains(['*', '{'])) else { continue };
             if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);
                 self.problems
@@ -109,10 +109,34 @@ impl Decoder<'_> {
         }
     }
 
+    /// The name of a metric or figure, which may depend on parameters: modes of a suite can have gates of their own.
+    pub fn name_by_params(&mut self, node: &Node) -> Option<String> {
+        let text = node.text()?;
+        if !text.contains("{{") {
+            return Some(text.to_owned());
+        }
+        let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
+        let template = match Template::compile(&inlined) {
+            Ok(template) => template,
+            Err(error) => {
+                notation::report(&error, "template", text, &node.place, &mut self.problems);
+                return None;
+            }
+        };
+        if let Some(name) = template.reads().first() {
+            let place = notation::name_within(&node.place, text, name, &self.problems);
+            self.problems
+                .error(&place, format!("`{name}` cannot be used here: this name is the same for every row"))
+                .hint("only `params` can be used in it");
+            return None;
+        }
+        template.render(&Context::new()).ok()
+    }
+
     fn gate(&mut self, node: &Node, systems: Option<&KnownSystems>) -> Option<Gate> {
-        let subject = match (node.text_of("metric"), node.text_of("finding")) {
-            (Some(metric), _) => Subject::Metric(metric.to_owned()),
-            (None, Some(finding)) => Subject::Finding(finding.to_owned()),
+        let subject = match (node.field("metric"), node.field("finding")) {
+            (Some(metric), _) => Subject::Metric(self.name_by_params(metric)?),
+            (None, Some(finding)) => Subject::Finding(self.name_by_params(finding)?),
             (None, None) => return None,
         };
         let (Subject::Metric(name) | Subject::Finding(name)) = &subject;

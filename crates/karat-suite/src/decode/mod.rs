@@ -21,19 +21,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::path::Path;
+use karat_text::schema::{Schema, unwrapped};
 use karat_text::template::{Context, Template};
 use karat_types::{Parameters, ServiceSpec, ToolSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
-use crate::check::options::schema_fault;
 use crate::dataset::turns::TurnsCheck;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::diagnostics::Problems;
-use crate::files::{Files, join, jsonl};
+use crate::files::{Files, file_text, join, jsonl};
 use crate::syntax::duration;
 use crate::syntax::environment::{self, Environment};
+use crate::syntax::json_schema::schema_fault;
 use crate::syntax::names::PendingName;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::params::Params;
@@ -226,7 +227,7 @@ impl<'a> Decoder<'a> {
     /// The text of the file that a node names.
     pub fn text(&mut self, node: &Node) -> Option<(String, String)> {
         let content = self.content(node)?;
-        match String::from_utf8(content.bytes) {
+        match file_text(content.bytes) {
             Ok(text) => Some((content.path, text)),
             Err(_) => {
                 self.problems.error(&node.place, format!("the file {} is not UTF-8 text", content.path));
@@ -271,12 +272,19 @@ impl<'a> Decoder<'a> {
     /// A JSON Schema from the file that a node names; a schema that is none becomes a problem.
     pub fn schema(&mut self, node: &Node) -> Option<Arc<Value>> {
         let schema = self.document(node)?;
-        if let Err(error) = jsonschema::validator_for(&schema) {
-            let path = self.path(node).unwrap_or_default();
-            self.problems.error(&node.place, format!("{path} is not a valid JSON Schema: {}", schema_fault(&error)));
+        let path = self.path(node).unwrap_or_default();
+        self.usable_schema(schema, &path, node).map(Arc::new)
+    }
+
+    /// A JSON Schema, out of the wrapper of a provider; one that cannot be used becomes a problem.
+    pub fn usable_schema(&mut self, schema: Value, name: &str, node: &Node) -> Option<Value> {
+        if let Err(error) = Schema::new(&schema) {
+            let at = node.nearest_at(error.instance_path().as_str().split('/').skip(1));
+            let fault = schema_fault(&error);
+            self.problems.error(&at.place, format!("{name} is not a valid JSON Schema: {fault}"));
             return None;
         }
-        Some(Arc::new(schema))
+        Some(unwrapped(&schema).clone())
     }
 
     /// Call settings.

@@ -8,7 +8,6 @@ use karat_types::{CommandSpec, Protocol, ToolChoice, ToolDefinition, ToolExecuto
 use serde_json::{Value, json};
 
 use super::{Decoder, word_at};
-use crate::check::options::schema_fault;
 use crate::diagnostics::nearest::suggestion;
 use crate::syntax::environment;
 use crate::syntax::names;
@@ -65,15 +64,8 @@ impl Decoder<'_> {
         let schema = match input.text() {
             Some(_) => self.schema(input)?,
             None => {
-                let schema = input.json();
-                if let Err(error) = jsonschema::validator_for(&schema) {
-                    self.problems.error(
-                        &input.place,
-                        format!("tool `{id}`: `input` is not a valid JSON Schema: {}", schema_fault(&error)),
-                    );
-                    return None;
-                }
-                Arc::new(schema)
+                let name = format!("tool `{id}`: `input`");
+                Arc::new(self.usable_schema(input.json(), &name, input)?)
             }
         };
         if schema["type"] != "object" {

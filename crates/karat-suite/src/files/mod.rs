@@ -14,6 +14,7 @@ mod row_path;
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 pub use karat_columnar::ReadSeek;
 use karat_types::FilePath;
@@ -96,6 +97,17 @@ pub trait Files: Send + Sync {
         self.open_beneath(folder, &path.path)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// The text of a file, without a byte order mark, and with each line ended as on Unix: files that differ only in what an
+/// editor adds are one prompt and one value.
+///
+/// # Errors
+/// The bytes are not UTF-8.
+pub fn file_text(bytes: Vec<u8>) -> Result<String, FromUtf8Error> {
+    let text = String::from_utf8(bytes)?;
+    let unmarked = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(if unmarked.contains("\r\n") { unmarked.replace("\r\n", "\n") } else { unmarked.to_owned() })
 }
 
 /// Prefix of virtual paths: `karat calibrate` serves outputs from a labels file under them.

@@ -110,7 +110,7 @@ static ANALYSIS: Object = Object::new(
 static GATE: Object = Object::new(
     "gate",
     &[
-        may("metric", Shape::Text, "Name of a metric. `*` stands for any characters: `quality.*` means every dimension of `quality`.", "correct"),
+        may("metric", Shape::Text, "Name of a metric. `*` stands for any characters: `quality.*` means every dimension of `quality`. It may read parameters: `{{ params.mode }}.overall`.", "correct"),
         may("finding", Shape::Text, "Path of a figure under `analyses` in report.json.", "variant_delta.comparisons.0.metrics.0.delta"),
         may("id", Shape::Text, "Name of the gate in reports. Default: its metric.", "no_regression"),
         may("where", Shape::Expression, "Condition on the rows that the gate looks at.", r#"sample.channel == "email""#),

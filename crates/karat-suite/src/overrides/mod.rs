@@ -43,7 +43,7 @@ pub struct Overrides {
     pub tier: Option<Tier>,
     /// Variants to run, instead of all.
     pub variants: Vec<String>,
-    /// Judges of every rubric scorer, instead of the suite's.
+    /// Judges of every rubric scorer, instead of the suite's; `none` for none.
     pub judges: Vec<String>,
     /// Ids of samples to run, instead of all. A text with commas is the id of a sample that has it, else a list of ids.
     pub samples: Vec<String>,
@@ -108,6 +108,16 @@ pub struct Overrides {
     /// Circumstances of this load; not stored.
     #[serde(skip)]
     pub context: LoadContext,
+}
+
+impl Overrides {
+    /// The word in the place of a judge with which nothing is judged.
+    const NO_JUDGE: &str = "none";
+
+    /// Returns whether the judges are turned off: outputs are made, and may be judged by a later run.
+    pub fn has_no_judges(&self) -> bool {
+        !self.judges.is_empty() && self.judges.iter().all(|judge| judge == Self::NO_JUDGE)
+    }
 }
 
 /// Reads parameters as an object of values, or as pairs of texts: what is no text counts as its JSON, which is YAML.

@@ -11,12 +11,13 @@ use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_text::redact::Redactor;
 use karat_types::{
-    AnalysisSpec, DatasetDesign, DatasetHeader, Gate, GateReference, GateRules, KeyBuilder, ModelSpec, PrivacySpec,
-    ScorerKind, ScorerSpec, VariantSpec,
+    AnalysisSpec, DatasetDesign, DatasetHeader, Gate, GateReference, GateRules, KeyBuilder, ModelSpec, PASS,
+    PrivacySpec, ScorerKind, ScorerSpec, VariantSpec,
 };
 
 use super::selection::{
-    ChosenJudge, check_models, choose_judge, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants,
+    ChosenJudge, check_models, choose_judge, drop_baseless_analyses, drop_judged, drop_unjudged,
+    refuse_doubled_systems, row_check_scorer, select_variants,
 };
 use super::{Suite, read};
 use crate::catalog::Catalog;
@@ -24,6 +25,7 @@ use crate::check;
 use crate::check::{references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
+use crate::dataset::checks::row_checks::{COLUMN, RowChecks};
 use crate::dataset::draw::GroupKey;
 use crate::dataset::scan::Expected;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
@@ -39,7 +41,7 @@ use crate::grammar::SUITE;
 use crate::overrides::changes;
 use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::{self, Registry};
-use crate::suite::{hash, orphaned_files, prompt_limits, safe, versions};
+use crate::suite::{hash, metrics, orphaned_files, prompt_limits, safe, versions};
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node, Place, Tree};
 use crate::syntax::params::Params;
@@ -81,12 +83,15 @@ impl Suite {
         if let Some(scanned) = &scanned {
             warn_of_orphans(node, scanned, &matrix.scorers, overrides, &mut decoder);
         }
+        refuse_doubled_metrics(node, scanned.as_ref(), &matrix.scorers, &mut decoder);
+        let names = node.field("headline").map(Node::items).unwrap_or_default();
+        let headline = names.iter().filter_map(|name| decoder.name_by_params(name)).collect();
         decoder.headline(node.field("headline"), node.field("scorers"));
         // Gates of a suite without errors are checked against its plan, which knows every metric.
         if decoder.problems.errors() > 0 {
             decoder.gated_scorers(node.field("gates"), node.field("scorers"));
         }
-        let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
+        let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked, headline };
         assembly.finish(scanned, overrides, decoder)
     }
 }
@@ -204,7 +209,11 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);
     let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, known, decoder);
-    let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
+    refuse_doubled_systems(node, &variants, &models, &mut decoder.problems);
+    let judges = match overrides.has_no_judges() {
+        true => Vec::new(),
+        false => decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known),
+    };
     warn_of_tested_judges(node, &models, &judges, &mut decoder.problems);
     let chosen_judge = choose_judge(&judges, &models, overrides, known).unwrap_or_else(|problem| {
         let place = node.field("judges").map_or(&node.place, |judges| &judges.place);
@@ -381,6 +390,21 @@ fn draw_design(node: &Node, dataset: &Arc<Dataset>, problems: &mut Problems) -> 
     dataset.drawn_rows(draw).design(draw, frame.finish())
 }
 
+/// Refuses two metrics of one name.
+fn refuse_doubled_metrics(node: &Node, scanned: Option<&Scanned>, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) {
+    let has = |kind: fn(&RowCheckKinds) -> bool| scanned.is_some_and(|scanned| kind(&scanned.row_checks));
+    let is_row_checks =
+        |scorer: &ScorerSpec| matches!(&scorer.kind, ScorerKind::Metric { metric, .. } if metric == COLUMN);
+    let mut made = vec![(PASS.to_owned(), "Karat's own metric: whether a cell passes all of its checks")];
+    if has(|it| it.metrics) && !scorers.iter().any(|scorer| scorer.id == COLUMN && is_row_checks(scorer)) {
+        made.push((COLUMN.to_owned(), "the metric of the checks that rows hold for themselves"));
+    }
+    if has(|it| it.judged) {
+        made.push((RowChecks::judged_id(), "the metric of the checks of rows that judges decide"));
+    }
+    metrics::refuse_doubled(node.field("scorers"), scorers, &made, decoder.catalog, &mut decoder.problems);
+}
+
 /// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows
 /// that cannot be read, nothing is known of the samples that are not there.
 fn warn_of_orphans(
@@ -411,6 +435,8 @@ struct Assembly<'a> {
     assessment: Assessment,
     /// Ids of the requested samples.
     asked: Vec<String>,
+    /// The names under `headline`.
+    headline: Vec<String>,
 }
 
 impl Assembly<'_> {
@@ -424,7 +450,7 @@ impl Assembly<'_> {
         overrides: &Overrides,
         mut decoder: Decoder<'_>,
     ) -> Result<Suite, Diagnostics> {
-        let Self { path, source, registry, matrix, assessment, asked } = self;
+        let Self { path, source, registry, matrix, assessment, asked, headline } = self;
         let policy = gates::policy(source.node.field("policy"), &mut decoder.problems);
         let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
         let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
@@ -437,7 +463,7 @@ impl Assembly<'_> {
         let declared: Vec<String> = scorers.iter().map(|scorer| scorer.id.clone()).collect();
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         let is_on = |id: &String| scorers.iter().any(|scorer| scorer.id == *id);
-        let unjudged = declared.into_iter().filter(|id| !is_on(id)).collect();
+        let unjudged: Vec<String> = declared.into_iter().filter(|id| !is_on(id)).collect();
         notes.extend(assessment.notes);
         notes.extend(matrix.chosen_judge.as_ref().map(ChosenJudge::note));
         if let Some(wanted) = &overrides.context.scorers {
@@ -451,7 +477,10 @@ impl Assembly<'_> {
             || overrides.limit.is_some()
             || !asked.is_empty()
             || !overrides.samples.is_empty();
-        let Assessment { gates, baseline, left_out, .. } = assessment;
+        let Assessment { mut gates, mut analyses, baseline, left_out, .. } = assessment;
+        if overrides.has_no_judges() {
+            notes.extend(drop_judged(&unjudged, &mut gates, &mut analyses));
+        }
         let rules = GateRules { gates, policy, baseline, left_out, unjudged, is_partial };
         Ok(Suite {
             path: path.to_owned(),
@@ -461,12 +490,12 @@ impl Assembly<'_> {
             files: decoder.files,
             models: matrix.models,
             variants: matrix.variants,
-            metrics: crate::suite::metrics::of_scorers(&scorers, decoder.catalog),
+            metrics: metrics::of_scorers(&scorers, decoder.catalog),
             embedders: embedders(&scorers, &registry, decoder.catalog),
             scorers,
             registry,
-            headline: metric_names(node.field("headline")),
-            analyses: assessment.analyses,
+            headline,
+            analyses,
             services: decoder.services,
             tools: decoder.tools,
             as_of: decoder.as_of,
@@ -506,12 +535,6 @@ fn embedders(scorers: &[ScorerSpec], registry: &Registry, catalog: &Catalog) -> 
         embedders.extend(model.map(|model| ModelSpec { embeds: true, ..model }));
     }
     embedders
-}
-
-/// The names under `headline`.
-fn metric_names(node: Option<&Node>) -> Vec<String> {
-    let names = node.map(Node::items).unwrap_or_default().iter();
-    names.filter_map(|name| name.text().map(str::to_owned)).collect()
 }
 
 /// Returns whether the only use of labels is a calibration, which needs the outputs that they are about.

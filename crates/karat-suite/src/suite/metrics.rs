@@ -8,6 +8,8 @@ use karat_types::{
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, Entry};
+use crate::diagnostics::Problems;
+use crate::syntax::node::Node;
 
 /// Every metric of a plan's scorers, in their order; then `pass`, where there may be several pass/fail scores or a
 /// scorer asks for it by a bound.
@@ -85,6 +87,44 @@ fn apply_bound(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricS
         metric.better = Better::Higher;
     }
     metrics
+}
+
+/// Refuses scorers with a metric whose name is that of an earlier one, or of one that Karat makes: in reports, gates and
+/// expressions nothing could tell the two apart. `made` are names that are taken, and what they mean.
+pub(crate) fn refuse_doubled(
+    node: Option<&Node>,
+    scorers: &[ScorerSpec],
+    made: &[(String, &str)],
+    catalog: &Catalog,
+    problems: &mut Problems,
+) {
+    let metrics = of_scorers(scorers, catalog);
+    for (at, metric) in metrics.iter().enumerate() {
+        let Some((scorer, place)) = scorers
+            .get(metric.scorer)
+            .and_then(|scorer| Some((scorer, &node?.entries().iter().find(|entry| entry.key == scorer.id)?.place)))
+        else {
+            continue;
+        };
+        let is_taken = |(name, _): &&(String, &str)| *name == metric.name || *name == scorer.id;
+        if let Some((name, meaning)) = made.iter().find(is_taken) {
+            problems
+                .error(place, format!("`{name}` is the name of {meaning}"))
+                .hint(format!("give this scorer another id, such as `{name}_by_scorer`"));
+            continue;
+        }
+        let is_same = |other: &&MetricSpec| other.name == metric.name && other.scorer != metric.scorer;
+        if let Some(earlier) = metrics[..at].iter().find(is_same).and_then(|other| scorers.get(other.scorer)) {
+            let dimension = earlier.id.len() + 1;
+            let owner = match metric.name.get(dimension..) {
+                Some(dimension) => format!("that of `{dimension}` in the scorer `{}`", earlier.id),
+                None => format!("the scorer `{}`", earlier.id),
+            };
+            problems
+                .error(place, format!("there is already a metric `{}`: {owner}", metric.name))
+                .hint("give one of the two scorers another id");
+        }
+    }
 }
 
 /// The index, in the plan's metrics, of what a scorer calls by this dimension name: for a rubric its dimensions and its

@@ -29,7 +29,8 @@ use crate::decode::service::CanarySpec;
 use karat_alert::AlertSpec;
 use karat_schedule::ScheduleSpec;
 use karat_types::{
-    AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec,
+    AnalysisSpec, DatasetHeader, FilePath, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, ToolSpec,
+    VariantSpec,
 };
 use serde_json::{Map, Value};
 
@@ -37,7 +38,7 @@ use crate::catalog::Catalog;
 use crate::check;
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::columns::fetch::Fetch;
-use crate::dataset::{Dataset, RepresentativeRows};
+use crate::dataset::{Dataset, DatasetSource, RepresentativeRows};
 use crate::decode::{Decoder, gates};
 use crate::diagnostics::{Diagnostic, Diagnostics, Problems, Severity};
 use crate::files::Files;
@@ -125,6 +126,17 @@ impl Suite {
     /// The file that says how the rows of the dataset were drawn, and whether all rows of the source are used.
     pub fn design_file(&self) -> Option<(&DesignFile, bool)> {
         self.design_file.as_ref().map(|file| (file, self.dataset.is_unfiltered()))
+    }
+
+    /// The path of the file of the dataset's rows, where it is one file.
+    pub fn source_file(&self) -> Option<&str> {
+        match &self.dataset.source {
+            DatasetSource::Files { paths, .. } => match paths.as_slice() {
+                [FilePath { path, beneath: None }] => Some(path),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Warnings and notices.

@@ -1,12 +1,15 @@
 //! Selection of the variants, models, scorers and analyses that take part in the run.
 
-use karat_types::{AnalysisSpec, ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
+use std::collections::BTreeMap;
+
+use karat_types::{AnalysisSpec, Gate, ModelSpec, ScorerKind, ScorerSpec, Subject, VariantSpec};
 use serde_json::{Map, Value};
 
 use crate::dataset::Dataset;
 use crate::dataset::checks::row_checks;
 use crate::decode::Decoder;
 use crate::decode::models::report_unknown_id;
+use crate::diagnostics::Problems;
 use crate::overrides::Overrides;
 use crate::registry::Registry;
 use crate::syntax::node::Node;
@@ -55,6 +58,36 @@ pub(super) fn check_models(
             decoder.problems.warn(place, "no variant calls a model, so these models are not used");
         }
         _ => {}
+    }
+}
+
+/// Refuses a variant that makes a system of an earlier one's name, which is `MODEL/VARIANT`, or `VARIANT` without a model.
+pub(super) fn refuse_doubled_systems(
+    node: &Node,
+    variants: &[VariantSpec],
+    models: &[ModelSpec],
+    problems: &mut Problems,
+) {
+    let mut earlier: BTreeMap<String, &str> = BTreeMap::new();
+    for variant in variants {
+        let names = match variant.calls_matrix_model() {
+            true => models.iter().map(|model| format!("{}/{}", model.id, variant.id)).collect(),
+            false => vec![variant.id.clone()],
+        };
+        for name in names {
+            let Some(other) = earlier.get(name.as_str()).filter(|other| **other != variant.id) else {
+                earlier.insert(name, &variant.id);
+                continue;
+            };
+            let at = node.field("variants").unwrap_or(node);
+            let declared = at.entries().iter().find(|entry| entry.key == variant.id);
+            problems
+                .error(
+                    declared.map_or(&at.place, |entry| &entry.place),
+                    format!("the variants `{other}` and `{}` both make a system `{name}`", variant.id),
+                )
+                .hint("rename one of them");
+        }
     }
 }
 
@@ -153,6 +186,39 @@ pub(super) fn drop_unjudged(scorers: Vec<ScorerSpec>) -> (Vec<ScorerSpec>, Vec<S
         format!("the scorer `{}` is off: it has no judge; name one under `judges` or with --judges", scorer.id)
     };
     (on, off.iter().map(note).collect())
+}
+
+/// Removes gates and analyses that read scores of scorers which are off, where judges are turned off on purpose. Returns a
+/// note on what a later run decides.
+pub(super) fn drop_judged(
+    unjudged: &[String],
+    gates: &mut Vec<Gate>,
+    analyses: &mut Vec<AnalysisSpec>,
+) -> Option<String> {
+    let is_off = |name: &str| {
+        unjudged
+            .iter()
+            .any(|id| name.strip_prefix(id.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    };
+    let (all_gates, all_analyses) = (gates.len(), analyses.len());
+    gates.retain(|gate| !matches!(&gate.subject, Subject::Metric(name) if is_off(name)));
+    analyses.retain(|spec| !spec.with.values().any(|value| names_any(value, &is_off)));
+    let (gates, analyses) = (all_gates - gates.len(), all_analyses - analyses.len());
+    (gates + analyses > 0).then(|| {
+        format!(
+            "left out until judges grade these outputs: {gates} of {all_gates} gates and {analyses} of {all_analyses} analyses"
+        )
+    })
+}
+
+/// Returns whether a value names something, as a text or a key, at any depth.
+fn names_any(value: &Value, is_named: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_named(text),
+        Value::Array(items) => items.iter().any(|item| names_any(item, is_named)),
+        Value::Object(members) => members.iter().any(|(key, value)| is_named(key) || names_any(value, is_named)),
+        _ => false,
+    }
 }
 
 /// Returns the scorer of the checks that rows hold for themselves, unless the suite has a scorer of that name.

@@ -4,10 +4,12 @@
 //!   errors
 //! - `params.rs` writes parameters into templates; `environment.rs` handles `${NAME}`
 //! - `notation.rs` compiles templates, expressions and paths; `names.rs` checks the names that they read
+//! - `json_schema.rs` knows which options hold JSON Schemas, and words their faults
 //! - `duration.rs` reads durations such as `120s`
 
 pub(crate) mod duration;
 pub(crate) mod environment;
+pub(crate) mod json_schema;
 pub(crate) mod names;
 pub(crate) mod node;
 pub(crate) mod notation;

@@ -324,3 +324,114 @@ fn a_template_in_place_of_a_path_is_explained() {
     let said = World::new(&[("karat.yaml", suite)]).problems(&Overrides::default());
     assert!(said.contains("write `tools`"), "{said}");
 }
+
+/// F19: two things of one name are refused at the second, whatever kind of thing they are.
+#[test]
+fn two_things_of_one_name_are_refused() {
+    const RUBRIC: &str = "q: { rubric: { ask: How good?, dimensions: { x: { scale: [1, 5] }, y: { scale: [1, 5] } }, overall: { method: mean } } }";
+    let suite = |scorers: &str, more: &str| {
+        let rows = "{ rows: [ { id: a, o: x }, { id: b, o: y } ], id: id }";
+        let dataset = if more.contains("dataset:") { String::new() } else { format!("dataset: {rows}\n") };
+        let variants = "variants: { v: [ { recorded: { column: o } } ] }\n";
+        let variants = if more.contains("variants:") { "" } else { variants };
+        format!("name: n\n{dataset}{variants}scorers:\n  {}\n{more}", scorers.replace("; ", "\n  "))
+    };
+    let checks = "dataset: { rows: [ { id: a, o: x, assert: [ { metric: contains, value: z } ] }, { id: b, o: y, assert: [ { rubric: { ask: ok? } } ] } ], id: id }\n";
+    let exact = "e: { metric: exact, value: x }";
+    for (scorers, more, message) in [
+        (
+            format!("{RUBRIC}; q.x: {{ metric: exact, value: x }}"),
+            "",
+            "already a metric `q.x`: that of `x` in the scorer `q`",
+        ),
+        (format!("q.y: {{ metric: exact, value: x }}; {RUBRIC}"), "", "already a metric `q.y`: the scorer `q.y`"),
+        (format!("{RUBRIC}; q.overall: {{ metric: exact, value: x }}"), "", "already a metric `q.overall`"),
+        (
+            RUBRIC.replace(", y:", ", x.y:")
+                + "; q.x: { rubric: { ask: a, dimensions: { y: { scale: [0, 1] }, z: { scale: [0, 1] } } } }",
+            "",
+            "already a metric `q.x.y`: that of `x.y` in the scorer `q`",
+        ),
+        (RUBRIC.replace("method: mean", "id: x"), "", "already a dimension `x`"),
+        (
+            "pass: { metric: exact, value: x }; other: { metric: exact, value: y }".to_owned(),
+            "",
+            "`pass` is the name of Karat's own metric",
+        ),
+        ("pass: { metric: exact, value: x }".to_owned(), "", "`pass` is the name of Karat's own metric"),
+        ("pass: { rubric: { ask: Is it right? } }".to_owned(), "", "`pass` is the name of Karat's own metric"),
+        (RUBRIC.replace("q:", "pass:"), "", "`pass` is the name of Karat's own metric"),
+        (
+            "assert: { metric: exact, value: x }".to_owned(),
+            checks,
+            "`assert` is the name of the metric of the checks that rows hold",
+        ),
+        (
+            "assert.judged: { metric: exact, value: x }".to_owned(),
+            checks,
+            "`assert.judged` is the name of the metric of the checks of rows that judges decide",
+        ),
+        (
+            exact.to_owned(),
+            "analyses: [ { analysis: delta, id: failures } ]\n",
+            "`failures` is the name of another analysis",
+        ),
+        (exact.to_owned(), "analyses: [ slices, slices ]\n", "two analyses have the id `slices`"),
+        (
+            exact.to_owned(),
+            "dataset: { rows: [ { id: a, o: x } ], id: id, checks: [ { name: c, min: 1 }, { name: c, max: 9 } ] }\n",
+            "two checks have the name `c`",
+        ),
+        (
+            exact.to_owned(),
+            "models: [ { id: m, provider: stub } ]\nvariants: { v: [ { prompt: { text: \"{{ sample.o }}\" } } ], m/v: [ { recorded: { column: o } } ] }\n",
+            "the variants `v` and `m/v` both make a system `m/v`",
+        ),
+        (
+            RUBRIC.replace("overall: { method: mean }", "diagnostics: { x: { each: text } }"),
+            "",
+            "two fields `x`: the dimension and the diagnostic",
+        ),
+        (
+            RUBRIC.replace("overall: { method: mean }", "rationale: { field: y }"),
+            "",
+            "two fields `y`: the rationale and the dimension",
+        ),
+        (
+            RUBRIC.replace(
+                "overall: { method: mean }",
+                "breakdowns: { x: { over: [a, b], scores: { z: { scale: [1, 5] } } } }",
+            ),
+            "",
+            "two fields `x`: the dimension and the breakdown",
+        ),
+        (
+            RUBRIC.replace(
+                "overall: { method: mean }",
+                "overall: { id: t, method: given }, diagnostics: { t: { each: text } }",
+            ),
+            "",
+            "two fields `t`: the overall and the diagnostic",
+        ),
+        (
+            RUBRIC.replace("overall: { method: mean }", "reply: nested, diagnostics: { scores: { each: text } }"),
+            "",
+            "two fields `scores`",
+        ),
+    ] {
+        let suite = suite(&scorers, more);
+        let told = World::new(&[("karat.yaml", &suite)]).problems(&Overrides::default());
+        assert!(told.contains(message) && told.contains("karat.yaml:"), "{suite}\n{told}");
+    }
+    for (scorers, more) in [
+        (format!("{RUBRIC}; q.z: {{ metric: exact, value: x }}"), ""),
+        (RUBRIC.replace("overall: { method: mean }", "reply: nested, diagnostics: { x: { each: text } }"), ""),
+        (RUBRIC.replace("overall: { method: mean }", "overall: { id: t }, diagnostics: { t: { each: text } }"), ""),
+        ("passed: { metric: exact, value: x }; other: { metric: exact, value: y }".to_owned(), ""),
+        (exact.to_owned(), checks),
+    ] {
+        let suite = suite(&scorers, more);
+        let problems = World::new(&[("karat.yaml", &suite)]).load(&Overrides::default()).err();
+        assert!(problems.is_none(), "{suite}\n{}", problems.unwrap().plain());
+    }
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use karat_suite::{Diagnostics, DiskFiles, Overrides, Registry, Suite};
+use karat_types::ScorerKind;
 use proptest::prelude::*;
 
 use crate::world::{World, catalog};
@@ -135,5 +136,44 @@ fn recorded_rows_that_cannot_be_read_are_errors() {
         let told =
             world.with_bytes("out.jsonl", b"{\"id\": \"a\"}\n{\"id\": \"\xff\"}\n").problems(&Overrides::default());
         assert!(told.contains("out.jsonl:2\n") && told.contains("this line is not UTF-8 text"), "{told}");
+    }
+}
+
+/// F117: with the judge `none` outputs are made alone: what reads grades waits, with a note, and everything else stays.
+#[test]
+fn outputs_can_be_made_without_judges() {
+    let suite = "name: n\ndataset: { rows: [ { id: a, o: x } ], id: id }\njudges: [ { id: j, provider: stub } ]\n\
+                 variants: { v: [ { recorded: { column: o } } ] }\n\
+                 scorers:\n  q: { rubric: { ask: a, dimensions: { x: { scale: [1, 5] } } } }\n  e: { metric: exact, value: x }\n\
+                 analyses: [ agreement, { analysis: failures, with: { below: { \"q.*\": 4 } } } ]\n\
+                 gates: [ { metric: q, min: 4 }, { metric: e, min: 1 } ]\n";
+    let world = World::new(&[("karat.yaml", suite)]);
+    let plan = |judges: &[&str]| {
+        let judges = judges.iter().map(|judge| (*judge).to_owned()).collect();
+        world.plan(&Overrides { judges, ..Overrides::default() })
+    };
+    let (judged, alone) = (plan(&[]), plan(&["none"]));
+    assert_eq!((judged.header.judges.len(), judged.rules.gates.len(), judged.header.analyses.len()), (1, 2, 2));
+    assert_eq!((alone.header.judges.len(), alone.rules.gates.len(), alone.header.analyses.len()), (0, 1, 1));
+    assert_eq!(alone.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect::<Vec<_>>(), ["e"]);
+    let notes = alone.notes.join("\n");
+    assert!(notes.contains("left out until judges grade these outputs: 1 of 2 gates and 1 of 2 analyses"), "{notes}");
+}
+
+/// F52: a question about one output asks whether it passes; about two, which is better.
+#[test]
+fn pairs_are_asked_for_the_better_one() {
+    let suite = |versus: &str| {
+        format!(
+            "name: n\ndataset: {{ rows: [ {{ id: a, o: x, p: y }} ], id: id }}\njudges: [ {{ id: j, provider: stub }} ]\n\
+             variants: {{ v: [ {{ recorded: {{ column: o }} }} ], w: [ {{ recorded: {{ column: p }} }} ] }}\n\
+             scorers: {{ q: {{ rubric: {{ ask: How friendly is it? }}{versus} }} }}\n"
+        )
+    };
+    for (versus, name) in [("", "pass"), (", versus: all", "better"), (", versus: \"variant:v\"", "better")] {
+        let plan = World::new(&[("karat.yaml", &suite(versus))]).plan(&Overrides::default());
+        let ScorerKind::Rubric(judged) = &plan.header.scorers[0].kind else { panic!("a rubric is expected") };
+        let names: Vec<&str> = judged.rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+        assert_eq!((names, plan.header.metrics[0].name.as_str()), (vec![name], "q"));
     }
 }

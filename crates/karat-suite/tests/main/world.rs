@@ -134,8 +134,13 @@ pub(crate) fn catalog() -> Catalog {
     let schema = json!({
         "type": "object",
         "required": ["schema"],
-        "properties": { "schema": { "type": ["string", "object"], "format": "file" } },
+        "properties": { "schema": { "format": "file", "contentMediaType": "application/schema+json" } },
     });
+    let tools = json!({
+        "type": "object",
+        "properties": { "tools": { "type": "object", "contentMediaType": "application/schema+json" } },
+    });
+    catalog.metrics.insert("valid_calls".to_owned(), Entry { options: tools, ..Entry::default() });
     catalog.metrics.insert("json_schema".to_owned(), Entry { options: schema, binary: true, ..Entry::default() });
     let dimensions = ["title", "outcome", "overall"].map(str::to_owned).to_vec();
     catalog.metrics.insert("summary".to_owned(), Entry { dimensions, ..Entry::default() });

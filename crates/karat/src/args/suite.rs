@@ -43,7 +43,7 @@ pub struct SuiteArgs {
     /// Run these samples only. An id that contains a comma is taken as a whole where a sample has it
     #[arg(long, value_name = "ID,…", help_heading = heading::EVERYDAY)]
     pub sample: Vec<String>,
-    /// Judges to use, instead of the suite's
+    /// Judges to use, instead of the suite's; `none` makes outputs only
     #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',', help_heading = heading::SELECTION)]
     pub judges: Vec<String>,
     /// Set a parameter of the suite
@@ -71,10 +71,10 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = parse::positive, help_heading = heading::LIMITS)]
     pub max_chunks: Option<u32>,
     /// Maximum number of tokens of a judge's reply
-    #[arg(long, value_name = "N", value_parser = parse::positive, help_heading = heading::LIMITS)]
+    #[arg(long, value_name = "N", env = "KARAT_JUDGE_MAX_TOKENS", value_parser = parse::positive, help_heading = heading::LIMITS)]
     pub judge_max_tokens: Option<u32>,
     /// Timeout of one attempt to call a judge, such as `90s`
-    #[arg(long, value_name = "DURATION", help_heading = heading::LIMITS)]
+    #[arg(long, value_name = "DURATION", env = "KARAT_JUDGE_TIMEOUT", help_heading = heading::LIMITS)]
     pub judge_timeout: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_text::schema::{Patterns, Schema};
+use karat_text::schema::Schema;
 use karat_text::template::{Template, text};
 use karat_text::{env_template, half_characters};
 use karat_types::{
@@ -114,8 +114,8 @@ impl ToolResult {
 
 impl CompiledTool {
     pub fn new(tool: &ToolSpec) -> Result<Self, StepError> {
-        let schema = Schema::new(&tool.input, Patterns::Ecma)
-            .map_err(|error| StepError::ToolSchema(tool.id.clone(), error.to_string()))?;
+        let schema =
+            Schema::new(&tool.input).map_err(|error| StepError::ToolSchema(tool.id.clone(), error.to_string()))?;
         let executor = match &tool.executor {
             None => None,
             Some(ToolExecutor::Result(template)) => Some(Executor::Result(Template::compile(template)?)),

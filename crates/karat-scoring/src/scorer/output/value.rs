@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
+use karat_text::schema::unwrapped;
 use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,8 +22,8 @@ const NAMED_VIOLATIONS: usize = 3;
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonSchema {
-    /// The schema; `true` takes any JSON, but no text that holds none.
-    #[schemars(extend("format" = "file"))]
+    /// The schema, or its file; `true` takes any JSON, but no text that holds none.
+    #[schemars(extend("format" = "file", "contentMediaType" = "application/schema+json"))]
     schema: Value,
     /// `true`: an object or list anywhere within the text may satisfy the schema. `false`: the whole text must be one JSON
     /// value. Without it, the text may hold the value in a fence or between words, where one is found.
@@ -42,7 +43,7 @@ impl Options for JsonSchema {
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let schema = json::JsonSchema::new(&self.schema).map_err(|error| error.to_string())?;
-        Ok(Box::new(JsonWithin { schema, takes_any: self.schema == Value::Bool(true), within: self.amid }))
+        Ok(Box::new(JsonWithin { schema, takes_any: *unwrapped(&self.schema) == Value::Bool(true), within: self.amid }))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 pub(crate) struct ValidCalls {
     /// The tools that were offered: the JSON Schema of each one's arguments, by name. Without it those of the
     /// suite that the step offered; of an agent's output, the counts that it holds.
+    #[schemars(extend("contentMediaType" = "application/schema+json"))]
     tools: BTreeMap<String, Value>,
     /// The tools of the suite, which it adds itself: used for outputs that hold no counts.
     #[schemars(skip)]

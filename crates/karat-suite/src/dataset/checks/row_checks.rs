@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::catalog::{Catalog, Entry};
 use crate::decode::scorers::nested::{CHECKS, CHECKS_OF};
 use crate::diagnostics::nearest::nearest;
+use crate::syntax::json_schema::fault_of_schemas;
 
 /// The column that holds them where the suite names none.
 pub(crate) const COLUMN: &str = "assert";
@@ -163,7 +164,12 @@ impl RowChecks {
             labels: Vec::new(),
             reads,
         }));
-        ScorerSpec::new(format!("{COLUMN}.{JUDGED}"), kind)
+        ScorerSpec::new(Self::judged_id(), kind)
+    }
+
+    /// The id of the scorer of [`Self::judge_scorer`].
+    pub fn judged_id() -> String {
+        format!("{COLUMN}.{JUDGED}")
     }
 
     /// Checks a row's own list. `has_reference`: whether the row holds something to compare with.
@@ -216,6 +222,9 @@ impl RowChecks {
             self.check_list(check, has_reference)?;
         }
         let with = check.get("with").and_then(Value::as_object);
+        if let Some(fault) = with.and_then(|with| fault_of_schemas(with, &known.options)) {
+            return Err((format!("`{metric}` in `assert`: {fault}"), None));
+        }
         match weighting {
             Weighting::Weighted if known.is_share(with.unwrap_or(&Map::new())) => Ok(()),
             _ => decides(metric, known.binary, check),

@@ -10,7 +10,7 @@ use std::fmt;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use karat_text::schema::{Patterns, Schema};
+use karat_text::schema::Schema;
 use karat_types::json;
 use serde_json::{Map, Number, Value};
 
@@ -51,12 +51,12 @@ impl fmt::Display for Leniency {
 impl RowSchema {
     /// Compiles a schema that is known to be valid.
     pub fn new(schema: &Value) -> Option<Self> {
-        let whole = Schema::new(schema, Patterns::Ecma).ok()?;
+        let whole = Schema::new(schema).ok()?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let columns = properties
             .into_iter()
             .flatten()
-            .filter_map(|(name, part)| Some((name.clone(), Schema::new(part, Patterns::Ecma).ok()?)))
+            .filter_map(|(name, part)| Some((name.clone(), Schema::new(part).ok()?)))
             .collect();
         Some(Self { schema: schema.clone(), whole, columns })
     }

@@ -24,7 +24,7 @@ use super::DatasetError;
 use super::scalar::plain;
 use super::source::raw::RowPlace;
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::files::{Files, RowPath, is_outside, jsonl};
+use crate::files::{Files, RowPath, file_text, is_outside, jsonl};
 
 /// A column that is made, and what an absent value means.
 pub(crate) struct Column {
@@ -92,7 +92,7 @@ impl Column {
 
     /// Returns the place of the column's value for a row, if that is in another file.
     pub fn place(&self, row: &Value, files: &dyn Files) -> Option<RowPlace> {
-        let text = |path: &FilePath| String::from_utf8(files.read_path(path).ok()?).ok();
+        let text = |path: &FilePath| file_text(files.read_path(path).ok()?).ok();
         let (file, span, text) = match &self.kind {
             ColumnKind::File(template) => {
                 let path = template.render(&Context::new().with_json("sample", row)).ok()?;
@@ -206,7 +206,7 @@ impl Column {
 
 /// JSON is parsed, anything else is text.
 pub(super) fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError> {
-    let Ok(text) = String::from_utf8(bytes) else {
+    let Ok(text) = file_text(bytes) else {
         let message = format!("the file {path} is not UTF-8 text");
         return Err(DatasetError::new(Diagnostic::of_file(Severity::Error, path, message)));
     };

@@ -9,8 +9,7 @@ use karat_types::FilePath;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::files::Files;
-use crate::files::jsonl;
+use crate::files::{Files, file_text, jsonl};
 
 /// Makes a column's value out of files that were read when the suite was loaded.
 pub trait Resolver: Send + Sync {
@@ -122,7 +121,7 @@ impl<'a> ResolverFiles<'a> {
             self.digest.update(&(part.len() as u64).to_le_bytes());
             self.digest.update(part);
         }
-        match String::from_utf8(bytes) {
+        match file_text(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
                 self.error(&shown, format!("the file {shown} is not UTF-8 text"));

@@ -41,6 +41,7 @@ fn unreadable(path: &str, error: &ReadError) -> DatasetError {
     let is_codec = told.contains("Disabled feature") || told.contains("decompression requires");
     problem.hint(match error {
         ReadError::Binary(_) => "write the file again without this column, or with texts in it",
+        ReadError::EqualNames(_) => "rename one of them and write the file again",
         ReadError::ArrowFile => "write it as a stream (`pyarrow.ipc.new_stream`), or as Parquet",
         ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd or gzip, or without compression",
         ReadError::Arrow(_) => "a column may have a type that is no JSON, such as a map whose keys are numbers: write the file again without it",

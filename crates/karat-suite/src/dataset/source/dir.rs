@@ -9,7 +9,7 @@ use super::raw::{RowPlace, SourceRow};
 use super::readers::{ReadError, Reader, ReaderRules};
 use crate::dataset::DatasetError;
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::files::{Files, is_outside, join, jsonl};
+use crate::files::{Files, file_text, is_outside, join, jsonl};
 
 /// The pattern of a dataset's files below its folder: `{name}` binds a column, `*` and `?` match anything, `/` goes a
 /// folder down. `{date}` only matches YYYY-MM-DD.
@@ -232,7 +232,7 @@ impl Dir {
             }
             _ => problem(format!("the file cannot be read: {error}")),
         })?;
-        let text = String::from_utf8(bytes).map_err(|_| problem("the file is not UTF-8 text".to_owned()))?;
+        let text = file_text(bytes).map_err(|_| problem("the file is not UTF-8 text".to_owned()))?;
         let read = self.reader.read(&text, &self.rules).map_err(|error| match error {
             ReadError::Syntax(error) => Box::new(jsonl::syntax(&path, &text, 1, &error)),
             ReadError::Form(message) => problem(message),

@@ -47,6 +47,9 @@ pub(super) fn rows(path: &str, reader: Box<dyn BufRead + Send>, separator: Separ
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
         Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
     };
+    if let Some(line) = table.get_ref().text_after_quote().filter(|line| *line == 1) {
+        return Box::new(std::iter::once(Err(text_after_quote_error(&file, line))));
+    }
     if let Some(line) = table.get_ref().unclosed_quote() {
         return Box::new(std::iter::once(Err(unclosed_quote_error(&file, line))));
     }
@@ -72,11 +75,17 @@ pub(super) fn rows(path: &str, reader: Box<dyn BufRead + Send>, separator: Separ
     let mut records = table.into_records();
     let mut is_over = false;
     Box::new(std::iter::from_fn(move || {
-        let record = if is_over { None } else { records.next() }?;
-        if let Some(line) = records.reader().get_ref().unclosed_quote() {
+        let record = if is_over { None } else { Some(records.next()) }?;
+        let quotes = records.reader().get_ref();
+        // The quotes are ahead of the records.
+        let is_read = |line: &usize| record.is_none() || records.reader().position().line() as usize > *line;
+        let broken = quotes.text_after_quote().filter(is_read).map(|line| text_after_quote_error(&file, line));
+        let unclosed = || quotes.unclosed_quote().map(|line| unclosed_quote_error(&file, line));
+        if let Some(error) = broken.or_else(unclosed) {
             is_over = true;
-            return Some(Err(unclosed_quote_error(&file, line)));
+            return Some(Err(error));
         }
+        let record = record?;
         Some(record.map_err(|error| csv_error(&file, &error)).map(|record| {
             let line = record.position().map_or(0, |position| position.line() as usize);
             let cells = headers.iter().zip(record.iter());
@@ -93,6 +102,17 @@ fn unclosed_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
     let message = "a quote in this line is never closed, so all following rows would be part of its cell";
     let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
     problem.hint("close it; write a quote within quotes twice");
+    DatasetError { hides_rows: true, ..DatasetError::new(problem) }
+}
+
+/// The parser takes the quote for a part of the cell, and may take following cells and rows into it.
+fn text_after_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
+    let message = "there is text after a closing quote, so where this cell ends is not known";
+    let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
+    problem.hint(
+        "write a quote within quotes twice; a program that escapes it with a backslash, as Spark and MySQL do, \
+         has an option for that (`escape='\"'`)",
+    );
     DatasetError { hides_rows: true, ..DatasetError::new(problem) }
 }
 

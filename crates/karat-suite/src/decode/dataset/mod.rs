@@ -409,11 +409,16 @@ impl Decoder<'_> {
     }
 
     fn checks(&mut self, node: Option<&Node>) -> Vec<Check> {
-        let mut checks = Vec::new();
+        let mut checks: Vec<Check> = Vec::new();
         for item in node.map(Node::items).unwrap_or_default() {
             let Some(name) = item.field("name") else { continue };
             let condition = item.field("where").and_then(|condition| self.dataset_expression(condition));
             let text = name.text().unwrap_or_default().to_owned();
+            if checks.iter().any(|earlier| earlier.name == text) {
+                self.problems
+                    .error(&name.place, format!("two checks have the name `{text}`"))
+                    .hint("rename one of them");
+            }
             let mut check = Check::new(text, name.place.clone(), condition);
             check.by = self.check_path(item, "by");
             check.distinct = self.check_path(item, "distinct");

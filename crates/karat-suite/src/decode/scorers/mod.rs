@@ -30,8 +30,9 @@ use crate::grammar::{Kind, RUBRIC_ONLY};
 use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::Registry;
 use crate::suite::hash::FOLDER;
+use crate::syntax::json_schema::HeldSchemas;
 use crate::syntax::names;
-use crate::syntax::node::{Entry, Node};
+use crate::syntax::node::{Entry, Node, Tree};
 
 /// The option that names the model of a metric that compares vectors.
 pub(crate) const EMBEDDER: &str = "model";
@@ -198,19 +199,34 @@ impl Decoder<'_> {
     pub fn options(&mut self, node: Option<&Node>, schema: &Value) -> Map<String, Value> {
         let mut options = Map::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
-            let is_file = schema
-                .pointer("/properties")
-                .and_then(|properties| properties.get(&entry.key))
-                .and_then(|property| property.get("format"))
-                .is_some_and(|format| format == "file");
-            let value = if is_file && entry.node.text().is_some() {
-                self.file_value(&entry.node)
-            } else {
-                Some(self.option_value(&entry.node))
+            let property = schema.pointer("/properties").and_then(|properties| properties.get(&entry.key));
+            let is_file = property.and_then(|property| property.get("format")).is_some_and(|format| format == "file");
+            let is_text = matches!(&entry.node.value, Tree::Scalar { value: Value::String(_), .. });
+            let value = match is_file && is_text {
+                true => self.file_value(&entry.node),
+                false => Some(self.option_value(&entry.node)),
+            };
+            let value = match property.map_or(HeldSchemas::None, HeldSchemas::of) {
+                HeldSchemas::None => value,
+                HeldSchemas::One => {
+                    value.and_then(|value| self.usable_schema(value, &format!("`{}`", entry.key), &entry.node))
+                }
+                HeldSchemas::ByName => value.and_then(|value| self.named_schemas(value, &entry.node)),
             };
             options.extend(value.map(|value| (entry.key.clone(), value)));
         }
         options
+    }
+
+    /// JSON Schemas by name, each out of its wrapper.
+    fn named_schemas(&mut self, schemas: Value, node: &Node) -> Option<Value> {
+        let Value::Object(schemas) = schemas else { return Some(schemas) };
+        let usable = schemas.into_iter().map(|(name, schema)| {
+            let at = node.field(&name).unwrap_or(node);
+            let schema = self.usable_schema(schema, &format!("the schema of `{name}`"), at)?;
+            Some((name, schema))
+        });
+        usable.collect::<Vec<_>>().into_iter().collect::<Option<Map<_, _>>>().map(Value::Object)
     }
 
     fn file_value(&mut self, node: &Node) -> Option<Value> {
@@ -234,11 +250,11 @@ impl Decoder<'_> {
             return Value::String(inlined);
         }
         match &node.value {
-            crate::syntax::node::Tree::Map(entries) => {
+            Tree::Map(entries) => {
                 entries.iter().map(|entry| (entry.key.clone(), self.option_value(&entry.node))).collect()
             }
-            crate::syntax::node::Tree::List(items) => items.iter().map(|item| self.option_value(item)).collect(),
-            crate::syntax::node::Tree::Scalar { value, .. } => value.clone(),
+            Tree::List(items) => items.iter().map(|item| self.option_value(item)).collect(),
+            Tree::Scalar { value, .. } => value.clone(),
         }
     }
 
@@ -427,6 +443,11 @@ impl Decoder<'_> {
                 self.problems
                     .error(&item.place, format!("two analyses have the id `{id}`"))
                     .hint("give one of them an `id` of its own");
+            } else if id != analysis && self.catalog.member(Kind::Analysis, &id).is_some() {
+                // Those that always run have their own name as id.
+                self.problems
+                    .error(&item.place, format!("`{id}` is the name of another analysis"))
+                    .hint("give this one another `id`");
             }
             analyses.push(AnalysisSpec { analysis, id, with: self.options(item.field("with"), &schema) });
         }

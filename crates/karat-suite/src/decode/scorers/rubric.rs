@@ -488,6 +488,41 @@ impl Decoder<'_> {
         }
     }
 
+    /// Refuses a rubric that asks a judge for two fields of one name: its reply could hold only one of them.
+    fn reply_fields(&mut self, node: &Node, rubric: &Rubric) {
+        let entries = |key: &'static str, what: &'static str| {
+            let entries = node.field(key).map(Node::entries).unwrap_or_default().iter();
+            entries.map(move |entry| (entry.key.as_str(), what, &entry.place))
+        };
+        let asked = |name: &str| rubric.dimensions.iter().any(|it| it.name == name && it.counted.is_none());
+        let scores = match rubric.reply {
+            ReplyShape::Flat => None,
+            ReplyShape::Nested => Some("scores"),
+            ReplyShape::List => Some("dimensions"),
+        };
+        let dimensions = entries("dimensions", "dimension").filter(|(name, ..)| scores.is_none() && asked(name));
+        let place = |key: &str| node.field(key).map_or(&node.place, |at| &at.place);
+        let overall = rubric.overall.iter().filter(|overall| overall.method == OverallMethod::Given);
+        let mut fields = vec![(rubric.rationale.field.as_str(), "rationale", place("rationale"))];
+        fields.extend(scores.map(|name| (name, "object of the dimensions", place("reply"))));
+        fields.extend(dimensions);
+        fields.extend(overall.map(|overall| (overall.id.as_str(), "overall", place("overall"))));
+        fields.extend(entries("breakdowns", "breakdown"));
+        fields.extend(entries("diagnostics", "diagnostic"));
+        for (at, (name, what, place)) in fields.iter().enumerate() {
+            // An overall that is called as a dimension is refused under every method.
+            let earlier = fields[..at].iter().find(|(other, ..)| other == name);
+            if let Some((_, other, _)) = earlier.filter(|(_, other, _)| (*other, *what) != ("dimension", "overall")) {
+                self.problems
+                    .error(
+                        place,
+                        format!("the judge's reply would have two fields `{name}`: the {other} and the {what}"),
+                    )
+                    .hint("rename one of them; `rationale: { field: NAME }` renames the rationale");
+            }
+        }
+    }
+
     fn consistency(&mut self, node: &Node, rubric: &Rubric) {
         let shown = node.field("show").map(Node::entries).unwrap_or_default();
         if let Some(second) = shown.iter().filter_map(|entry| entry.node.field("chunk")).nth(1) {
@@ -509,6 +544,7 @@ impl Decoder<'_> {
                     .maybe_hint(suggestion(name, chunked));
             }
         }
+        self.reply_fields(node, rubric);
         self.folds(node, rubric);
         self.counted_shares(node, rubric);
         let weights: f64 = rubric.dimensions.iter().map(|dimension| dimension.weight).sum();

@@ -472,3 +472,117 @@ fn a_file_that_breaks_off_is_one_error() {
         }
     }
 }
+
+/// F18: a quote that is escaped with a backslash is an error with its line, and white space around a cell is none of it.
+#[test]
+fn cells_of_tables_are_as_they_were_meant() {
+    let world = |file: &str, table: &str| {
+        World::new(&[("karat.yaml", &minimal(&format!("{{ source: {file}, id: id }}"))), (file, table)])
+    };
+    for (file, table, line) in [
+        ("d.csv", "id,q,a\n1,\"say \\\"hi\\\" now\",y\n2,plain,z\n", 2),
+        ("d.csv", "id,q\n1,plain\n2,\"5\\\" pipe\"\n3,x\n", 3),
+        ("d.csv", "id,q\n1,\"two\nlines\" and more\n", 3),
+        ("d.csv", "id,\"q\" x\n1,y\n", 1),
+        ("d.csv", "id,q\n1,\"a\"b", 2),
+        ("d.tsv", "id\tq\n1\t\"He\" said\n", 2),
+    ] {
+        let told = world(file, table).problems(&Overrides::default());
+        assert!(told.contains("text after a closing quote") && told.contains(&format!("{file}:{line}")), "{told}");
+    }
+    let rows =
+        samples(&world("d.csv", "id , q, a\n 1, x y ,\" z \"\n2,  ,\"say \"\"hi\"\"\"\n"), &Overrides::default());
+    let columns: Vec<_> = rows.into_iter().map(|row| serde_json::Value::Object(row.columns)).collect();
+    assert_eq!(columns, [json!({"id": "1", "q": "x y", "a": " z "}), json!({"id": "2", "q": "", "a": "say \"hi\""})]);
+}
+
+/// F28: a byte order mark and line ends of Windows in prompts, columns and rubrics make no other prompt and no other value.
+#[test]
+fn marks_of_editors_are_dropped() {
+    const SUITE: &str = "name: x\ndataset: { rows: [ { id: a, q: x } ], id: id, columns: { ctx: { file: \"ctx/{{ sample.id }}.txt\" } } }\n\
+        models: [ { id: m, provider: stub } ]\njudges: [ { id: j, provider: stub } ]\nvariants: { v: [ { prompt: p.md } ] }\n\
+        scorers: { q: { rubric: { file: r.yaml } } }\n";
+    let plan = |with: fn(&str) -> String| {
+        let texts = [
+            ("p.md", "Hello {{ sample.q }}\n\nBye {{ sample.ctx }}\n"),
+            ("ctx/a.txt", "one\ntwo\n"),
+            ("r.yaml", "ask: |\n  Is it right?\n  Is it short?\n"),
+        ];
+        let world = World::new(&[("karat.yaml", SUITE)]);
+        let world = texts.iter().fold(world, |world, (path, text)| world.with(path, &with(text)));
+        let plan = world.plan(&Overrides::default());
+        let rows: Vec<Sample> = plan.rows().collect::<Result<_, _>>().unwrap();
+        let header = &plan.header;
+        (serde_json::to_value((&header.variants, &header.scorers)).unwrap(), rows[0].columns["ctx"].clone())
+    };
+    let plain = plan(str::to_owned);
+    assert_eq!(plain.1, "one\ntwo\n");
+    assert_eq!(plan(|text| format!("\u{feff}{text}")), plain);
+    assert_eq!(plan(|text| text.replace('\n', "\r\n")), plain);
+    assert_eq!(plan(|text| format!("\u{feff}{}", text.replace('\n', "\r\n"))), plain);
+}
+
+/// F27: wherever a schema may stand, it may be `true` or in a provider's wrapper, has patterns of ECMA-262, and is named with
+/// its place if it cannot be used.
+#[test]
+fn schemas_are_read_alike_everywhere() {
+    const ROWS: &str = "rows: [ { id: a, o: x } ], id: id";
+    const STEP: &str = "{ recorded: { column: o } }";
+    let suite = |dataset: &str, step: &str, scorer: &str, more: &str| {
+        format!("name: x\ndataset: {{ {dataset} }}\nvariants: {{ v: [ {step} ] }}\nscorers: {{ s: {scorer} }}\n{more}")
+    };
+    let exact = "{ metric: exact, value: x }";
+    let stub = "models: [ { id: m, provider: stub } ]\n";
+    let prompt = "{ prompt: { text: \"{{ sample.o }}\" }, parse: { schema: s.json } }";
+    let looks = r#"{"type": "object", "properties": {"o": {"pattern": "^(?=.).*$"}}}"#;
+    let wrapped = format!(r#"{{"name": "x", "strict": true, "schema": {looks}}}"#);
+    let broken = r#"{"type": "object", "properties": {"o": {"pattern": "([a-z"}}}"#;
+    let scorer = |schema: &str| format!("{{ metric: json_schema, with: {{ schema: {schema} }} }}");
+    let row = |schema: &str| {
+        let check = format!("{{ metric: json_schema, with: {{ schema: {schema} }} }}");
+        suite(&format!("rows: [ {{ id: a, o: x, assert: [ {check} ] }} ], id: id"), STEP, exact, "")
+    };
+    let tool = |schema: &str| {
+        let tools = format!("{stub}tools: {{ t: {{ about: x, input: {schema}, result: y }} }}\n");
+        suite(ROWS, "{ prompt: { text: \"{{ sample.o }}\", tools: [t] } }", exact, &tools)
+    };
+    let calls = |schema: &str| {
+        suite(ROWS, STEP, &format!("{{ metric: valid_calls, with: {{ tools: {{ t: {schema} }} }} }}"), "")
+    };
+    let load = |suite: &str, schema: &str| {
+        World::new(&[("karat.yaml", suite), ("s.json", schema)]).load(&Overrides::default())
+    };
+    for (what, good) in [
+        ("true", suite(ROWS, STEP, &scorer("true"), "")),
+        ("true in a row", row("true")),
+        ("a file", suite(ROWS, STEP, &scorer("s.json"), "")),
+        ("inline", suite(ROWS, STEP, &scorer(&wrapped), "")),
+        ("in a row", row(&wrapped)),
+        ("row_schema", suite(&format!("{ROWS}, row_schema: s.json"), STEP, exact, "")),
+        ("parse", suite(ROWS, prompt, exact, stub)),
+        ("a tool", tool(&wrapped)),
+        ("a tool's file", tool("s.json")),
+        ("calls", calls(&wrapped)),
+    ] {
+        let loaded = load(&good, &wrapped);
+        assert!(loaded.is_ok(), "{what}: {good}\n{}", loaded.err().unwrap().plain());
+        let header =
+            loaded.ok().unwrap().plan().unwrap_or_else(|problems| panic!("{}", problems.plain())).header.clone();
+        let planned = serde_json::to_string(&(&header.scorers, &header.variants, &header.tools)).unwrap();
+        assert!(!planned.contains("strict"), "{what}: {planned}");
+    }
+    for (what, bad, place) in [
+        ("a file", suite(ROWS, STEP, &scorer("s.json"), ""), "karat.yaml:4"),
+        ("inline", suite(ROWS, STEP, &scorer(broken), ""), "karat.yaml:4"),
+        ("a number", suite(ROWS, STEP, &scorer("5"), ""), "karat.yaml:4"),
+        ("in a row", row(broken), "karat.yaml:2"),
+        ("a file in a row", row("s.json"), "karat.yaml:2"),
+        ("row_schema", suite(&format!("{ROWS}, row_schema: s.json"), STEP, exact, ""), "karat.yaml:2"),
+        ("parse", suite(ROWS, prompt, exact, stub), "karat.yaml:3"),
+        ("a tool", tool(broken), "karat.yaml:6"),
+        ("calls", calls(broken), "karat.yaml:4"),
+    ] {
+        let told = load(&bad, broken).err().unwrap_or_else(|| panic!("{what} can be used: {bad}")).plain();
+        assert!(told.contains("is not a valid JSON Schema") && told.contains(place), "{what}: {told}");
+    }
+}

@@ -124,7 +124,8 @@ fn missing_references_differ_from_broken_ones() {
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
 }
 
-/// SU-06: with `-p mode=absolute` rows need no reference, and one that is there is not shown.
+/// SU-06, F51: with `-p mode=absolute` rows need no reference, and one that is there is not shown; gates and figures are those of
+/// the judge, and there must be one.
 #[test]
 fn summaries_are_judged_without_references() {
     let place = Place::new();
@@ -134,7 +135,11 @@ fn summaries_are_judged_without_references() {
     assert!(paired.code == 1 && paired.stderr.contains("the row has no `reference`"), "{}", paired.all());
     let absolute = ["-p", "mode=absolute", "--judges", "sim-summary-judge"];
     let own = ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "own"];
-    place.fine(&[&own[..], &absolute[..]].concat());
+    let said = place.karat(&[&own[..], &absolute[..]].concat());
+    assert!(said.code == 2 && said.stdout.contains("min_outcome (judged.outcome)"), "{}", said.all());
+    assert!(said.stdout.contains("summary_corpus: 1 session"), "{}", said.all());
+    let unjudged = place.karat(&["validate", "summary", "-p", "mode=absolute"]);
+    assert!(unjudged.code == 1 && unjudged.stderr.contains("`judged` is off"), "{}", unjudged.all());
     place.fine(&[&["run", "summary", "--sample", "auth-cookie-loop", "--run-id", "shipped"], &absolute[..]].concat());
     for run in ["own", "shipped"] {
         let cell = &place.report(run)["cells"][0];
