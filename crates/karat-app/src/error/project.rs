@@ -31,6 +31,12 @@ errors! {
             hint "put it below the folder that `karat serve --root` names";
         OtherRows { path: String } => "design: {path} describes other rows (hash differs)"
             hint "write `design: none` for plain means, or draw the rows again with `karat dataset sample`";
+        OtherVersion { path: String, declared: String, actual: String } =>
+            "`dataset.version` is `{declared}`, and {path} records these rows as version `{actual}`"
+            hint "write `version: \"{actual}\"`, or leave the key out: the version is read from there";
+        ChangedVersion { path: String, rows: String, declared: String, newest: String } =>
+            "`dataset.version` is `{declared}`, and the rows of {rows} are no version that {path} records: they were changed after `{newest}`"
+            hint "record them: `karat dataset version {rows} --set VERSION --note \"what changed\"`, with that version in the suite; without `version` in the suite the run says that its rows have none";
         Design { path: String, problem: String } => "reading {path}: {problem}"
             hint "draw the rows again with `karat dataset sample`, or write `design: none` for plain means";
         NotWeighted { what: String, place: String } =>
@@ -40,6 +46,10 @@ errors! {
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"
             hint "the presets are {presets}; for a new suite in a folder of this name: `karat init {preset} --task answer`";
+        NoCorpus { preset: String, presets: Names } => "the preset `{preset}` has no corpus that a file could replace"
+            hint "`--corpus` goes with {presets}";
+        Corpus { path: String, problem: String } => "reading the corpus {path}: {problem}"
+            hint "a corpus is a file of rows: a JSON list, JSON lines or CSV";
         NoRubricNear { rubric: String, near: String } => "there is no ready rubric `{rubric}`" hint "did you mean `{near}`?";
         NoRubric { rubric: String } => "there is no ready rubric `{rubric}`" hint "`karat rubrics` lists them";
         BrokenRubric { rubric: String, problem: String } =>

@@ -1,10 +1,10 @@
-//! The draw behind the rows of a dataset: checks that the file `NAME.dataset.json` speaks of these rows, so that figures may
-//! be weighted by it.
+//! The version of the rows of a dataset and the draw behind them: checks what the file `NAME.dataset.json` says of these rows,
+//! so that reports name the version that they are, and figures may be weighted by the draw.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_dataset::manifest::Manifest;
+use karat_dataset::manifest::{Manifest, VersionState};
 use karat_dataset::version::{ApartColumns, RowsHasher};
 use karat_suite::{DesignFile, Files, Plan, RowSource, RowSourceSpec, Suite, TraceFiles};
 use karat_text::path::Path as ColumnPath;
@@ -13,6 +13,61 @@ use serde_json::Value;
 
 use crate::AppError;
 use crate::error::SuiteError;
+
+/// Takes the version of the rows from the file beside them, where that records versions by their content.
+///
+/// # Errors
+/// The suite declares another version, or one of rows that were changed since; rows that cannot be read.
+pub(super) fn settle_version(
+    suite: &Suite,
+    files: &Arc<dyn Files>,
+    traces: &TraceFiles,
+    plan: &mut Plan,
+) -> Result<(), AppError> {
+    let Some(source) = suite.source_file() else { return Ok(()) };
+    let path = DatasetDesign::file_name(source);
+    if !files.is_file(&path) {
+        return Ok(());
+    }
+    let unread = |problem: String| SuiteError::Design { path: path.clone(), problem };
+    let text = files.read(&path).map_err(|error| unread(error.to_string()))?;
+    // Of a file that is no manifest the suite warns.
+    let Ok(manifest) = Manifest::parse(&String::from_utf8_lossy(&text)) else { return Ok(()) };
+    if manifest.changelog.is_empty() {
+        return Ok(());
+    }
+    let rows = RowSource::open(Arc::clone(files), &RowSourceSpec::of(source), traces)?;
+    let apart = ApartColumns { ids: manifest.ids.clone(), metadata: manifest.metadata.clone() };
+    let mut hasher = RowsHasher::new();
+    for row in rows.rows() {
+        // The run itself says which row cannot be read.
+        let Ok(sample) = row else { return Ok(()) };
+        hasher.add(&sample.id, &sample.columns, &apart);
+    }
+    let mut header = PlanHeader::clone(&plan.header);
+    let (declared, source) = (header.dataset.version.take(), source.to_owned());
+    header.dataset.version = match (manifest.state(&hasher.finish()), declared) {
+        (VersionState::Recorded(change) | VersionState::Earlier(change), Some(declared))
+            if declared != change.version =>
+        {
+            return Err(SuiteError::OtherVersion { path, declared, actual: change.version.clone() }.into());
+        }
+        (VersionState::Recorded(change) | VersionState::Earlier(change), _) => Some(change.version.clone()),
+        (VersionState::Unrecorded(newest), Some(declared)) => {
+            let newest = newest.version.clone();
+            return Err(SuiteError::ChangedVersion { path, rows: source, declared, newest }.into());
+        }
+        (VersionState::Unrecorded(newest), None) => {
+            let newest = &newest.version;
+            plan.notes
+                .push(format!("the rows of {source} differ from version {newest} of {path}, so they have no version"));
+            None
+        }
+        (VersionState::Unversioned { .. }, declared) => declared,
+    };
+    plan.header = Arc::new(header);
+    Ok(())
+}
 
 /// Keeps the draw that a file speaks of if figures can be weighted by it, with a note where they are plain means instead.
 ///

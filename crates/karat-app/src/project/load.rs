@@ -116,6 +116,7 @@ impl ReadSuite {
     fn plan(self, files: &Arc<dyn Files>) -> Result<LoadedSuite, AppError> {
         let Self { suite, path, overrides } = self;
         let mut plan = suite.plan()?;
+        design::settle_version(&suite, files, &overrides.context.traces, &mut plan)?;
         design::settle(&suite, &path, files, &overrides.context.traces, &mut plan)?;
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));

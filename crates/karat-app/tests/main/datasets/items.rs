@@ -79,6 +79,45 @@ fn party(run: &str) -> Party {
     Party { run: run.to_owned(), ..Party::default() }
 }
 
+/// F113: the version that a run names is the one that its rows are recorded as; a suite cannot say another.
+#[test]
+fn the_version_of_a_run_is_that_of_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(folder.path());
+    let path = folder.path().join("tickets.jsonl");
+    let suite = folder.path().join("karat.yaml");
+    let load = |version: &str| {
+        fs::write(&suite, SUITE.replace(", version: \"1\"", version)).unwrap();
+        app.runs().load(&Invocation::of(suite.display().to_string())).map(|loaded| {
+            let notes = loaded.plan.notes.join("\n");
+            (loaded.plan.header.dataset.version.clone(), notes)
+        })
+    };
+    let mut all = rows(12, &[]);
+    write(&path, &all);
+    let asked = request(folder.path(), "tickets.jsonl");
+    assert_eq!(load(", version: \"2031.1\"").unwrap().0.as_deref(), Some("2031.1"), "nothing is recorded yet");
+    app.datasets().record_version(&asked, "1", "First version.").unwrap();
+    for version in ["", ", version: \"1\""] {
+        assert_eq!(load(version).unwrap().0.as_deref(), Some("1"));
+    }
+    let error = load(", version: \"2031.1\"").unwrap_err();
+    assert!(error.to_string().contains("records these rows as version `1`"), "{error}");
+    all[0]["category"] = json!("corrected");
+    write(&path, &all);
+    for version in ["1", "2", "2031.1"] {
+        let error = load(&format!(", version: \"{version}\"")).unwrap_err();
+        assert!(error.to_string().contains("changed after `1`"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("karat dataset version")), "{error}");
+    }
+    let (version, notes) = load("").unwrap();
+    assert!(version.is_none() && notes.contains("differ from version 1"), "{notes}");
+    app.datasets().record_version(&asked, "2", "One reference is corrected.").unwrap();
+    assert_eq!(load(", version: \"2\"").unwrap().0.as_deref(), Some("2"));
+    write(&path, &rows(12, &[]));
+    assert_eq!(load("").unwrap().0.as_deref(), Some("1"), "an earlier version is known by its rows");
+}
+
 /// BC-06: a recorded version is found again whatever the order of rows and keys; a change without a line is an error that
 /// says what to do.
 #[test]
