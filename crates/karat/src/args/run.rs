@@ -20,6 +20,9 @@ pub struct InitArgs {
     /// Provider of its models, such as openai, anthropic or ollama
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
+    /// File with the rows of your own corpus, in the place of the preset's samples (preset claims)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["task", "provider"], requires = "preset")]
+    pub corpus: Option<PathBuf>,
     /// Overwrite existing files
     #[arg(long)]
     pub force: bool,

@@ -15,6 +15,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("karat init", "Create a small suite in this folder; asks for the task and the provider"),
             ("karat init --task extract --provider anthropic", "Create one without questions"),
             ("karat init claims my-claims", "Copy the preset claims into my-claims, to adapt it"),
+            ("karat init claims talks --corpus talks.json", "Copy it for a corpus of your own, without its samples"),
         ],
     ),
     (

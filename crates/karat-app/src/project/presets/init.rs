@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use karat_suite::Files;
+use serde_json::Value;
 
 use crate::AppError;
 use crate::error::{FileError, Names, SuiteError};
 use crate::project::Project;
 use crate::project::atomic_file;
 use crate::project::presets::starter::StarterRequest;
-use crate::project::presets::{files_of, names};
+use crate::project::presets::{SuiteFiles, files_of, names};
 
 impl Project<'_> {
     /// Copies a preset into a folder, which is made if it does not exist. Returns the files, `karat.yaml` first.
@@ -19,6 +23,42 @@ impl Project<'_> {
         let files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
         let files = files.into_iter().map(|(path, content)| (path, content.to_vec())).collect();
         write_files(files, &format!("the preset `{preset}`"), folder, replace)
+    }
+
+    /// Copies a preset that has a corpus into a folder, with the rows of a file in the place of its sample corpus: without the
+    /// sample's texts, references, labels and baseline, and what the suite says of them. Returns the files, `karat.yaml`
+    /// first.
+    ///
+    /// # Errors
+    /// As [`Project::init`]; a preset without a corpus; a file whose rows cannot be read.
+    pub fn init_with_corpus(
+        &self,
+        preset: &str,
+        corpus: &Path,
+        folder: &Path,
+        replace: bool,
+    ) -> Result<Vec<PathBuf>, AppError> {
+        let files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
+        if !has_corpus(&files) {
+            let presets = names().into_iter().filter(|name| files_of(name).is_some_and(|files| has_corpus(&files)));
+            let presets = Names::of(presets.collect::<Vec<_>>());
+            return Err(SuiteError::NoCorpus { preset: preset.to_owned(), presets }.into());
+        }
+        let path = corpus.display().to_string();
+        let rows = karat_suite::read_rows(&(Arc::new(SuiteFiles) as Arc<dyn Files>), &path);
+        let rows = rows.map_err(|error| SuiteError::Corpus { path, problem: error.to_string() })?;
+        let rows: Vec<Value> = rows.into_iter().map(Value::Object).collect();
+        let rows = format!("{:#}\n", Value::Array(rows)).into_bytes();
+        let is_sample = |path: &Path| path.starts_with("data") || path == Path::new("baseline.json");
+        let kept = files.into_iter().filter(|(path, _)| !is_sample(path)).map(|(path, content)| {
+            let is_text = path == Path::new("karat.yaml") || is_ignore_file(&path);
+            let content = if is_text { without_sample(content) } else { content.to_vec() };
+            (path, content)
+        });
+        let own = [(CORPUS, rows), ("data/golden.json", b"[]\n".to_vec())];
+        let empty = ["data/transcripts/.gitkeep", "data/manual/.gitkeep"].map(|path| (path, Vec::new()));
+        let own = own.into_iter().chain(empty).map(|(path, content)| (PathBuf::from(path), content));
+        write_files(kept.chain(own).collect(), &format!("the preset `{preset}`"), folder, replace)
     }
 
     /// Writes the suite for a task into a folder, which is made if it does not exist. Returns the files, `karat.yaml`
@@ -34,6 +74,31 @@ impl Project<'_> {
     ) -> Result<Vec<PathBuf>, AppError> {
         write_files(starter.files()?, &format!("the suite `{}`", starter.task), folder, replace)
     }
+}
+
+/// The file of a preset's corpus.
+const CORPUS: &str = "data/corpus.json";
+
+/// Ends of the lines of a preset that speak of its sample corpus, and of those that need labels.
+const OF_SAMPLE: &str = "# of the sample corpus";
+const WHERE_LABELLED: &str = "# where people have labelled";
+
+fn has_corpus(files: &[(PathBuf, &'static [u8])]) -> bool {
+    files.iter().any(|(path, _)| path == Path::new(CORPUS))
+}
+
+/// A text of a preset without the lines about its sample; those that need labels are comments, to be used later.
+fn without_sample(text: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    let kept = text.lines().filter(|line| !line.ends_with(OF_SAMPLE) && !line.starts_with("!data/"));
+    let kept = kept.map(|line| match line.strip_suffix(WHERE_LABELLED) {
+        Some(code) => {
+            let indent = code.len() - code.trim_start().len();
+            format!("{}# {}  {WHERE_LABELLED}\n", &code[..indent], code.trim())
+        }
+        None => format!("{line}\n"),
+    });
+    kept.collect::<String>().into_bytes()
 }
 
 fn write_files(

@@ -15,7 +15,10 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
     let (folder, written) = match &args.preset {
         Some(preset) if !has_flags => {
             let folder = PathBuf::from(args.dir.as_deref().unwrap_or(preset));
-            let written = context.app.project().init(preset, &folder, args.force)?;
+            let written = match &args.corpus {
+                Some(corpus) => context.app.project().init_with_corpus(preset, corpus, &folder, args.force)?,
+                None => context.app.project().init(preset, &folder, args.force)?,
+            };
             (folder, written)
         }
         place => {
@@ -33,7 +36,14 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
     context.printer.text(&lines.join("\n"))?;
     if !context.quiet {
         let files = count_noun(lines.len() as u64, "file");
-        context.printer.say(&format!("wrote {files}; run the suite with `karat run{}`", suite_argument(&folder)));
+        let suite = suite_argument(&folder);
+        context.printer.say(&match &args.corpus {
+            Some(_) => format!(
+                "wrote {files}; put the transcripts into `data/transcripts`, or name a program for `karat dataset fetch`; then \
+                 `karat validate{suite}`"
+            ),
+            None => format!("wrote {files}; run the suite with `karat run{suite}`"),
+        });
     }
     Ok(Exit::Pass)
 }

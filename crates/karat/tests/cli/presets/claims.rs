@@ -1,6 +1,6 @@
 //! The preset `claims`, offline.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::Place;
 
@@ -176,4 +176,68 @@ fn unknown_ids_are_refused_with_a_hint() {
         assert!(said.stderr.contains(near), "{}", said.all());
         assert!(!place.path().join(".karat/runs").exists(), "{flag}");
     }
+}
+
+/// F115: a corpus of one's own, as the guide "Extract claims" has it: nothing of the preset's samples is left, and every step
+/// works offline.
+#[test]
+fn a_corpus_of_ones_own_is_extracted_offline() {
+    const FETCH: &str = r#"import json, sys
+texts = {"t1": ["Yeast turns sugar into carbon dioxide within 90 minutes.", "Salt might slow the yeast down by a third."],
+         "t2": ["Most steel bridges were built before 1970.", "Road salt doubles the rate of corrosion on open joints."]}
+text = texts[sys.argv[1]]
+segments = [{"start": 10 * at, "duration": 9, "text": one} for at, one in enumerate(text)]
+print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments, "fullText": " ".join(text)}))
+"#;
+    let place = Place::new();
+    let row = |id: &str, channel: &str| {
+        json!({
+            "videoId": id, "title": "A talk", "channelName": channel, "durationMinutes": 6, "topicDomain": "Food",
+            "expectedClaimDensity": "medium", "url": format!("https://videos.example/{id}"), "rationale": "short",
+        })
+    };
+    place.write("corpus.jsonl", &format!("{}\n{}\n", row("t1", "Kitchen Lab"), row("t2", "Steel and Stone")));
+    place.fine(&["init", "claims", "talks", "--corpus", "corpus.jsonl"]);
+    let mut all = Vec::new();
+    let mut open = vec![place.path().join("talks")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() { open.push(entry) } else { all.push(entry) }
+        }
+    }
+    for file in &all {
+        assert!(!std::fs::read_to_string(file).unwrap().contains("kr-"), "{}", file.display());
+        assert!(!file.display().to_string().contains("kr-"), "{}", file.display());
+    }
+    place.write("talks/fetch.py", FETCH);
+    let suite = place.text("talks/karat.yaml");
+    let file = r#"{{ params.transcripts }}/{{ sample.videoId }}.json""#;
+    let fetch = r#", fetch: { command: [python3, fetch.py, "{{ sample.videoId }}"] }"#;
+    place.write("talks/karat.yaml", &suite.replace(file, &format!("{file}{fetch}")));
+    let talks = |arguments: &[&str]| place.fine(&[&arguments[..1], &["talks"][..], &arguments[1..]].concat());
+    assert!(place.fine(&["dataset", "fetch", "talks"]).all().contains("t2.json"));
+    let valid = talks(&["validate"]);
+    assert!(valid.stdout.contains("2 samples") && !valid.stderr.contains("description"), "{}", valid.all());
+    talks(&["run", "-q", "--run-id", "first"]);
+    place.write(
+        "talks/data/golden.json",
+        r#"[{"videoId": "t1", "idealClaims": ["Salt might slow the yeast down by a third."]}]"#,
+    );
+    talks(&["run", "-q", "--run-id", "golden"]);
+    assert!(place.report("golden")["metrics"]["recall_of_ideal"]["value"].is_number());
+    place.fine(&["annotate", "create", "golden", "-o", "tasks.jsonl"]);
+    let tasks: Vec<String> = place.text("tasks.jsonl").lines().map(|line| line.replace("null", "9")).collect();
+    place.write("tasks.jsonl", &tasks.join("\n").replace("\"annotator\":\"\"", "\"annotator\":\"ann\""));
+    place.fine(&["annotate", "import", "tasks.jsonl", "--labels", "talks/data/labels.jsonl", "--suite", "talks"]);
+    let suite = place
+        .text("talks/karat.yaml")
+        .replace("    # labels:", "    labels:")
+        .replace("  # - { analysis", "  - { analysis");
+    place.write("talks/karat.yaml", &suite);
+    let calibrated = place.karat(&["calibrate", "talks"]);
+    assert!(calibrated.all().contains("nothing is decided below 20"), "{}", calibrated.all());
+    let compared = place.karat(&["compare", "golden", "--variants", "raw", "editorial-pass-v2"]);
+    assert!(compared.all().contains("paired by id: 2"), "{}", compared.all());
+    let refused = place.karat(&["init", "faq", "mine", "--corpus", "corpus.jsonl"]);
+    assert!(refused.code == 1 && refused.stderr.contains("`--corpus` goes with claims"), "{}", refused.all());
 }
