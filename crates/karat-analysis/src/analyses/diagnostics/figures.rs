@@ -144,6 +144,10 @@ pub struct Evaluation {
     pub spans_by_section: OrderedMap<u64>,
     /// Number of items; null if the output has no list of items.
     pub span_count: Option<u64>,
+    /// Section of each item, by its position.
+    pub span_sections: Vec<String>,
+    /// The findings of each list that the verdict has, each with its `section`.
+    pub errors: OrderedMap<Vec<Value>>,
     /// Number of findings by list; lists that the verdict lacks are absent.
     pub findings: OrderedMap<u64>,
     /// By category and score; null if not assessed. Stored with the judgment, too.

@@ -244,6 +244,8 @@ impl<'a> CellDiagnostics<'a> {
             sections: self.options.headers.bounds(&self.sections),
             spans_by_section: self.items_by_section(),
             span_count: self.items.map(|items| items.len() as u64),
+            span_sections: self.items().iter().map(|item| self.section_of(item).to_owned()).collect(),
+            errors: lists.clone().map(|it| (it.name.clone(), self.located(&it.name))).collect(),
             findings: lists.map(|it| (it.name.clone(), self.findings(&it.name).len() as u64)).collect(),
             category_scores: self.category_scores(),
             errors_by_section: self.findings_by_section(),
@@ -309,6 +311,19 @@ impl<'a> CellDiagnostics<'a> {
 
     fn findings(&self, list: &str) -> &[Value] {
         self.diagnostics.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// The findings of a list, each with its section.
+    fn located(&self, list: &str) -> Vec<Value> {
+        let with_section = |finding: &Value| match finding {
+            Value::Object(fields) => {
+                let mut fields = fields.clone();
+                fields.insert("section".to_owned(), self.section_of_finding(list, finding).into());
+                Value::Object(fields)
+            }
+            other => other.clone(),
+        };
+        self.findings(list).iter().map(with_section).collect()
     }
 
     /// The distinct positions named by a list.

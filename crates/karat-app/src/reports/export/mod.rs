@@ -2,7 +2,7 @@
 //!
 //! - `inspect`: logs that Inspect opens
 //! - `otel`: events and spans of OpenTelemetry, and how they are sent
-//! - `figures`: the table of figures, and as CSV
+//! - `figures`: the table of figures, and as CSV; `span_snapshot`: labelled spans with their verdicts
 //! - `tables`: rows of a run's other tables; `parquet` writes them as files for DuckDB, polars, pandas, `stream` hands
 //!   them to a reader in this process
 
@@ -10,6 +10,7 @@ mod figures;
 mod inspect;
 mod otel;
 mod parquet;
+mod span_snapshot;
 mod stream;
 mod tables;
 

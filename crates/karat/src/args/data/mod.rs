@@ -102,4 +102,6 @@ pub enum ExportFormatArg {
     Figures,
     /// Events and spans of OpenTelemetry, a request of OTLP a line
     Otel,
+    /// Labelled spans with their verdicts and sections, as `karat import span-snapshot` reads them
+    SpanSnapshot,
 }

@@ -1,8 +1,9 @@
 //! `karat export`.
 
+use std::io::Write;
 use std::path::Path;
 
-use karat_app::{AtomicFile, ExportedFiles, Outputs, SpanContent, count_noun};
+use karat_app::{AppError, AtomicFile, ExportedFiles, Outputs, SpanContent, count_noun};
 use karat_types::{Exit, ReportFormat};
 
 use crate::args::{ExportArgs, ExportFormatArg};
@@ -24,7 +25,12 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         ExportFormatArg::Parquet => {
             return print_files(context, &context.app.reports().export_parquet(&args.run, folder(args)?)?);
         }
-        ExportFormatArg::Figures => return figures(context, args),
+        ExportFormatArg::Figures => {
+            return write_whole(context, args, |out| context.app.reports().export_figures(&args.run, out));
+        }
+        ExportFormatArg::SpanSnapshot => {
+            return write_whole(context, args, |out| context.app.reports().export_span_snapshot(&args.run, out).map(drop));
+        }
         ExportFormatArg::Otel => return otel(context, args),
         ExportFormatArg::Inspect => {
             return print_files(context, &context.app.reports().export_inspect(&args.run, folder(args)?)?);
@@ -42,14 +48,18 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
     Ok(Exit::Pass)
 }
 
-/// Writes the figures of a run as CSV.
-fn figures(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
+/// Writes one file, or to stdout.
+fn write_whole(
+    context: &CommandContext<'_>,
+    args: &ExportArgs,
+    write: impl Fn(&mut dyn Write) -> Result<(), AppError>,
+) -> Result<Exit, Failure> {
     if args.output == "-" {
-        context.printer.stream(|out| context.app.reports().export_figures(&args.run, out))?;
+        context.printer.stream(|out| write(out))?;
         return Ok(Exit::Pass);
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
-    context.app.reports().export_figures(&args.run, &mut out)?;
+    write(&mut out)?;
     out.finish().map_err(|error| unwritable(args, &error))?;
     Ok(Exit::Pass)
 }

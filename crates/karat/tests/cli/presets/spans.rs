@@ -534,3 +534,38 @@ fn a_path_without_items_is_reported() {
     assert!(said.all().contains("found no list at `$.entz` in any of 24 outputs"), "{}", said.all());
     assert!(said.all().contains("spans: its path of items, `$.entz`, leads to a list in no output"), "{}", said.all());
 }
+
+/// F114: a run is written as a snapshot in which each span and each error has its section, and which is read again.
+#[test]
+fn a_run_is_written_as_a_snapshot() {
+    let place = Place::new();
+    place.fine(&["run", "spans", "--run-id", "s", "-q"]);
+    place.fine(&["export", "span-snapshot", "s", "-o", "snapshot.json"]);
+    let snapshot: Value = serde_json::from_str(&place.text("snapshot.json")).unwrap();
+    let results = snapshot["results"].as_array().unwrap();
+    assert_eq!((&snapshot["promptCount"], results.len()), (&json!(24), 24));
+    assert_eq!(snapshot["summary"]["avgScore"], place.report("s")["analyses"]["spans"]["avgScore"]);
+    assert_eq!(snapshot["judgeModel"], "sim-span-judge");
+    let names = ["main", "technicalSpecs", "alternatives"];
+    let has_section = |it: &Value| it["section"].as_str().is_some_and(|section| names.contains(&section));
+    let mut errors = 0;
+    for result in results {
+        let spans = result["spans"].as_array().unwrap();
+        assert!(spans.iter().all(has_section), "{result}");
+        for name in names {
+            let count = spans.iter().filter(|span| span["section"] == name).count();
+            assert_eq!(result["metadata"]["spansBySection"][name], count, "{result}");
+        }
+        for list in ["missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"] {
+            let found = result["judgeResult"][list].as_array().map(Vec::as_slice).unwrap_or_default();
+            assert!(found.iter().all(has_section), "{list}: {result}");
+            errors += found.len();
+        }
+    }
+    assert!(errors > 20, "{errors}");
+    let again = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
+    assert!(again.all().contains("figures of the snapshot's summary are the same"), "{}", again.all());
+    let other = place.karat(&["run", "faq", "--run-id", "f", "-q"]);
+    let refused = place.karat(&["export", "span-snapshot", "f", "-o", "x.json"]);
+    assert!(refused.code == 1 && refused.stderr.contains("diagnostics"), "{} {}", other.all(), refused.all());
+}
