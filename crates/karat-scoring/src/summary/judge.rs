@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
+use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::rubric::{JudgeOptions, judge_rubric};
 use super::{DIMENSIONS, Summary};
 use crate::completer::{CallUsage, MeteredCompleter};
 use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
-use crate::{Completer, drive_hinted};
+use crate::{Completer, Completion, Prompt, drive_hinted};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
 /// is as welcome.
@@ -104,6 +104,12 @@ impl JudgeResult {
         Self { name: name.into(), overall, ..Self::default() }
     }
 
+    /// The dimensions on one line: `title=0.900 summary=1.000`.
+    fn dimension_text(&self) -> String {
+        let each = self.dimensions.iter().map(|it| format!("{}={:.3}", it.dimension, it.score));
+        each.collect::<Vec<_>>().join(" ")
+    }
+
     /// Converts it to a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
     /// overall is the judge's own; a dimension that is not there is 0.
     pub fn to_session_score(&self) -> SessionScore {
@@ -129,6 +135,58 @@ impl fmt::Display for JudgeResult {
             self.model_used, self.duration_ms, self.prompt_tokens, self.completion_tokens
         )
     }
+}
+
+/// The judge of a rubric with these options.
+fn judge(options: &JudgeOptions) -> Result<RubricJudge, RubricError> {
+    let scorer = RubricScorer {
+        rubric: judge_rubric(options)?,
+        judges: Vec::new(),
+        votes: 1,
+        versus: None,
+        pairs_per_sample: None,
+        only_where: None,
+        orders: PairOrders::default(),
+        consensus: Consensus::default(),
+        parameters: Parameters::default(),
+        timeout_ms: None,
+        labels: Vec::new(),
+        reads: Vec::new(),
+    };
+    RubricJudge::new(&scorer, &ModelSpec::new("completer", "library"))
+}
+
+/// The text of the prompt that a [`CompleterJudge`] sends first: for equivalence with the reference where there is one
+/// (paired), on the candidate's own merits where not (absolute).
+///
+/// ```
+/// use karat_scoring::summary::{JudgeOptions, Summary, build_judge_prompt};
+///
+/// let candidate = Summary { title: "Fix the login".to_owned(), ..Summary::default() };
+/// let prompt = build_judge_prompt(None, &candidate, &JudgeOptions::default())?;
+/// assert!(prompt.contains("Fix the login"));
+/// # Ok::<(), karat_scoring::summary::JudgeError>(())
+/// ```
+///
+/// # Errors
+/// Options that no rubric can be made of.
+pub fn build_judge_prompt(
+    reference: Option<&Summary>,
+    candidate: &Summary,
+    options: &JudgeOptions,
+) -> Result<String, JudgeError> {
+    const NAME: &str = "prompt";
+    let judge = judge(options).map_err(|error| JudgeError::new(NAME, "rubric", error.to_string()))?;
+    let (sample, output) = (Sample::new(NAME, reference.map(|summary| json!(summary))), json!(candidate));
+    let machine = judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 });
+    let mut text = None;
+    let mut keep = |prompt: &Prompt<'_>| {
+        text.get_or_insert_with(|| prompt.text());
+        Ok::<_, CallError>(Completion::text(String::new()))
+    };
+    let verdict = drive_hinted(machine, &mut keep, options.model_hint.as_deref());
+    let error = verdict.error.map(|error| JudgeError::new(NAME, &error.code, &error.message));
+    text.ok_or_else(|| error.unwrap_or_else(|| JudgeError::new(NAME, "rubric", "the judge asks nothing")))
 }
 
 /// A judge that asks a model through a [`Completer`]. Each judgment is one `tracing` event of the target
@@ -157,24 +215,6 @@ impl<C: Completer> CompleterJudge<C> {
         Self { clock: Some(clock), ..self }
     }
 
-    fn judge(&self) -> Result<RubricJudge, RubricError> {
-        let scorer = RubricScorer {
-            rubric: judge_rubric(&self.options)?,
-            judges: Vec::new(),
-            votes: 1,
-            versus: None,
-            pairs_per_sample: None,
-            only_where: None,
-            orders: PairOrders::default(),
-            consensus: Consensus::default(),
-            parameters: Parameters::default(),
-            timeout_ms: None,
-            labels: Vec::new(),
-            reads: Vec::new(),
-        };
-        RubricJudge::new(&scorer, &ModelSpec::new("completer", "library"))
-    }
-
     fn now(&self) -> Moment {
         self.clock.as_ref().map_or(Moment(0), |clock| clock.now())
     }
@@ -185,7 +225,7 @@ impl<C: Completer> CompleterJudge<C> {
         reference: Option<Value>,
         candidate: &Value,
     ) -> Result<JudgedSummary, JudgeError> {
-        let judge = self.judge().map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
+        let judge = judge(&self.options).map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
         let sample = Sample::new(name, reference);
         let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
         let mut metered = MeteredCompleter::new(&mut self.completer);
@@ -213,6 +253,7 @@ impl<C: Completer> Judge for CompleterJudge<C> {
                 name = result.name,
                 mode = result.mode,
                 overall = result.overall,
+                dimensions = result.dimension_text(),
                 model = result.model_used,
                 duration_ms,
                 prompt_tokens = result.prompt_tokens,

@@ -51,7 +51,7 @@ pub fn load_corpus(corpus: impl AsRef<Path>) -> Result<Vec<ReferenceSession>, Lo
     sessions.collect()
 }
 
-/// One session of a corpus; `None` where it is not curated: there is no such folder, or no `reference.json` in it.
+/// One session of a corpus, by the name of its folder; it is called as its file says, or as the folder. `None` where it is not curated: there is no such folder, or no `reference.json` in it.
 ///
 /// # Errors
 /// A name that is no folder's, a reference that cannot be read or is broken.
@@ -62,7 +62,10 @@ pub fn load_session(corpus: impl AsRef<Path>, name: &str) -> Result<Option<Refer
     }
     let path = corpus.as_ref().join(name).join(REFERENCE);
     let session: Option<ReferenceSession> = present(&path, "reference of a session")?;
-    Ok(session.map(|session| ReferenceSession { name: name.to_owned(), ..session }))
+    Ok(session.map(|session| match session.name.trim().is_empty() {
+        true => ReferenceSession { name: name.to_owned(), ..session },
+        false => session,
+    }))
 }
 
 /// One candidate.

@@ -73,7 +73,7 @@ pub use corpus::{BROKEN_CANDIDATE, CorpusReport, MISSING_CANDIDATE};
 pub use dimensions::MomentOverlap;
 pub use fidelity::{DimensionScore, Fidelity, SessionScore, Weights, WeightsError};
 pub use gates::{GateError, Gates};
-pub use judge::{CompleterJudge, Judge, JudgeError, JudgeResult};
+pub use judge::{CompleterJudge, Judge, JudgeError, JudgeResult, build_judge_prompt};
 pub use loading::{LoadError, load_candidate, load_candidates, load_corpus, load_session};
 pub use rubric::{JudgeOptions, judge_rubric};
 
@@ -117,7 +117,7 @@ pub struct AhaMoment {
 /// A session with its hand-reviewed summary: `<corpus>/<name>/reference.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReferenceSession {
-    /// The session's name: that of its folder.
+    /// The session's name: what the file says, else that of its folder.
     #[serde(default)]
     pub name: String,
     /// Why it was chosen and what a good summary must hold: for curators, not scored.

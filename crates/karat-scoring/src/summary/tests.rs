@@ -215,20 +215,31 @@ impl Drop for Folder {
     }
 }
 
-/// SU-01: folders in the order of their names, uncurated ones left out; not curated and broken are told apart.
+/// F119: the prompt of a judge can be read without asking anyone, with a reference and without.
+#[test]
+fn prompts_can_be_built() {
+    let summary = |title: &str| Summary { title: title.to_owned(), ..Summary::default() };
+    let build = |reference: Option<&Summary>| {
+        build_judge_prompt(reference, &summary("Mended the login"), &JudgeOptions::default()).unwrap()
+    };
+    let (paired, absolute) = (build(Some(&summary("Fix the endless redirect"))), build(None));
+    assert!(paired.contains("Mended the login") && paired.contains("Fix the endless redirect"), "{paired}");
+    assert!(absolute.contains("Mended the login") && !absolute.contains("endless"), "{absolute}");
+    assert!(absolute.contains("\"overall\""), "it shows the form of the reply: {absolute}");
+}
+
+/// SU-01, F119: folders in the order of their names, uncurated ones left out; not curated and broken are told apart.
 #[test]
 fn corpora_are_read_from_folders() {
     let folder = Folder::new("corpus");
-    for name in ["b", "a"] {
-        folder.write(
-            &format!("{name}/reference.json"),
-            r#"{"name": "old", "notes": "why", "reference": {"title": "t"}}"#,
-        );
+    for (name, own) in [("b", "of the file"), ("a", "")] {
+        let text = format!(r#"{{"name": "{own}", "notes": "why", "reference": {{"title": "t"}}}}"#);
+        folder.write(&format!("{name}/reference.json"), &text);
     }
     folder.write("uncurated/log.txt", "");
     folder.write("README.md", "");
     let names: Vec<String> = load_corpus(&folder.0).unwrap().into_iter().map(|session| session.name).collect();
-    assert_eq!(names, ["a", "b"]);
+    assert_eq!(names, ["a", "of the file"]);
     assert_eq!(load_session(&folder.0, "uncurated").unwrap(), None);
     assert_eq!(load_session(&folder.0, "nowhere").unwrap(), None);
     assert!(matches!(load_session(&folder.0, "../a"), Err(LoadError::Name(_))));

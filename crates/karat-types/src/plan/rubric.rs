@@ -61,7 +61,14 @@ impl Rubric {
     #[must_use]
     pub fn for_pairs(self) -> Self {
         let choices = [("first", 1.0), ("tie", 0.5), ("second", 0.0)].map(|(word, value)| (word.to_owned(), value));
+        // A question about one output asks whether it passes; of two, which one is better.
+        let name =
+            |dimension: &Dimension| match dimension.name == "pass" && matches!(&dimension.scale, Scale::Choices(_)) {
+                true => "better".to_owned(),
+                false => dimension.name.clone(),
+            };
         let dimensions = self.dimensions.into_iter().map(|dimension| Dimension {
+            name: name(&dimension),
             scale: Scale::Choices(choices.to_vec()),
             anchors: Default::default(),
             better: Better::Higher,

@@ -281,6 +281,10 @@ impl SharedContent<'_> {
                 sections.push((label.to_owned(), text));
                 continue;
             };
+            // A judge would read an absent description as one that says nothing.
+            if text.trim().is_empty() {
+                continue;
+            }
             let line = format!("{}: {text}", item.spec.name);
             match sections.iter_mut().find(|(known, _)| known == label) {
                 Some((_, lines)) => *lines = format!("{lines}\n{line}"),

@@ -15,6 +15,25 @@ fn section(request: &ChatRequest, label: &str) -> String {
     found.unwrap_or_else(|| panic!("there is no section {label}")).1
 }
 
+/// F52: a description that a row lacks is left out of the prompt, and the words that findings may use are explained.
+#[test]
+fn judges_read_what_is_known() {
+    for absent in [json!(null), json!(""), json!("  ")] {
+        let mut claims = rubrics::Claims::new();
+        claims.sample.columns["description"] = absent;
+        let context = section(&request(&mut claims.machine()), "TRANSCRIPT_CONTEXT");
+        assert_eq!(context, "title: How tides work\nchannel: Sea School");
+    }
+    let rubric = include_str!("../../../../../presets/spans/rubrics/spans.yaml");
+    let explained: String = rubric.lines().filter(|line| !line.trim_start().starts_with("each:")).collect();
+    for word in [
+        "section_header", "abstract_concept", "non_visual", "instruction_text", "duplicate", "other", "critical",
+        "important", "minor", "too_fine", "too_coarse",
+    ] {
+        assert!(explained.contains(&format!("{word}, ")), "{word} is not explained");
+    }
+}
+
 /// CL-12: one whole prompt, as the judge gets it.
 #[test]
 fn the_claims_prompt_is_as_agreed() {

@@ -17,7 +17,7 @@ models:
 /// `settled` is a good answer, `maybe` half of one; a judge that likes length gives long answers the benefit.
 const JUDGE: &str = r#"{%- set first = fenced("FIRST_OUTPUT", "no pair") -%}
 {%- if first != "no pair" -%}
-{"pass": "{{ "first" if "settled" in first else "second" if "settled" in fenced("SECOND_OUTPUT") else "tie" }}", "reasoning": "The settled one is better."}
+{"better": "{{ "first" if "settled" in first else "second" if "settled" in fenced("SECOND_OUTPUT") else "tie" }}", "reasoning": "The settled one is better."}
 {%- elif fenced("REQUIREMENTS", "") -%}
 {"judged": "{{ "pass" if "German" in fenced("REQUIREMENTS") and "Hallo" in fenced("OUTPUT") else "fail" }}", "reasoning": "It is in that language."}
 {%- else -%}
