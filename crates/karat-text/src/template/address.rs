@@ -8,7 +8,8 @@ use std::ops::Range;
 use minijinja::{Environment, Error, ErrorKind, Output, State, Value, value::ValueKind};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::json;
+use super::code::Block;
+use super::{TemplateError, json};
 
 /// Marks before and after a value, whose content is written in hexadecimal digits.
 const OPEN: char = '\u{2}';
@@ -27,15 +28,49 @@ const HOST: &AsciiSet = &UNRESERVED.remove(b':').remove(b'[').remove(b']');
 /// Text of an environment variable, which is filled in later, for finding the place behind it.
 const VARIABLE: &str = "http://variable";
 
+/// Filters that say that a value is encoded.
+const ENCODING: [&str; 2] = ["urlencode", "safe"];
+
+/// Statements that make texts of values, whose places would be lost.
+const CAPTURING: [&str; 4] = ["macro", "call", "filter", "block"];
+
 /// Changes an environment to one for addresses.
 pub(super) fn prepare(environment: &mut Environment<'_>) {
     environment.set_formatter(write);
-    environment.add_filter("urlencode", |value: &Value| Ok::<_, Error>(mark(&encode_value(value)?, ENCODED)));
-    environment.add_filter("safe", |value: &Value| Ok::<_, Error>(mark(&text_of(value)?, ENCODED)));
+}
+
+/// Refuses code after which it would not be known which part of a text is a value, and which is encoded already.
+pub(super) fn check(source: &str, blocks: &[Block<'_>]) -> Result<(), TemplateError> {
+    for block in blocks {
+        let has = |text: &str| block.tokens.iter().any(|token| token.is(text));
+        let keyword = block.keyword().unwrap_or_default();
+        if CAPTURING.contains(&keyword) || keyword == "set" && !has("=") {
+            let message = format!("`{{% {keyword} %}}` around a text cannot be used in an address");
+            return Err(problem(source, block, message, "write the text and its values where they are inserted"));
+        }
+        let Some(at) = block.tokens.iter().position(|token| ENCODING.iter().any(|name| token.is(name))) else {
+            continue;
+        };
+        let is_last = !block.tokens[at..].iter().any(|token| token.is("|"));
+        if !is_last || ["~", "+", "*", "%"].into_iter().any(has) {
+            let message = format!("`{}` must be the last that is done to a value", block.tokens[at].text);
+            return Err(problem(source, block, message, "write texts beside it outside of the braces"));
+        }
+    }
+    Ok(())
+}
+
+fn problem(source: &str, block: &Block<'_>, message: String, hint: &str) -> TemplateError {
+    let line = source[..block.span.start].matches('\n').count() + 1;
+    TemplateError { message, line: Some(line), span: Some(block.span.clone()), hint: Some(hint.to_owned()) }
 }
 
 /// `{{ text | urlencode }}`: a text for a part of an address; an object as the names and values of a query.
-pub(super) fn encode_value(value: &Value) -> Result<String, Error> {
+pub(super) fn url_encode(value: &Value) -> Result<Value, Error> {
+    encode_value(value).map(Value::from_safe_string)
+}
+
+fn encode_value(value: &Value) -> Result<String, Error> {
     if value.kind() != ValueKind::Map {
         return Ok(encode(&text_of(value)?));
     }
@@ -61,7 +96,9 @@ fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
         // An error that names it.
         return minijinja::escape_formatter(out, state, value);
     }
-    out.write_str(&mark(&text_of(value)?, PLAIN)).map_err(Into::into)
+    // No text of a row is safe: only a filter makes it so.
+    let kind = if value.is_safe() { ENCODED } else { PLAIN };
+    out.write_str(&mark(&text_of(value)?, kind)).map_err(Into::into)
 }
 
 fn mark(text: &str, kind: char) -> String {
@@ -93,11 +130,7 @@ fn split(text: &str) -> Vec<Part> {
         let text = unhex(content.get(1..).unwrap_or_default());
         match content.starts_with(ENCODED) {
             true => parts.push(Part::Encoded(text)),
-            // A value may be made of others, such as a text and what a filter has encoded.
-            false => parts.extend(split(&text).into_iter().map(|part| match part {
-                Part::Text(text) => Part::Value(text),
-                other => other,
-            })),
+            false => parts.push(Part::Value(text)),
         }
         rest = after;
     }

@@ -60,6 +60,7 @@ pub(super) fn template(name: &'static str, source: &str, is_address: bool) -> Re
     limits::check_chains(source, &blocks)?;
     let mut environment = BASE.clone();
     if is_address {
+        address::check(source, &blocks)?;
         address::prepare(&mut environment);
     }
     let reads = {

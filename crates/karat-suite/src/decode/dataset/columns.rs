@@ -19,6 +19,7 @@ use crate::diagnostics::nearest::suggestion;
 use crate::files::RowPath;
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
+use crate::syntax::notation;
 
 impl Decoder<'_> {
     /// The columns, in the suite's order: a later one may read an earlier one.
@@ -76,8 +77,14 @@ impl Decoder<'_> {
         let http = node.field("http")?;
         let gaps = |this: &mut Self, at: &Node, compile: fn(&str) -> Result<GapTemplate, TemplateError>| {
             let inlined = this.params.inline_template(&this.params.splice(at.text()?), &at.place, &mut this.problems);
-            let template = compile(&inlined).ok()?;
             let written = at.text().unwrap_or_default();
+            let template = match compile(&inlined) {
+                Ok(template) => template,
+                Err(error) => {
+                    notation::report(&error, "template", written, &at.place, &mut this.problems);
+                    return None;
+                }
+            };
             names::check(template.reads(), written, &at.place, names::DATASET, &mut this.pending, &mut this.problems);
             Some(template)
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::env_template::GapTemplate;
-use karat_text::template::{Context, Template};
+use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{CommandSpec, HttpSpec, Protocol, ServiceSpec};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::syntax::notation;
 impl Decoder<'_> {
     /// An http step.
     pub fn http(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<HttpSpec> {
-        let url = self.gap_template(node.main("url")?, position, reads)?;
+        let url = self.gap_template(node.main("url")?, GapTemplate::compile_address, position, reads)?;
         let headers = self.gap_templates(node.field("headers"), position, reads);
         let body = node.field("body").map_or(Value::Null, |body| self.body(body, position, reads));
         let method = node.text_of("method").filter(|_| node.text().is_none()).unwrap_or("POST").to_owned();
@@ -135,17 +135,23 @@ impl Decoder<'_> {
         reads: &mut Vec<String>,
     ) -> BTreeMap<String, String> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        let texts = entries
-            .iter()
-            .filter_map(|entry| Some((entry.key.clone(), self.gap_template(&entry.node, position, reads)?)));
+        let texts = entries.iter().filter_map(|entry| {
+            Some((entry.key.clone(), self.gap_template(&entry.node, GapTemplate::compile, position, reads)?))
+        });
         texts.collect()
     }
 
     /// A template that may hold `${NAME}`.
-    fn gap_template(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<String> {
+    fn gap_template(
+        &mut self,
+        node: &Node,
+        compile: fn(&str) -> Result<GapTemplate, TemplateError>,
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<String> {
         let text = self.params.splice(node.text()?);
         let inlined = self.params.inline_template(&text, &node.place, &mut self.problems);
-        let template = match GapTemplate::compile(&inlined) {
+        let template = match compile(&inlined) {
             Ok(template) => template,
             Err(error) => {
                 notation::report(&error, "template", &text, &node.place, &mut self.problems);

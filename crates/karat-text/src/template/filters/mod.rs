@@ -14,7 +14,7 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     environment.add_filter("only", only);
     environment.add_filter("fromjson", parse_json);
     environment.add_filter("transcript", write_transcript);
-    environment.add_filter("urlencode", address::encode_value);
+    environment.add_filter("urlencode", address::url_encode);
 }
 
 /// `{{ text | fence("TRANSCRIPT") }}`: the text (or a list or object, as JSON) between marks that it cannot close, nor

@@ -55,7 +55,7 @@ fn write_whole(
     write: impl Fn(&mut dyn Write) -> Result<(), AppError>,
 ) -> Result<Exit, Failure> {
     if args.output == "-" {
-        context.printer.stream(|out| write(out))?;
+        context.printer.stream(&write)?;
         return Ok(Exit::Pass);
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
