@@ -132,7 +132,7 @@ impl Suite {
     pub fn source_file(&self) -> Option<&str> {
         match &self.dataset.source {
             DatasetSource::Files { paths, .. } => match paths.as_slice() {
-                [FilePath { path, beneath: None }] => Some(path),
+                [FilePath { path, beneath: None }] => Some(path.as_str()),
                 _ => None,
             },
             _ => None,
