@@ -47,7 +47,7 @@ pub use crate::read::rows::StoredRun;
 pub use crate::read::runs::RunSummary;
 pub use crate::read::totals::Totals;
 pub use crate::reuse::blobs::StoredBlob;
-pub use crate::reuse::invalidate::CachedResults;
+pub use crate::reuse::invalidate::{CachedResults, Withdraw};
 pub use crate::reuse::paid_elsewhere::PaidElsewhere;
 pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;

@@ -1,6 +1,6 @@
 //! Invalidates cached results.
 
-use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult, StoreError};
+use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult, StoreError, Withdraw};
 use karat_types::{Moment, RunRows};
 
 use crate::AppError;
@@ -21,14 +21,20 @@ pub struct Invalidation {
 
 impl Stored<'_> {
     /// Invalidates the cached results of a run or of some of its cells, or lists them on a dry run. The run's own rows
-    /// and reports stay, and so do results that other runs use.
-    pub fn invalidate(&self, run: &str, cells: &[String], dry_run: bool) -> Result<Invalidation, AppError> {
+    /// and reports stay, and so do results that other runs use, unless `force` withdraws them from all later runs.
+    pub fn invalidate(
+        &self,
+        run: &str,
+        cells: &[String],
+        dry_run: bool,
+        force: bool,
+    ) -> Result<Invalidation, AppError> {
         let store = self.app.existing_store()?;
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let wanted = self.ordinals(&rows, cells)?;
         let chosen = (!cells.is_empty()).then_some(&wanted);
-        let results = store.invalidate(&run, chosen, !dry_run)?;
+        let results = store.invalidate(&run, chosen, Withdraw { apply: !dry_run, force })?;
         let mut names = std::collections::BTreeMap::new();
         for ordinal in results.gone.iter().chain(&results.kept).flat_map(|result| &result.cells) {
             let (row, system, trial) = rows.header().plan.place(*ordinal);

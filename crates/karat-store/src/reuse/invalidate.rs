@@ -44,9 +44,19 @@ pub struct CachedResults {
     pub judgments: u64,
 }
 
+/// The extent of an invalidation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withdraw {
+    /// False if nothing changes.
+    pub apply: bool,
+    /// True if results are withdrawn that other runs use, too.
+    pub force: bool,
+}
+
 impl Store {
     /// Invalidates the cached results that a run, or some of its cells, uses. Results that another run or cell uses
-    /// stay, unless that cell was invalidated before. With `apply: false` nothing changes.
+    /// stay, unless that cell was invalidated before, or `force` withdraws them from all later runs. With `apply: false`
+    /// nothing changes.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; [`StoreError::RunInUse`] while the run is being written; rows that cannot be read.
@@ -54,12 +64,12 @@ impl Store {
         &self,
         run: &str,
         cells: Option<&OrdinalSet>,
-        apply: bool,
+        Withdraw { apply, force }: Withdraw,
     ) -> Result<InvalidatedResults, StoreError> {
         if !apply {
             return self.read("reusable results", |connection| {
                 let snapshot = connection.snapshot()?;
-                Ok(self.candidates(&snapshot, run, cells)?.withdrawal())
+                Ok(self.candidates(&snapshot, run, cells, force)?.withdrawal())
             });
         }
         let _claim = self.claim(run)?;
@@ -67,7 +77,7 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let withdrawal = (|| {
-            let candidates = self.candidates(&transaction, run, cells)?;
+            let candidates = self.candidates(&transaction, run, cells, force)?;
             candidates.remove(&transaction)?;
             Ok(candidates.withdrawal())
         })()
@@ -131,8 +141,9 @@ impl Store {
         connection: &Connection,
         run: &str,
         cells: Option<&OrdinalSet>,
+        force: bool,
     ) -> Result<Candidates, ReadFailure> {
-        let mut candidates = Candidates::new(connection, run_number(connection, run)?, cells.cloned())?;
+        let mut candidates = Candidates::new(connection, run_number(connection, run)?, cells.cloned(), force)?;
         let rests_on = self.rests_on(connection, &candidates)?;
         candidates.read_lists(connection, &rests_on)?;
         self.add_cell_users(connection, &mut candidates)?;

@@ -6,6 +6,7 @@
 //! an invalidated cell          uses only copies that its own run has made
 //! a result stays               while a run that needs it has made the present copy, or has made no copy of its own
 //! a result is removed          otherwise; the newest copy made by a run that needs it takes its place
+//! by force                     the copy that is reused is removed whoever needs it, and nothing takes its place
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ pub struct ReusableResult {
     pub is_judgment: bool,
     /// Ordinals of the run's cells that use it.
     pub cells: Vec<u64>,
-    /// Other runs that use it.
+    /// Other runs that use it: if it is removed, by force.
     pub used_by: BTreeSet<String>,
 }
 
@@ -61,6 +62,8 @@ struct Candidate {
     live: BTreeMap<i64, String>,
     /// The requested cells that use it.
     cells: BTreeSet<u64>,
+    /// The cells of other runs that need it, by run.
+    others: BTreeSet<(i64, u64)>,
 }
 
 impl Candidate {
@@ -98,6 +101,8 @@ pub(crate) struct Candidates {
     pub run: i64,
     /// The requested cells; `None` requests the whole run.
     wanted: Option<OrdinalSet>,
+    /// True if results are removed that others need.
+    by_force: bool,
     /// Requested cells that were found.
     found: OrdinalSet,
     /// Cells of each run that were invalidated before.
@@ -106,7 +111,12 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    pub fn new(connection: &Connection, run: i64, wanted: Option<OrdinalSet>) -> Result<Self, ReadFailure> {
+    pub fn new(
+        connection: &Connection,
+        run: i64,
+        wanted: Option<OrdinalSet>,
+        by_force: bool,
+    ) -> Result<Self, ReadFailure> {
         let mut released: FxHashMap<i64, OrdinalSet> = FxHashMap::default();
         let select = format!("select {} from released", tables::RELEASED.select(connection, &[]));
         let mut statement = connection.prepare_cached(&select)?;
@@ -115,7 +125,7 @@ impl Candidates {
             tables::RELEASED.check(&row, &[])?;
             released.entry(row.get(0)?).or_default().insert(row.get::<i64>(1)?.unsigned_abs());
         }
-        Ok(Self { run, wanted, found: OrdinalSet::default(), released, all: FxHashMap::default() })
+        Ok(Self { run, wanted, by_force, found: OrdinalSet::default(), released, all: FxHashMap::default() })
     }
 
     /// Returns `true` if the cell is requested.
@@ -163,6 +173,7 @@ impl Candidates {
             candidate.cells.insert(user.ordinal);
         } else if !is_requested && !is_released {
             candidate.live.entry(user.run).or_insert_with(|| user.name.clone());
+            candidate.others.insert((user.run, user.ordinal));
         }
     }
 
@@ -171,20 +182,29 @@ impl Candidates {
         self.all.iter().filter(move |(_, candidate)| is_own(candidate) || !candidate.cells.is_empty())
     }
 
+    fn removes(&self, candidate: &Candidate) -> bool {
+        self.by_force || candidate.can_be_removed()
+    }
+
     /// Removes results from the index, and marks the requested cells as invalidated.
     pub fn remove(&self, transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
         index_writer::index_all(transaction)?;
         let mut delete = transaction.prepare_cached("delete from reuse where key = ?1 and kind = ?2")?;
         let mut restore = tables::REUSE.inserting(transaction, known_keys::REPLACE)?;
-        for ((key, kind), candidate) in self.requested_results().filter(|(_, candidate)| candidate.can_be_removed()) {
+        for ((key, kind), candidate) in self.requested_results().filter(|(_, candidate)| self.removes(candidate)) {
             delete.execute(params![key.0, kind.code()])?;
-            if let Some(EntryPlace { block, entry }) = candidate.successor() {
+            if let Some(EntryPlace { block, entry }) = candidate.successor().filter(|_| !self.by_force) {
                 restore.execute(params![key.0, kind.code(), block, entry as i64])?;
             }
         }
         let mut release = tables::RELEASED.inserting(transaction, "on conflict do nothing")?;
         for ordinal in self.found.iter() {
             release.execute(params![self.run, ordinal as i64])?;
+        }
+        // The cells of others need the removed results no more, and neither do the replies to their calls.
+        let removed = self.requested_results().filter(|_| self.by_force);
+        for (run, ordinal) in removed.flat_map(|(_, candidate)| &candidate.others) {
+            release.execute(params![*run, *ordinal as i64])?;
         }
         Ok(())
     }
@@ -199,7 +219,7 @@ impl Candidates {
                 cells: candidate.cells.iter().copied().collect(),
                 used_by: others.map(|(_, name)| name.clone()).collect(),
             };
-            let list = if candidate.can_be_removed() { &mut withdrawal.gone } else { &mut withdrawal.kept };
+            let list = if self.removes(candidate) { &mut withdrawal.gone } else { &mut withdrawal.kept };
             list.push(result);
         }
         for list in [&mut withdrawal.gone, &mut withdrawal.kept] {

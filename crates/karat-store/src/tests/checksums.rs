@@ -222,7 +222,7 @@ pub(super) fn readers() -> BTreeMap<&'static str, Reader> {
         ("reuse", |store| Ok(format!("{:?}", (store.step(key("cell 1"))?, store.judgment(key("judgment 1"))?)))),
         ("reuse_state", |store| Ok(format!("{:?}", store.cached_results()?))),
         ("journal", |store| Ok(format!("{:?}", store.journal_entries("suite", "alert")?))),
-        ("released", |store| Ok(format!("{:?}", store.invalidate("r", None, false)?))),
+        ("released", |store| Ok(format!("{:?}", store.invalidate("r", None, DRY)?))),
         ("tokens", |store| Ok(format!("{:?}", store.tokens()?))),
         ("derived", |store| Ok(format!("{:?}", store.rows("r")?.read_derived("index", key("d"))?))),
         ("batches", |store| Ok(format!("{:?}", store.batches("r")?))),

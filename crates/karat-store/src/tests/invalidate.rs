@@ -1,5 +1,6 @@
 //! Invalidation removes a run's own results from reuse and leaves those of others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_types::*;
@@ -45,18 +46,18 @@ pub(crate) fn invalidating_one_cell_keeps_shared_steps() {
     let store = store_in(&folder);
     fill(&store, "r");
     let cells: OrdinalSet = [0].into_iter().collect();
-    let planned = store.invalidate("r", Some(&cells), false).unwrap();
+    let planned = store.invalidate("r", Some(&cells), DRY).unwrap();
     assert_eq!(has(&store), [true; 5]);
-    let done = store.invalidate("r", Some(&cells), true).unwrap();
+    let done = store.invalidate("r", Some(&cells), APPLY).unwrap();
     assert_eq!(planned, done);
     assert_eq!(names(&done).len(), 2);
     assert_eq!((done.kept.len(), done.kept[0].key), (1, key("raw")));
     assert_eq!(has(&store), [true, false, true, false, true]);
     assert_eq!(rows(&store, "r").len(), 2);
-    assert_eq!(store.invalidate("r", None, true).unwrap().gone.len(), 3);
+    assert_eq!(store.invalidate("r", None, APPLY).unwrap().gone.len(), 3);
     assert_eq!(has(&store), [false; 5]);
-    assert_eq!(store.invalidate("r", None, true).unwrap(), InvalidatedResults::default());
-    assert!(store.invalidate("no run", None, true).is_err());
+    assert_eq!(store.invalidate("r", None, APPLY).unwrap(), InvalidatedResults::default());
+    assert!(store.invalidate("no run", None, APPLY).is_err());
 }
 
 /// CL-23: results that another run uses stay, whether that run reused a whole output or an earlier step.
@@ -76,10 +77,41 @@ pub(crate) fn results_used_by_other_runs_stay() {
         Record::Judgment(judged.into()),
     ]))
     .unwrap();
-    let done = store.invalidate("r", None, true).unwrap();
+    let done = store.invalidate("r", None, APPLY).unwrap();
     assert_eq!(has(&store), [true, false, true, false, true]);
     assert!(done.kept.iter().all(|result| result.used_by.contains("other")), "{done:?}");
-    assert!(matches!(store.invalidate("other", None, true), Err(crate::StoreError::RunInUse { .. })));
+    assert!(matches!(store.invalidate("other", None, APPLY), Err(crate::StoreError::RunInUse { .. })));
+}
+
+/// F48: by force a result is withdrawn from all later runs, whoever uses it or has made it too; what is made after that is
+/// reused again, and rows stay.
+#[test]
+pub(crate) fn force_withdraws_what_others_use() {
+    let folder = folder();
+    let store = store_in(&folder);
+    fill(&store, "bad");
+    let output = Arc::new(json!("x"));
+    let ledger = store.begin(&header("reused", 2)).unwrap();
+    let reused = CellRecord { reused: true, calls: vec![key("raw"), key("b")], ..cell(1, "b", &output) };
+    let judged = JudgmentRecord { reused: true, ..judgment(1, 0, 0, "jb") };
+    block_on(ledger.append(vec![Record::Cell(reused.into()), Record::Judgment(judged.into())])).unwrap();
+    drop(ledger);
+    // A run that made the same results itself.
+    fill(&store, "again");
+    let kept = store.invalidate("bad", None, APPLY).unwrap();
+    assert!(!kept.kept.is_empty() && has(&store).contains(&true), "{kept:?}");
+    let done = store.invalidate("bad", None, FORCE).unwrap();
+    assert_eq!((has(&store), &*done.kept), ([false; 5], &[][..]));
+    let users: BTreeSet<&String> = done.gone.iter().flat_map(|result| &result.used_by).collect();
+    assert!(users.iter().any(|run| *run == "reused"), "it names who used them: {done:?}");
+    assert_eq!(rows(&store, "reused").len(), 1);
+    let reopened = store_in(&folder);
+    assert_eq!(has(&reopened), [false; 5]);
+    fill(&reopened, "new");
+    assert_eq!(has(&reopened), [true; 5]);
+    // The runs that lost them ask for nothing: the new results go with the run that made them.
+    assert_eq!(reopened.invalidate("new", None, APPLY).unwrap().gone.len(), 5);
+    assert_eq!(has(&reopened), [false; 5]);
 }
 
 /// CL-23: failures keep no result of another run alive: neither a cell without an output nor a failed judgment,
@@ -99,17 +131,17 @@ pub(crate) fn failed_cells_keep_no_result() {
     block_on(ledger.append(vec![failed(0, "a"), failed(1, "b"), Record::Judgment(unjudged.into())])).unwrap();
     drop(ledger);
     fill(&store, "good");
-    let planned = store.invalidate("good", None, false).unwrap();
+    let planned = store.invalidate("good", None, DRY).unwrap();
     assert_eq!((planned.gone.len(), &*planned.kept), (5, &[][..]));
-    let kept = store.invalidate("bad", None, true).unwrap();
+    let kept = store.invalidate("bad", None, APPLY).unwrap();
     assert!(kept.gone.is_empty() && kept.kept.iter().all(|result| result.used_by.contains("good")), "{kept:?}");
-    assert_eq!(store.invalidate("good", None, true).unwrap().gone.len(), 5);
+    assert_eq!(store.invalidate("good", None, APPLY).unwrap().gone.len(), 5);
     assert_eq!(has(&store), [false; 5]);
 
     let ledger = store.begin(&header("half", 2)).unwrap();
     block_on(ledger.append(vec![Record::Step(step("raw", &Arc::new(json!("x"))).into()), failed(0, "a")])).unwrap();
     drop(ledger);
-    assert_eq!(names(&store.invalidate("half", Some(&[0].into_iter().collect()), true).unwrap()), [key("raw")]);
+    assert_eq!(names(&store.invalidate("half", Some(&[0].into_iter().collect()), APPLY).unwrap()), [key("raw")]);
 }
 
 /// CL-23: a result that another run has repeated since an invalidation belongs to that run; once the first run makes
@@ -119,18 +151,18 @@ pub(crate) fn repeated_results_belong_to_the_run_that_repeated_them() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "r");
-    assert_eq!(store.invalidate("r", None, true).unwrap().gone.len(), 5);
+    assert_eq!(store.invalidate("r", None, APPLY).unwrap().gone.len(), 5);
     fill(&store, "other");
     reuse_all(&store, "scored");
     let cell: OrdinalSet = [0].into_iter().collect();
     for asked in [None, Some(&cell)] {
-        assert_eq!(store.invalidate("r", asked, true).unwrap(), InvalidatedResults::default());
+        assert_eq!(store.invalidate("r", asked, APPLY).unwrap(), InvalidatedResults::default());
     }
     assert_eq!(has(&store), [true; 5]);
     let ledger = store.reopen("r").unwrap();
     block_on(ledger.append(vec![Record::Step(step("a", &Arc::new(json!("x"))).into())])).unwrap();
     drop(ledger);
-    assert_eq!(store.invalidate("r", Some(&cell), true).unwrap().kept.len(), 1);
+    assert_eq!(store.invalidate("r", Some(&cell), APPLY).unwrap().kept.len(), 1);
 }
 
 /// A run that reuses everything from another.
@@ -155,16 +187,16 @@ pub(crate) fn shared_results_are_removed_with_the_last_run() {
         reuse_all(&store, "one");
         reuse_all(&store, "two");
         for (at, run) in order[..2].iter().enumerate() {
-            let done = store.invalidate(run, None, true).unwrap();
+            let done = store.invalidate(run, None, APPLY).unwrap();
             assert!(done.gone.is_empty() && !done.kept.is_empty(), "{run}: {done:?}");
             for result in &done.kept {
                 assert!(result.used_by.iter().map(String::as_str).eq(sorted(&order[at + 1..])), "{run}: {done:?}");
             }
         }
         let cell: OrdinalSet = [0].into_iter().collect();
-        assert_eq!(store.invalidate(order[2], Some(&cell), true).unwrap().gone.len(), 2);
+        assert_eq!(store.invalidate(order[2], Some(&cell), APPLY).unwrap().gone.len(), 2);
         assert_eq!(
-            (has(&store), store.invalidate(order[2], None, true).unwrap().gone.len()),
+            (has(&store), store.invalidate(order[2], None, APPLY).unwrap().gone.len()),
             ([true, false, true, false, true], 3)
         );
         assert_eq!(has(&store), [false; 5]);
@@ -185,12 +217,12 @@ pub(crate) fn only_the_own_copy_is_removed() {
     fill(&store, "first");
     fill(&store, "second");
     assert_eq!(store.step(key("a")).unwrap().unwrap().run, "second");
-    let kept = store.invalidate("first", None, false).unwrap().kept;
+    let kept = store.invalidate("first", None, DRY).unwrap().kept;
     assert!(kept.len() == 5 && kept.iter().all(|result| result.used_by.contains("second")), "{kept:?}");
-    assert_eq!(store.invalidate("second", None, true).unwrap().gone.len(), 5);
+    assert_eq!(store.invalidate("second", None, APPLY).unwrap().gone.len(), 5);
     assert_eq!((has(&store), store.step(key("a")).unwrap().unwrap().run.as_str()), ([true; 5], "first"));
-    assert_eq!(store.invalidate("second", None, true).unwrap().gone, []);
-    assert_eq!(store.invalidate("first", None, true).unwrap().gone.len(), 5);
+    assert_eq!(store.invalidate("second", None, APPLY).unwrap().gone, []);
+    assert_eq!(store.invalidate("first", None, APPLY).unwrap().gone.len(), 5);
     assert_eq!(has(&store), [false; 5]);
 }
 
@@ -225,7 +257,7 @@ pub(crate) fn pruning_keeps_copies_of_other_runs() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "withdrawn");
-    store.invalidate("withdrawn", None, true).unwrap();
+    store.invalidate("withdrawn", None, APPLY).unwrap();
     let old = |store: &Store, run: &str| {
         fill(store, run);
         block_on(store.reopen(run).unwrap().finish(RunStatus::Finished, Moment(1_700_000_009_000))).unwrap();

@@ -120,7 +120,7 @@ pub(crate) fn invalidated_results_stay_so_for_their_own_run() {
     }
     let found = || store.reuse_view("second", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
     assert_eq!(found().as_deref(), Some("second"));
-    assert_eq!(store.invalidate("second", None, true).unwrap().gone.len(), 1);
+    assert_eq!(store.invalidate("second", None, APPLY).unwrap().gone.len(), 1);
     assert_eq!((found(), store.step(key("a")).unwrap().unwrap().run.as_str()), (None, "first"));
 }
 
@@ -340,7 +340,7 @@ pub(crate) fn late_keys_undo_no_invalidation() {
     drop(first);
     let second = store.begin(&header("second", 1)).unwrap();
     many.write(&second, "b", 5000);
-    assert_eq!(elsewhere.invalidate("first", None, true).unwrap().gone.len(), 65_536);
+    assert_eq!(elsewhere.invalidate("first", None, APPLY).unwrap().gone.len(), 65_536);
     let other = elsewhere.begin(&header("other", 1)).unwrap();
     many.write(&other, "b", 1);
     many.write(&second, "c", 5000);

@@ -6,11 +6,16 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::{Store, StoreUrl};
+use crate::{Store, StoreUrl, Withdraw};
 use bytes::Bytes;
 use karat_types::*;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+
+/// An invalidation, one on trial, and one that also withdraws what others use.
+pub const APPLY: Withdraw = Withdraw { apply: true, force: false };
+pub const DRY: Withdraw = Withdraw { apply: false, force: false };
+pub const FORCE: Withdraw = Withdraw { apply: true, force: true };
 
 pub fn folder() -> TempDir {
     tempfile::tempdir().unwrap()

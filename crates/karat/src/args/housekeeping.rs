@@ -62,6 +62,9 @@ pub struct InvalidateArgs {
     /// Show what would be invalidated, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Withdraw results from all later runs, also those that other runs use
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -82,7 +82,9 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Alert(command) => alert::alert(&context, &command),
         Command::Rubrics(args) => rubrics::rubrics(&context, &args),
         Command::Models(args) => models::models(&context, &args),
-        Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),
+        Command::Invalidate(args) => {
+            invalidate::invalidate(&context, &args.run, &args.cell, (args.dry_run, args.force))
+        }
         Command::Cache(command) => cache::cache(&context, &command),
         Command::Store(command) => store::store(&context, &command),
         Command::Doctor(args) => doctor::doctor(&context, &args),

@@ -86,7 +86,7 @@ fn plan_why_and_run_agree() {
             run(&app, "chain", &with(Overrides { variants: vec!["chain".to_owned()], ..Overrides::default() }));
         }
         if is(0) && is(2) {
-            app.stored().invalidate("limited", &["s1/m/direct".to_owned()], false).unwrap();
+            app.stored().invalidate("limited", &["s1/m/direct".to_owned()], false, false).unwrap();
         }
         write(if is(3) { "Reply" } else { "Answer" }, if is(4) { "Is it true?" } else { "Is it good?" });
         let invocation = with(Overrides { no_cache: is(5), ..Overrides::default() });

@@ -353,7 +353,7 @@ fn invalidated_results_stay_invalidated() {
     let store = store_at(&folder, "s1");
     run_shard(&store, shard(1, 1), 4);
     let cells = [4].into_iter().collect();
-    assert_eq!(store.invalidate("r", Some(&cells), true).unwrap().gone.len(), 2);
+    assert_eq!(store.invalidate("r", Some(&cells), APPLY).unwrap().gone.len(), 2);
     let target = store_at(&folder, "target");
     target.merge_shards(&merged_header(RunStatus::Finished), &[source(&store, shard(1, 1))]).unwrap();
     let found = |ordinal: u64| target.step(key(&format!("cell {ordinal}"))).unwrap().is_some();

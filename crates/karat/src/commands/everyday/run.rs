@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure> {
     if let Some(run) = &args.invalidate_run {
-        return invalidate::invalidate(context, run, &[], args.dry_run);
+        return invalidate::invalidate(context, run, &[], (args.dry_run, false));
     }
     if args.dry_run {
         return plan::plan(context, (&args.selection, &args.execution, args.shard), &[], args.json);

@@ -11,22 +11,35 @@ use crate::failure::Failure;
 /// Maximum number of cells that are listed.
 const LISTED: usize = 20;
 
-pub fn invalidate(context: &CommandContext<'_>, run: &str, cells: &[String], dry_run: bool) -> Result<Exit, Failure> {
-    let done = context.app.stored().invalidate(run, cells, dry_run)?;
+pub fn invalidate(
+    context: &CommandContext<'_>,
+    run: &str,
+    cells: &[String],
+    (dry_run, force): (bool, bool),
+) -> Result<Exit, Failure> {
+    let done = context.app.stored().invalidate(run, cells, dry_run, force)?;
     context.printer.text(&text(&done, dry_run))?;
+    if !done.results.kept.is_empty() && !force {
+        context.printer.say(&format!(
+            "warning: later runs go on using {}, because other runs do: `karat invalidate {run} --force` withdraws them from all \
+             later runs",
+            counts(&done.results.kept)
+        ));
+    }
     Ok(Exit::Pass)
 }
 
 fn text(done: &Invalidation, dry_run: bool) -> String {
     let verb = if dry_run { "would be invalidated" } else { "invalidated" };
+    let users = |result: &ReusableResult, others: &str| {
+        let runs: Vec<&str> = result.used_by.iter().map(String::as_str).collect();
+        if runs.is_empty() { others.to_owned() } else { format!(" (run {})", runs.join(", ")) }
+    };
     let mut text = format!("run {}: {} {verb}\n", done.run, counts(&done.results.gone));
-    text.push_str(&list(done, &done.results.gone, |_| String::new()));
+    text.push_str(&list(done, &done.results.gone, |result| users(result, "")));
     if !done.results.kept.is_empty() {
         text.push_str(&format!("kept, because other results use them: {}\n", counts(&done.results.kept)));
-        text.push_str(&list(done, &done.results.kept, |result| {
-            let runs: Vec<&str> = result.used_by.iter().map(String::as_str).collect();
-            if runs.is_empty() { " (other cells)".to_owned() } else { format!(" (run {})", runs.join(", ")) }
-        }));
+        text.push_str(&list(done, &done.results.kept, |result| users(result, " (other cells)")));
     }
     if done.results == karat_app::InvalidatedResults::default() {
         text.push_str(

@@ -37,6 +37,24 @@ fn results_go_with_the_last_run_that_uses_them() {
     assert!(missing.code == 1 && missing.stderr.contains("no cell `q9/mock/direct`"), "{}", missing.all());
 }
 
+/// F48: a bad result that a later run reused is kept, and that is said with the flag that withdraws it from all later runs.
+#[test]
+fn a_result_that_was_reused_can_be_withdrawn() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "bad"]);
+    place.fine(&["run", "--run-id", "later"]);
+    let said = place.fine(&["invalidate", "bad", "--dry-run"]);
+    assert!(said.stderr.contains("--force") && said.stdout.contains("(run later)"), "{}", said.all());
+    let forced = place.fine(&["invalidate", "bad", "--force"]);
+    assert!(forced.stdout.contains("5 outputs and 0 judgments invalidated"), "{}", forced.all());
+    assert!(forced.stdout.contains("(run later)") && !forced.stdout.contains("kept, because"), "{}", forced.all());
+    place.fine(&["run", "--run-id", "new"]);
+    assert_eq!(provider.requests(), 10);
+}
+
 /// CL-23: failed cells have no cached results: nothing of them is invalidated, and nothing is listed as kept.
 #[test]
 fn failed_cells_have_nothing_to_invalidate() {
