@@ -54,6 +54,8 @@ errors! {
             hint "use JSON lines, a JSON list of objects, or CSV with a head, as a suite's dataset does";
         Gold { file: String, problem: String } => "reading the gold items {file}: {problem}"
             hint "a gold item is a line such as {{\"input\": \"…\", \"output\": \"…\", \"scores\": {{\"quality\": 4}}}}";
+        NoShownColumn { column: String, columns: Names } => "`--show {column}`: no row has this column"
+            hint "the columns are {columns}";
         NoItems { source_name: String } => "no item to label is left of {source_name}"
             hint "select others, or keep outputs: `privacy: {{ keep_content: true }}`";
         NoIds { file: String } => "reading the ids {file}: it has none" hint "write the id of a sample on each line";

@@ -101,6 +101,8 @@ pub struct TaskRequest {
     pub gold: Option<GoldItems>,
     /// The people who may label; everybody if empty.
     pub assigned: Vec<String>,
+    /// Columns of a file that are shown beside what is labelled, with `input` and `reference`.
+    pub show: Vec<String>,
     /// A regular expression of what is masked in outputs.
     pub mask: Option<String>,
     /// Seed of choice and order.
@@ -123,6 +125,9 @@ pub struct CreatedTask {
     pub is_new: bool,
     /// Labels that its items have from earlier tasks with the same questions.
     pub known_labels: u64,
+    /// Columns of its file that nobody sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
 }
 
 /// A task in which open items can be settled.
@@ -146,6 +151,8 @@ struct Material {
     scorer: Option<String>,
     questions: Vec<Question>,
     name: String,
+    /// Columns of a file that nobody sees.
+    hidden: Vec<String>,
     /// The metric by whose verdict items are chosen.
     verdict: Option<String>,
 }
@@ -166,6 +173,7 @@ impl TaskRequest {
             only: None,
             gold: None,
             assigned: Vec::new(),
+            show: Vec::new(),
             mask: None,
             seed: 1,
         }
@@ -209,12 +217,13 @@ impl Tasks<'_> {
         }
         let design = selection.design(&material.candidates, &chosen, material.verdict.clone())?;
         if let Some(gold) = asked.gold.as_ref().filter(|_| !is_pair) {
-            items.extend(gold_items(gold, &material.questions, items.len(), asked.seed)?);
+            items.extend(gold_items(gold, &material.questions, items.len(), asked)?);
         }
         if let Some(mask) = &mask {
             let outputs = items.iter_mut().flat_map(|item| &mut item.outputs);
             outputs.for_each(|output| output.text = mask.replace_all(&output.text, MASK).into_owned());
         }
+        let hidden = material.hidden;
         let body = TaskBody {
             source: material.source,
             suite: material.suite,
@@ -231,7 +240,7 @@ impl Tasks<'_> {
             assigned,
             gold_limit: asked.gold.as_ref().map_or(0.0, |gold| gold.limit),
         };
-        self.store_task(&name, &body, &items)
+        Ok(CreatedTask { hidden, ..self.store_task(&name, &body, &items)? })
     }
 
     /// The task in which the open items of one can be settled: itself, or if it is closed the next version with its labels
@@ -289,6 +298,7 @@ impl Tasks<'_> {
             items: task.items,
             is_new,
             known_labels,
+            hidden: Vec::new(),
         })
     }
 
@@ -344,8 +354,10 @@ impl Tasks<'_> {
             }
             ItemsFrom::Dataset(file) => {
                 let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                let rows = selection::read_rows(file)?;
                 Ok(Material {
-                    candidates: selection::of_rows(selection::read_rows(file)?, asked.seed),
+                    hidden: selection::hidden_columns(&rows, &asked.show)?,
+                    candidates: selection::of_rows(rows, asked.seed, &asked.show),
                     source: file.display().to_string(),
                     suite: None,
                     scorer: None,
@@ -377,6 +389,7 @@ impl Tasks<'_> {
                     }
                 };
                 Ok(Material {
+                    hidden: Vec::new(),
                     candidates: selection::of_run(&stored, asked.seed, asked.per_sample, reference, verdict)?,
                     source: format!("run {}", stored.header().id),
                     suite: Some(plan.suite.clone()),
@@ -450,7 +463,12 @@ impl Tasks<'_> {
 }
 
 /// Gold items of a file: so many that they are the wanted share of all.
-fn gold_items(gold: &GoldItems, questions: &[Question], others: usize, seed: u64) -> Result<Vec<ItemBody>, AppError> {
+fn gold_items(
+    gold: &GoldItems,
+    questions: &[Question],
+    others: usize,
+    asked: &TaskRequest,
+) -> Result<Vec<ItemBody>, AppError> {
     if !(gold.share > 0.0 && gold.share < 0.9) {
         return Err(AnnotateError::Share { share: gold.share }.into());
     }
@@ -480,7 +498,7 @@ fn gold_items(gold: &GoldItems, questions: &[Question], others: usize, seed: u64
     if answers.is_empty() {
         return Err(wrong("there is no row".to_owned()).into());
     }
-    let mut candidates = selection::of_rows(rows, seed);
+    let mut candidates = selection::of_rows(rows, asked.seed, &asked.show);
     candidates.sort_by_key(|candidate| candidate.rank);
     let item = |candidate: Candidate| {
         let output = candidate.output.clone()?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::stored::labels::agreement::agreement;
 use crate::stored::labels::question::QuestionKind;
 use crate::stored::labels::settle::{SettledState, in_order, settle_item};
-use crate::stored::labels::state::{StandingReason, TaskState};
+use crate::stored::labels::state::{ItemState, StandingReason, TaskState};
 use crate::stored::labels::task::LoadedTask;
 use crate::tasks::Tasks;
 use crate::{AppError, rfc3339};
@@ -150,10 +150,15 @@ fn owner_view(task: &LoadedTask, state: &TaskState, now: Moment) -> Value {
     let people = done_by_person(task, state);
     let labels: usize = (0..task.items.len()).map(|position| state.count_labels(position)).sum();
     let skipped_out = state.items.iter().filter(|item| item.is_skipped_out(task.body.places)).count();
-    let wanted = task.items.len() * task.body.places;
     let times: Vec<Moment> = people.values().flat_map(|done| done.times.iter().copied()).collect();
     let rate = rate(&times);
-    let missing = wanted.saturating_sub(labels);
+    // Nobody is asked for labels of an item that the owner has decided, or has to decide.
+    let needs_labels = |position: &usize| {
+        let is_done = |item: &ItemState| item.adjudication.is_some() || item.is_with_owner(task.body.places);
+        state.items.get(*position).is_none_or(|item| !is_done(item))
+    };
+    let lacking = |position| task.body.places.saturating_sub(state.count_labels(position));
+    let missing: usize = (0..task.items.len()).filter(needs_labels).map(lacking).sum();
     let end = rate.filter(|_| missing > 0 && state.closed.is_none());
     let end = end.map(|rate| rfc3339(Moment(now.0.saturating_add((missing as f64 / rate * HOUR_MS) as i64))));
     json!({

@@ -285,21 +285,56 @@ pub(crate) fn read_rows(file: &Path) -> Result<Vec<Map<String, Value>>, AppError
         .map_err(|error| AnnotateError::Rows { file: name, problem: error.to_string() }.into())
 }
 
-/// Rows of a file as candidates: `output` is labelled, or `input` where there is none; `input` and `reference` are shown
-/// beside it.
-pub(crate) fn of_rows(rows: Vec<Map<String, Value>>, seed: u64) -> Vec<Candidate> {
+/// Names of columns that say which row it is.
+const ROW_NAMES: [&str; 2] = ["id", "sample"];
+
+/// The column of a row that is labelled.
+fn labelled_column(row: &Map<String, Value>) -> &'static str {
+    if row.contains_key("output") { "output" } else { SampleText::INPUT }
+}
+
+/// Returns whether people see a column beside what they label.
+fn is_shown_column(name: &str, show: &[String]) -> bool {
+    [SampleText::INPUT, SampleText::REFERENCE].contains(&name) || show.iter().any(|shown| shown == name)
+}
+
+/// The columns of rows that nobody will see, in order; columns that stand in `show` and in no row are an error.
+///
+/// # Errors
+/// The name that no row has.
+pub(crate) fn hidden_columns(rows: &[Map<String, Value>], show: &[String]) -> Result<Vec<String>, AppError> {
+    let all: BTreeSet<&String> = rows.iter().flat_map(Map::keys).collect();
+    if let Some(unknown) = show.iter().find(|name| !all.contains(name)) {
+        return Err(AnnotateError::NoShownColumn { column: unknown.clone(), columns: Names::of(all) }.into());
+    }
+    // A row without an output and an input is shown whole.
+    let partly = rows.iter().filter(|row| row.contains_key(labelled_column(row)));
+    let hidden = partly.flat_map(|row| {
+        let labelled = labelled_column(row);
+        row.keys().filter(move |name| *name != labelled && !ROW_NAMES.contains(&name.as_str()))
+    });
+    let hidden: BTreeSet<&String> = hidden.filter(|name| !is_shown_column(name, show)).collect();
+    Ok(hidden.into_iter().cloned().collect())
+}
+
+/// Rows of a file as candidates: `output` is labelled, or `input` where there is none; `input`, `reference` and the columns in
+/// `show` are shown beside it.
+pub(crate) fn of_rows(rows: Vec<Map<String, Value>>, seed: u64, show: &[String]) -> Vec<Candidate> {
     let candidate = |(at, row): (usize, Map<String, Value>)| {
         let sample = match row.get("id").or_else(|| row.get("sample")) {
             Some(Value::String(id)) => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
             _ => (at + 1).to_string(),
         };
-        let labelled = if row.contains_key("output") { "output" } else { "input" };
+        let labelled = labelled_column(&row);
         // A label belongs to the content of a row, not to its id.
-        let content = || row.iter().filter(|(name, _)| !["id", "sample"].contains(&name.as_str()));
+        let content = || row.iter().filter(|(name, _)| !ROW_NAMES.contains(&name.as_str()));
         let whole = || content().map(|(name, value)| (name.clone(), value.clone())).collect();
         let output = row.get(labelled).cloned().unwrap_or_else(|| Value::Object(whole()));
-        let names = [SampleText::INPUT, SampleText::REFERENCE].into_iter().filter(|name| *name != labelled);
+        // The input first, what is expected last, and between them the columns in the order of `show`.
+        let own = show.iter().map(String::as_str).filter(|name| !is_shown_column(name, &[]));
+        let names = [SampleText::INPUT].into_iter().chain(own).chain([SampleText::REFERENCE]);
+        let names = names.filter(|name| *name != labelled);
         let context = names.filter_map(|name| {
             let SampleText { name, text, chars } = SampleText::of(name, row.get(name)?);
             Some(ContextText { name, chars: (chars > text.chars().count() as u64).then_some(chars), text })

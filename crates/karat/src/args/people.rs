@@ -222,6 +222,9 @@ pub struct AnnotateCreateArgs {
     /// People who may label [default: everybody with a link]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub assign: Vec<String>,
+    /// Columns of `--dataset` that people see beside `input`, `output` and `reference`
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', requires = "dataset")]
+    pub show: Vec<String>,
     /// Regular expression of what is masked in outputs, such as the names of models
     #[arg(long, value_name = "REGEX")]
     pub mask: Option<String>,

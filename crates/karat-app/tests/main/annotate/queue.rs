@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karat_app::{
-    AdjudicationRequest, App, CreatedTask, ErrorKind, ExportForm, ExportRequest, GoldItems, LabelRequest, NextRequest,
-    Session, TaskRequest, TextFrom,
+    AdjudicationRequest, App, CreatedTask, ErrorKind, ExportForm, ExportRequest, GoldItems, ItemsFrom, LabelRequest,
+    NextRequest, Session, TaskRequest, TextFrom,
 };
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,48 @@ fn the_same_request_is_the_same_task() {
     assert_eq!((second.version, second.known_labels), (2, 0), "other guidelines are other questions");
     let labels = |name: &str| app.tasks().overview(name).unwrap()["labels"]["counted"].as_u64();
     assert_eq!((labels("t@1"), labels("t@2"), labels("t")), (Some(1), Some(0), Some(0)));
+}
+
+/// F79: people see what is labelled, input, reference and the columns that are asked for; what nobody sees is named. Gold
+/// items show the same columns.
+#[test]
+fn columns_that_nobody_sees_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = place::app(folder.path());
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let rows =
+        write("rows.csv", "id,transcript,claim_date,output,reference\na,We rose 4 %.,2031-01-02,It rose.,rose\n");
+    let questions =
+        Some(TextFrom::Text("[{ id: ok, ask: Right?, kind: choice, choices: [{ id: y }, { id: n }] }]".to_owned()));
+    let asked =
+        TaskRequest { name: Some("t".to_owned()), questions, places: 1, ..TaskRequest::new(ItemsFrom::Dataset(rows)) };
+    let names = |found: &Value| -> Vec<String> {
+        let context = found["item"]["context"].as_array().unwrap();
+        context.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let plain = app.tasks().create(&asked).unwrap();
+    assert_eq!(plain.hidden, ["claim_date", "transcript"]);
+    assert_eq!(names(&next(&app, "ann")), ["reference"]);
+    let shown = TaskRequest { show: vec!["transcript".to_owned()], ..asked.clone() };
+    let made = app.tasks().create(&shown).unwrap();
+    assert_eq!((made.version, made.hidden), (2, vec!["claim_date".to_owned()]));
+    assert_eq!(names(&next(&app, "ann")), ["transcript", "reference"]);
+    let unknown = TaskRequest { show: vec!["transcripts".to_owned()], ..asked.clone() };
+    let error = app.tasks().create(&unknown).unwrap_err();
+    assert!(
+        error.to_string().contains("`--show transcripts`") && error.hint().unwrap().contains("transcript"),
+        "{error}"
+    );
+    // Without an output the input is labelled, and without both the whole row: then nothing is hidden.
+    let inputs = write("inputs.jsonl", r#"{"id":"a","input":"a text","source":"web"}"#);
+    let of = |file| TaskRequest { items: ItemsFrom::Dataset(file), name: Some("u".to_owned()), ..asked.clone() };
+    assert_eq!(app.tasks().create(&of(inputs)).unwrap().hidden, ["source"]);
+    let whole = write("whole.jsonl", r#"{"id":"a","claim":"It rose.","source":"web"}"#);
+    assert_eq!(app.tasks().create(&of(whole)).unwrap().hidden, Vec::<String>::new());
 }
 
 /// HU-03: the same output in another task with the same questions has its labels already; no person is asked twice.

@@ -73,6 +73,7 @@ impl WantedTask {
             select,
             only: None,
             assigned: self.assign,
+            show: Vec::new(),
             mask: self.mask,
             seed: self.seed.unwrap_or(plain.seed),
             items: plain.items,

@@ -26,9 +26,16 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         AnnotateCommand::Create(args) => create(context, args)?,
         AnnotateCommand::Invite { task, name, expires, url } => {
             let expires = parse_duration("--expires", Some(expires))?;
+            let is_first = !context.app.service().has_tokens()?;
             let token = context.app.service().invite_annotator(task, name, expires)?;
             if !context.quiet {
                 context.printer.say(&format!("token {}: the link is not shown again", token.id));
+                if is_first {
+                    context.printer.say(
+                        "warning: this is the first token of the store, so `karat serve` now asks everybody for one, you too: `karat \
+                         token new --role admin --name NAME` makes yours",
+                    );
+                }
             }
             context.printer.data(&format!("{}/annotate/{task}?token={}", url.trim_end_matches('/'), token.text))?;
         }
@@ -150,6 +157,7 @@ fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(),
         only: None,
         gold,
         assigned: args.assign.clone(),
+        show: args.show.clone(),
         mask: args.mask.clone(),
         seed: args.seed,
     };
@@ -166,6 +174,13 @@ fn create(context: &CommandContext<'_>, args: &AnnotateCreateArgs) -> Result<(),
         count_noun(made.items, "item"),
         made.task
     ))?;
+    if !made.hidden.is_empty() {
+        let hidden = made.hidden.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        context.printer.say(&format!(
+            "warning: nobody sees {hidden}; `--show {}` shows what people need to answer, in a new version of the task",
+            made.hidden.join(",")
+        ));
+    }
     Ok(())
 }
 

@@ -284,7 +284,7 @@ fn labels_count_by_the_design_that_chose_them() {
     assert_eq!(refused, said);
 }
 
-/// DC-22: an open label counts with the mean of its labels, and the interval is the hull of what it can become; advice never
+/// F80, DC-22: an open label counts with the mean of its labels, and the interval is the hull of what it can become; advice never
 /// asks for more labels than are left.
 #[test]
 fn open_labels_widen_the_interval() {
