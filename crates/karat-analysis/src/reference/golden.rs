@@ -451,6 +451,7 @@ mod tests {
             judge_model: Some(judge.to_owned()),
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(10),
+            selected_at: Moment(10),
             run: "r".to_owned(),
             is_golden_check: false,
             source: String::new(),

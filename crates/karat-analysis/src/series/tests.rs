@@ -181,7 +181,7 @@ fn days_graded_again_are_marked() {
     let mut history = suite.history(&JudgeChoice::Consensus);
     let again = history.rows().nth(3).unwrap().clone();
     let (date, made_at) = (again.date.clone().unwrap(), karat_types::Moment(again.made_at.0 + 1));
-    history.add(crate::GradedCell::of(crate::GradeRow { composite: 1.5, made_at, ..again }));
+    history.add(crate::GradedCell::of(crate::GradeRow { composite: 1.5, made_at, selected_at: made_at, ..again }));
     let (plan, rules, metric) = (suite.run().plan(), suite.rules(), suite.metric());
     let input = SeriesInput {
         history: &history,

@@ -114,7 +114,7 @@ impl Analysis<'_> {
     /// # Errors
     /// No row to pin, rows of several systems, a folder that cannot be written.
     pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
-        let plan = self.app.project().load(invocation)?.plan;
+        let plan = self.app.project().load(&invocation.on_any_day())?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.app.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
@@ -130,6 +130,7 @@ impl Analysis<'_> {
         }
         require_one_system(history.rows())?;
         let now: Vec<Golden> = of_sample.values().filter_map(|cells| latest(cells)).collect();
+        require_one_judge(&now)?;
         let pin = pin_into(&folder, &now, &plan.header, asked)?;
         if !asked.dry_run {
             self.accept_judges(&store, &plan)?;
@@ -142,7 +143,7 @@ impl Analysis<'_> {
     /// # Errors
     /// A suite without a `baseline`, a file that is not a golden file.
     pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
-        let plan = self.app.project().load(invocation)?.plan;
+        let plan = self.app.project().load(&invocation.on_any_day())?.plan;
         let folder = self.golden_folder(&plan)?;
         let golden = read_folder(&folder, &plan.header)?;
         Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
@@ -360,13 +361,30 @@ fn require_one_system<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> Result<()
     Err(GoldenError::SeveralSystems { count: systems.len(), systems: Names::of(systems) }.into())
 }
 
+/// Refuses grades of several judges or prompt versions: their figures cannot be compared with those of one.
+fn require_one_judge(now: &[Golden]) -> Result<(), AppError> {
+    let mut judges: BTreeMap<String, usize> = BTreeMap::new();
+    for pinned in now {
+        let judge = pinned.scored_by().unwrap_or("no judge");
+        let version =
+            pinned.baseline_prompt_version.as_ref().map_or_else(String::new, |it| format!(" with prompt {it}"));
+        *judges.entry(format!("{judge}{version}")).or_default() += 1;
+    }
+    if judges.len() < 2 {
+        return Ok(());
+    }
+    let names = Names::of(judges.iter().map(|(judge, samples)| format!("{judge}: {samples} samples")));
+    Err(GoldenError::SeveralJudges { judges: names }.into())
+}
+
 /// The latest grade of a sample, with those of the other trials of its run.
 fn latest(cells: &[&GradedCell]) -> Option<Golden> {
-    let newest = cells.iter().map(|cell| cell.made_at()).max()?;
-    let newest_cells: Vec<&&GradedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
+    let newest = cells.iter().map(|cell| cell.selected_at()).max()?;
+    let newest_cells: Vec<&&GradedCell> = cells.iter().filter(|cell| cell.selected_at() == newest).collect();
     let trials: Vec<&GradeRow> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
     let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
-    Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
+    let made_at = newest_cells.iter().flat_map(|cell| &cell.rows).map(|row| row.made_at).max()?;
+    Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(made_at))? })
 }
 
 fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {

@@ -188,7 +188,7 @@ fn collect(
         JudgeChoice::All | JudgeChoice::Consensus => None,
     };
     let mut grades = Grades { of_judge: choice.as_ref().map(|_| History::default()), ..Grades::default() };
-    // The oldest run first: a reused row counts for the run that made it.
+    // The oldest run first: a reused row keeps the run that made it.
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
         if until.is_some_and(|until| rows.header().started_at > until) {

@@ -92,7 +92,7 @@ impl Analysis<'_> {
         let mut without = invocation.clone();
         without.overrides.params.clear();
         if invocation.overrides.params.is_empty()
-            || self.app.project().load(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
+            || self.app.project().load(&without.on_any_day()).is_ok_and(|it| source_of(&it.plan.header) == own)
         {
             return Ok(None);
         }
@@ -135,7 +135,7 @@ pub(crate) fn collect(
         return Err(no_runs(suite));
     }
     let mut history = History::default();
-    // The oldest run first: a reused row counts for the run that made it.
+    // The oldest run first: a reused row keeps the run that made it.
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
         let read = for_each_graded(&rows, metric, &mut |cell| {

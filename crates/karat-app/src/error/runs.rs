@@ -91,9 +91,14 @@ errors! {
                   per million tokens), or run without a budget";
         AboveBudget { least: Usd, budget: Usd } => "the run costs at least {least}, and its budget is {budget}"
             hint "raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`";
+        BelowEstimate { least: Usd, most: Usd, budget: Usd } =>
+            "the run may cost {least} to {most}, and its budget of {budget} would stop it before its end"
+            hint "raise `--budget-usd`, make the run smaller with `--limit`, or start it with `--yes`: it stops when the budget is \
+                  used up, and `karat resume` continues it";
         AboveCeiling { least: Usd, most: Usd, ceiling: Usd } =>
             "the run may cost {least} to {most}, which is above the default ceiling of {ceiling}"
-            hint "approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes";
+            hint "approve with `--yes` (a budget caps the cost and does not approve of it), or make the run smaller with \
+                  `--limit 10`; `karat plan` shows where it goes";
     }
 }
 
@@ -230,6 +235,9 @@ errors! {
         SeveralSystems { count: usize, systems: Names } =>
             "the rows are of {count} systems ({systems}), but a golden set holds only one"
             hint "select it with `--system`; `karat baseline pin RUN` pins all of a run";
+        SeveralJudges { judges: Names } =>
+            "the current grades are of several judges or prompt versions ({judges}), but a golden set holds those of one"
+            hint "select them with `--judge` or `--prompt-version`, or `karat run` all samples with one judge";
         OtherScorer { folder: String, metric: String, scorer: String } =>
             "the judgments in {folder} are of `{metric}`, and the canary is of the scorer `{scorer}`"
             hint "name the folder in the scorer that `karat golden pin` pins, the suite's first judged one";

@@ -133,6 +133,12 @@ impl Invocation {
         Self { any_day: true, ..Self::of(suite) }
     }
 
+    /// The same suite, whatever day its data are of: what is stored of it is read, and no row.
+    #[must_use]
+    pub fn on_any_day(&self) -> Self {
+        Self { any_day: true, ..self.clone() }
+    }
+
     /// The overrides, with the circumstances of a load that starts now.
     pub(crate) fn overrides_at(&self, lookup: &EnvLookup, now: Moment) -> Overrides {
         let lookup = lookup.clone();

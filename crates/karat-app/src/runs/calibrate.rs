@@ -167,7 +167,7 @@ impl Runs<'_> {
 
     /// All rounds of a suite, the oldest first.
     pub fn rounds(&self, invocation: &Invocation) -> Result<Rounds, AppError> {
-        let suite = self.load(invocation)?.plan.header.suite.clone();
+        let suite = self.load(&invocation.on_any_day())?.plan.header.suite.clone();
         let store = self.app.existing_store()?;
         let mut rounds = Vec::new();
         for (before, run) in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev().enumerate() {

@@ -7,7 +7,8 @@
 //! `merged` merges the grades of several judges, `before_caps` reads what they gave before caps lowered it.
 //!
 //! Where one grade per sample is needed (a day of drift or digest, a golden set), it is that of the latest run that
-//! judged the sample. If several judges did so in that run, their grades are merged by the scorer's `consensus` (by
+//! judged the sample, or reused a judgment of it: a run that goes back to an earlier judge or prompt makes its grades the
+//! current ones again. If several judges did so in that run, their grades are merged by the scorer's `consensus` (by
 //! default the mean), as in the run's report and gates. A filter by judge selects that judge's own grade.
 
 mod before_caps;
@@ -49,6 +50,8 @@ pub struct GradeRow {
     pub prompt_version: Option<String>,
     /// Start of the run that produced the grades.
     pub made_at: Moment,
+    /// Start of the latest run that produced or reused them.
+    pub selected_at: Moment,
     /// Id of that run, or of one that reused the grades.
     pub run: String,
     /// Ordinal of the cell in the run named by `run`.
@@ -87,7 +90,19 @@ pub struct GradedCell {
 impl GradeRow {
     /// The order of precedence among rows of one key: the greatest is kept.
     fn rank(&self) -> (bool, Moment) {
-        (!self.is_golden_check, self.made_at)
+        (!self.is_golden_check, self.selected_at)
+    }
+
+    /// Returns true if both are one grade, of which one may be a reuse of the other.
+    fn is_same_grade(&self, other: &Self) -> bool {
+        let identity = |row: &Self| (row.made_at, row.composite, row.is_golden_check);
+        identity(self) == identity(other)
+            && (&self.judge_model, &self.prompt_version) == (&other.judge_model, &other.prompt_version)
+    }
+
+    /// Notes a later run that uses this grade.
+    fn select_at(&mut self, moment: Moment) {
+        self.selected_at = self.selected_at.max(moment);
     }
 }
 
@@ -102,9 +117,15 @@ impl GradedCell {
         self.merged.as_ref().or(self.rows.first())
     }
 
-    /// Time of the latest of its grades.
-    pub fn made_at(&self) -> Moment {
-        self.rows.iter().map(|row| row.made_at).max().unwrap_or_default()
+    /// Start of the latest run that produced or reused one of its grades.
+    pub fn selected_at(&self) -> Moment {
+        self.rows.iter().map(|row| row.selected_at).max().unwrap_or_default()
+    }
+
+    /// Returns true if both have the same grades, of which those of one may be reused.
+    fn has_same_grades(&self, other: &Self) -> bool {
+        let mut pairs = self.rows.iter().zip(&other.rows);
+        self.rows.len() == other.rows.len() && pairs.all(|(one, other)| one.is_same_grade(other))
     }
 
     /// The order of precedence among grades of one cell: the greatest is kept, and golden checks come last.
@@ -237,6 +258,7 @@ fn grade_cell(
         judge_model: None,
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
+        selected_at: started_at,
         run: run.to_owned(),
         cell: row.cell.ordinal,
         is_golden_check: plan.run.measures_judges,
@@ -326,22 +348,25 @@ pub struct History {
 }
 
 impl History {
-    /// Adds a cell. The later row of a key and the later grade of a cell are kept; of equally late ones the first
-    /// added. A golden check counts only if nothing else does.
+    /// Adds a cell. The row of a key and the grade of a cell that the later run uses are kept; of equally late ones the first
+    /// added. A reused grade keeps its run. A golden check counts only if nothing else does.
     pub fn add(&mut self, cell: GradedCell) {
         for row in &cell.rows {
             let (date, sample, system, trial) = cell_key(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
-            if row.is_golden_check && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
-                self.checks.insert(place.clone(), row.clone());
+            if row.is_golden_check {
+                keep_latest(&mut self.checks, place.clone(), row);
             }
-            if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
-                self.rows.insert(place, row.clone());
-            }
+            keep_latest(&mut self.rows, place, row);
         }
         let Some(place) = cell.rows.first().map(cell_key) else { return };
         if let Some(sources) = self.cells.get(&place).and_then(|known| source_conflict(known, &cell)) {
             self.disputed.entry(sources).or_default().insert(place.1.clone());
+        }
+        if let Some(known) = self.cells.get_mut(&place).filter(|known| known.has_same_grades(&cell)) {
+            let selected_at = cell.selected_at();
+            known.rows.iter_mut().chain(&mut known.merged).for_each(|row| row.select_at(selected_at));
+            return;
         }
         let known = self.cells.get(&place);
         if known.is_none_or(|known| known.rank() < cell.rank()) {
@@ -394,7 +419,7 @@ impl History {
     /// it is the one that digests and drift use.
     pub fn with_golden_checks(&self) -> impl Iterator<Item = &GradeRow> {
         self.current_rows().flat_map(|(place, row)| {
-            let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
+            let check = self.checks.get(place).filter(|check| check.selected_at > row.selected_at);
             std::iter::once(row).chain(check)
         })
     }
@@ -464,6 +489,17 @@ impl History {
             }
         }
         series
+    }
+}
+
+/// Keeps the row of a key that the later run uses.
+fn keep_latest(rows: &mut BTreeMap<RowKey, GradeRow>, place: RowKey, row: &GradeRow) {
+    match rows.get_mut(&place) {
+        Some(known) if known.is_same_grade(row) => known.select_at(row.selected_at),
+        Some(known) if known.rank() >= row.rank() => {}
+        _ => {
+            rows.insert(place, row.clone());
+        }
     }
 }
 

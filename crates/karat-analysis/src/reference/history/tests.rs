@@ -10,6 +10,7 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
         judge_model: Some(format!("{judge}-v1")),
         prompt_version: Some("v1".to_owned()),
         made_at: Moment(made_at),
+        selected_at: Moment(made_at),
         run: format!("run-{made_at}"),
         is_golden_check: false,
         source: "cards".to_owned(),
@@ -36,6 +37,31 @@ fn the_latest_row_of_a_judge_counts() {
     assert_eq!(composites, [4.0, 2.0, 3.0]);
     // BR-13: the latest row of a date counts, whoever judged.
     assert_eq!(history.series()["published"][0].value(), 4.0);
+}
+
+/// F47: a run that goes back to an earlier judge or prompt reuses its grades, and they are the current ones again, wherever
+/// one grade a sample is needed; they keep their run and their age.
+#[test]
+fn a_reused_grade_is_the_current_one() {
+    for back in ["v1", "v2"] {
+        let mut history = History::default();
+        let first = GradeRow { prompt_version: Some(back.to_owned()), ..row("2026-03-01", "a", 1, 5.0) };
+        history.add(GradedCell::of(first.clone()));
+        history.add(GradedCell::of(row("2026-03-01", "b", 2, 3.95)));
+        assert_eq!(history.series()["published"][0].value(), 3.95);
+        history.add(GradedCell::of(GradeRow { selected_at: Moment(3), run: "run-3".to_owned(), ..first.clone() }));
+        let day = history.series().remove("published").unwrap().remove(0);
+        assert_eq!((day.value(), day.judges.len()), (5.0, 1));
+        let cell = history.cells().next().unwrap();
+        assert_eq!((cell.grade().unwrap().made_at, cell.selected_at()), (Moment(1), Moment(3)));
+        let kept = history.rows().find(|row| row.judge.as_deref() == Some("a")).unwrap();
+        assert_eq!((kept.run.as_str(), kept.selected_at), ("run-1", Moment(3)));
+        // A run that judges anew after that is the latest again, and an older run that is read late changes nothing.
+        history.add(GradedCell::of(row("2026-03-01", "b", 2, 3.95)));
+        assert_eq!(history.series()["published"][0].value(), 5.0);
+        history.add(GradedCell::of(row("2026-03-01", "b", 4, 3.0)));
+        assert_eq!(history.series()["published"][0].value(), 3.0);
+    }
 }
 
 /// BR-13, BR-17, CL-16: the judges of one run are merged, a later run of one of them replaces the merged grade, and a

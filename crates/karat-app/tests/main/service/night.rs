@@ -1,5 +1,6 @@
 //! Two weeks of nights in fast motion.
 
+use karat_app::{DriftRequest, Invocation};
 use karat_types::Exit;
 
 use super::world::{SECRET, World};
@@ -56,4 +57,22 @@ fn a_regression_opens_two_incidents_and_its_fix_closes_them() {
     let closed = world.app().service().incidents(Some("closed")).unwrap();
     assert_eq!(closed.iter().map(|it| it.occurrences).collect::<Vec<_>>(), [3, 3]);
     assert!(!world.is_stored("hook-path-9f8e7d") && !world.is_stored(SECRET), "addresses and secrets are nowhere");
+}
+
+/// F76: drift reads what is stored under its own `as_of`, whether or not the dataset has rows of yesterday.
+#[test]
+fn drift_is_watched_when_yesterday_has_no_rows() {
+    let world = World::accepting();
+    world.write_days(-20..8, |day| if day == 7 { 1 } else { 9 });
+    for _ in 1..=8 {
+        world.night(&world.app());
+        world.advance(DAY_MS);
+    }
+    world.advance(30 * DAY_MS);
+    let app = world.app();
+    let invocation = Invocation::of(world.suite());
+    assert!(app.project().load(&invocation).is_err(), "there are no rows of yesterday");
+    let asked = DriftRequest { as_of: Some("2027-03-07".to_owned()), ..DriftRequest::default() };
+    let found = serde_json::to_value(app.analysis().drift(&invocation, &asked).unwrap()).unwrap();
+    assert_eq!(found["status"], "alert", "{found}");
 }
