@@ -342,6 +342,8 @@ pub enum CostSource {
     Counted,
     /// The cost is unknown.
     Unknown,
+    /// A script or a demonstration answered: nobody bills it.
+    Simulated,
 }
 
 impl CostSource {
@@ -352,6 +354,7 @@ impl CostSource {
             Self::Reported => "reported",
             Self::Counted => "counted",
             Self::Unknown => "unknown",
+            Self::Simulated => "simulated",
         }
     }
 }

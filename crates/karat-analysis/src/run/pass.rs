@@ -353,6 +353,7 @@ fn warnings(findings: &Findings, skipped: &SkippedAnalyses) -> Vec<String> {
         ));
     }
     warnings.extend(findings.plan.script_warning());
+    warnings.extend(findings.plan.own_family_warning());
     warnings.extend(unscored_metrics_warning(findings));
     warnings.extend(missing_judges(findings));
     if tally.errors > 0 || tally.unscored > 0 {

@@ -1,13 +1,19 @@
 //! Plans the samples and dollars that detecting a difference takes.
 
+use std::collections::BTreeSet;
+
 use karat_analysis::planning::{MetricPower, difference_problem, planning_problem, power};
+use karat_analysis::{Findings, system_id};
 use karat_suite::Plan;
-use karat_types::{MetricSpec, Threshold};
+use karat_types::{MetricSpec, PlanHeader, Threshold};
 
 use crate::AppError;
 use crate::analysis::Analysis;
 use crate::error::{AnalyseError, Names};
 use crate::stored::findings::findings;
+
+/// Number of finished runs among which one that fits a plan is looked for: the newest ones.
+const READ_RUNS: usize = 20;
 
 /// A difference to detect.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,13 +38,7 @@ impl Analysis<'_> {
     /// the worst case and the estimate. Makes no API calls.
     pub fn power(&self, plan: &Plan, wanted: &[PowerRequest]) -> Result<PlanPower, AppError> {
         let header = &plan.header;
-        let runs = if self.app.store.exists() {
-            self.app.store_to_read()?.runs_of_suite(&header.suite, 1)?
-        } else {
-            Vec::new()
-        };
-        let run = runs.first().cloned();
-        let stored = run.as_deref().map(|run| findings(&self.app.stored().run(run)?)).transpose()?;
+        let (run, stored) = self.fitting_run(header, wanted)?.unzip();
         let measured = stored.as_ref().and_then(|found| {
             let systems = found.plan.systems.iter().zip(&found.systems);
             systems.map(|(spec, group)| Some(f64::from(spec.trials) * group.spend.next_cell_usd()?)).sum()
@@ -75,6 +75,28 @@ impl Analysis<'_> {
         Ok(PlanPower { metrics, run })
     }
 
+    /// The newest finished run of the suite that has the plan's systems, and a spread of each wanted metric: a run of a few
+    /// samples or of other models tells nothing of the plan. Without one, the newest run, whatever it is.
+    fn fitting_run(
+        &self,
+        header: &PlanHeader,
+        wanted: &[PowerRequest],
+    ) -> Result<Option<(String, Findings)>, AppError> {
+        if !self.app.store.exists() {
+            return Ok(None);
+        }
+        let store = self.app.store_to_read()?;
+        for run in store.finished_of_suite(&header.suite, READ_RUNS)? {
+            // A damaged run tells nothing; its report says what is wrong.
+            let Ok(found) = self.app.stored().run(&run).and_then(|stored| findings(&stored)) else { continue };
+            if fits(header, &found, wanted) {
+                return Ok(Some((run, found)));
+            }
+        }
+        let newest = store.runs_of_suite(&header.suite, 1)?.into_iter().next();
+        newest.map(|run| Ok((run.clone(), findings(&self.app.stored().run(&run)?)?))).transpose()
+    }
+
     /// Upper estimate of the dollars for one sample under all systems, with judges.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
         let per_cell = self.app.runs().estimate(plan)?.uncached.per_cell;
@@ -82,6 +104,22 @@ impl Analysis<'_> {
         let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())
     }
+}
+
+/// Returns whether a run has the systems of a plan, and a spread of each wanted metric.
+fn fits(header: &PlanHeader, found: &Findings, wanted: &[PowerRequest]) -> bool {
+    let systems = |plan: &PlanHeader| (0..plan.systems.len()).map(|at| system_id(plan, at)).collect::<BTreeSet<_>>();
+    let spreads = karat_analysis::paired_deviations(header, Some(found));
+    let has_spread = |request: &PowerRequest| {
+        let at = match &request.metric {
+            Some(name) => header.metric(name),
+            None => karat_analysis::primary_metric(header),
+        };
+        let name = at.and_then(|at| header.metrics.get(at)).map(|metric| metric.name.as_str());
+        let is_measured = name.is_some_and(|name| found.plan.metric(name).is_some());
+        is_measured && at.and_then(|at| spreads.get(at)).is_some_and(Option::is_some)
+    };
+    systems(header).is_subset(&systems(&found.plan)) && wanted.iter().all(has_spread)
 }
 
 /// The error for a metric of unknown spread.

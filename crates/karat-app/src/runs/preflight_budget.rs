@@ -15,7 +15,7 @@ use crate::error::{BudgetError, CallCount, Names, Usd};
 use crate::runs::ending::refusal::failures_message;
 
 /// The default ceiling of a run's cost in dollars.
-const DEFAULT_CEILING_USD: f64 = 25.0;
+pub(crate) const DEFAULT_CEILING_USD: f64 = 25.0;
 
 /// The calls of earlier parts of a run. Budget and maximum of calls hold for all parts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -189,11 +189,38 @@ pub(crate) fn check_limits(
     if declared && estimate.floor() > limit {
         return Err(BudgetError::AboveBudget { least: estimate.floor().into(), budget: Usd(budget) });
     }
-    if !declared && !invocation.yes && high > limit {
-        return Err(BudgetError::AboveCeiling { least: low.into(), most: high.into(), ceiling: Usd(budget) });
+    // A budget caps what is paid; it does not approve of paying that for a part of the run.
+    if declared && !invocation.yes && low > limit {
+        return Err(BudgetError::BelowEstimate { least: low.into(), most: high.into(), budget: Usd(budget) });
+    }
+    let ceiling = if declared { DEFAULT_CEILING_USD } else { budget };
+    if !invocation.yes && low > Money::from_usd(ceiling).unwrap_or(Money::ZERO) {
+        return Err(BudgetError::AboveCeiling { least: low.into(), most: high.into(), ceiling: Usd(ceiling) });
     }
     settle_limit(plan, invocation);
     Ok(())
+}
+
+/// The limits that hold for a run: what its budget caps, and above what it asks first.
+pub(crate) fn limits_line(plan: &PlanHeader, estimate: &Estimate, invocation: &Invocation) -> String {
+    let run = &plan.run;
+    let declared = run.budget_usd.filter(|_| run.budget_declared);
+    let ceiling = if declared.is_some() { DEFAULT_CEILING_USD } else { run.budget_usd.unwrap_or(DEFAULT_CEILING_USD) };
+    let lowest = declared.map_or(ceiling, |budget| budget.min(ceiling));
+    let dollars = |amount: f64| usd(Some(amount));
+    let budget = match (declared, invocation.yes) {
+        (Some(budget), _) => format!("the budget of {} caps what is paid", dollars(budget)),
+        (None, true) => "no budget, by `--yes`".to_owned(),
+        (None, false) => format!("the default ceiling of {} caps what is paid", dollars(ceiling)),
+    };
+    let asks = match invocation.yes {
+        true => "approved by `--yes`".to_owned(),
+        false if estimate.cost().0 > Money::from_usd(lowest).unwrap_or_default() => {
+            format!("the lower estimate is above {}, so `run` starts with `--yes` only", dollars(lowest))
+        }
+        false => format!("`run` asks for `--yes` where the lower estimate is above {}", dollars(lowest)),
+    };
+    format!("limits: {budget}; {asks}")
 }
 
 /// The note on a run without a budget whose models have no known price: the default ceiling cannot bind them.
@@ -225,7 +252,11 @@ pub(crate) fn settle_limit(plan: &mut Plan, invocation: &Invocation) {
 /// really had, which may exceed the estimate.
 pub(crate) fn allows_all(run: &RunSpec, uncached: &UncachedCost, invocation: &Invocation) -> bool {
     let budget = run.budget_usd.filter(|_| run.budget_declared).and_then(Money::from_usd);
-    let is_enough = budget.map_or(!run.budget_declared && invocation.yes, |budget| uncached.total.1 <= budget);
+    let is_approved = invocation.yes || Money::from_usd(DEFAULT_CEILING_USD).is_some_and(|it| uncached.total.1 <= it);
+    let is_enough = match budget {
+        Some(budget) => is_approved && uncached.total.1 <= budget,
+        None => !run.budget_declared && invocation.yes,
+    };
     let is_priced = !uncached.per_cell.is_empty() && uncached.per_cell.iter().all(Option::is_some);
     is_enough && is_priced && !(run.refuses_calls && run.max_calls.is_some())
 }
@@ -234,7 +265,7 @@ pub(crate) fn allows_all(run: &RunSpec, uncached: &UncachedCost, invocation: &In
 mod tests {
     use super::*;
 
-    /// BY-05: a plan is allowed as a whole if no limit could refuse it.
+    /// F37, BY-05: a plan is allowed as a whole if no limit could refuse it: neither the budget nor the ceiling beside it.
     #[test]
     fn a_plan_within_its_limits_is_allowed_whole() {
         let uncached = |usd: f64| UncachedCost {
@@ -254,7 +285,9 @@ mod tests {
             (&free, true, uncached(25.1), true),
             (&free, true, unpriced, false),
             (&free, true, unknown, false),
-            (&budget, false, uncached(100.0), true),
+            (&budget, false, uncached(25.0), true),
+            (&budget, false, uncached(100.0), false),
+            (&budget, true, uncached(100.0), true),
             (&budget, true, uncached(100.1), false),
             (&calls, true, uncached(1.0), true),
             (&bounded, true, uncached(1.0), false),

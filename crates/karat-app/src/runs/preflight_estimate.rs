@@ -106,13 +106,20 @@ pub(crate) fn whole_cost(
     Ok(PreflightEstimate::of(&mut survey, &whole.header, is_allowed)?.uncached)
 }
 
-/// The usage of calls in the latest finished run of the suite.
+/// Number of finished runs of a suite that are read for the usage of calls: the newest ones.
+const READ_RUNS: usize = 5;
+
+/// The usage of calls in the latest finished runs of the suite: a run of other models or judges tells nothing of these.
 fn usage_history(store: &Store, plan: &PlanHeader) -> Result<UsageHistory, AppError> {
-    match store.latest_finished(&plan.suite)? {
+    let mut known = UsageHistory::default();
+    for run in store.finished_of_suite(&plan.suite, READ_RUNS)? {
         // A damaged run teaches nothing; its report says what is wrong.
-        Some(run) => Ok(UsageHistory::of(&store.rows(&run)?, plan).unwrap_or_default()),
-        None => Ok(UsageHistory::default()),
+        known = known.or(UsageHistory::of(&store.rows(&run)?, plan).unwrap_or_default());
+        if known.covers(plan) {
+            break;
+        }
     }
+    Ok(known)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use karat_engine::Estimate;
 use karat_providers::{Providers, Settings, address_notes};
 use karat_report::usd;
 use karat_suite::Plan;
@@ -12,7 +13,7 @@ use crate::error::RunError;
 use crate::project::load::find_suite;
 use crate::project::presets::{SuiteFiles, is_preset};
 use crate::runs::Runs;
-use crate::runs::preflight_budget::ceiling_note;
+use crate::runs::preflight_budget::{ceiling_note, limits_line};
 use crate::{CallRecording, Invocation};
 
 /// The set of models for a first comparison.
@@ -22,6 +23,11 @@ impl Runs<'_> {
     /// The note on the models of a plan that the default ceiling of cost cannot bind.
     pub fn ceiling_note(&self, plan: &Plan, invocation: &Invocation) -> Option<String> {
         ceiling_note(&plan.header, invocation)
+    }
+
+    /// The limits of a run's cost: what its budget caps, and above what it asks first.
+    pub fn limits_line(&self, plan: &Plan, estimate: &Estimate, invocation: &Invocation) -> String {
+        limits_line(&plan.header, estimate, invocation)
     }
 
     /// The invocation with the judge that was chosen for it, which stays the run's own: keys may come and go.

@@ -397,6 +397,7 @@ impl CallExecutor {
             time: None,
             agent: None,
             is_live: true,
+            is_demo: false,
         };
         if let Some(refusal) = self.refusals.refusal(&target) {
             return Ok(Score::unscored(refusal));

@@ -388,6 +388,7 @@ mod tests {
             time: None,
             agent: None,
             is_live: false,
+            is_demo: false,
         }
     }
 

@@ -55,12 +55,13 @@ impl EndedCall<'_> {
         let mut usage = reply.as_ref().map(|bill| bill.usage).unwrap_or_default();
         usage += failed.usage;
         let (cost, source) = cost_of(price, &exchange.outcome, reply.as_ref());
+        let source = if target.is_simulated() { CostSource::Simulated } else { source };
         let unreadable_cost =
             cost.as_ref().err().and_then(|unknown| unknown.unreadable.clone()).filter(|_| !exchange.is_replayed);
         let cost = cost.map_err(|unknown| unknown.least);
-        // A replayed call has a price, but is not billed.
+        // A replayed call has a price, but is not billed, and neither is that of a demonstration.
         let (bill, billed) = match cost {
-            _ if exchange.is_replayed => (Bill::Exact(Money::ZERO), FailedCost::default()),
+            _ if exchange.is_replayed || target.is_demo => (Bill::Exact(Money::ZERO), FailedCost::default()),
             Ok(cost) => (Bill::Exact(cost), failed),
             Err(least) => (Bill::AtLeast(least), failed),
         };

@@ -26,6 +26,8 @@ pub(crate) struct Target {
     pub agent: Option<Arc<AgentTargets>>,
     /// True if calls are made live, even if the run uses batch APIs.
     pub is_live: bool,
+    /// True if a demonstration answers beside others that are billed.
+    pub is_demo: bool,
 }
 
 /// The recipients of an agent beside its model, and the limits that the engine watches.
@@ -38,6 +40,11 @@ pub(crate) struct AgentTargets {
 }
 
 impl Target {
+    /// Returns whether nobody bills its calls: a script or a demonstration answers.
+    pub fn is_simulated(&self) -> bool {
+        self.is_demo || self.model.as_ref().is_some_and(|model| model.is_scripted())
+    }
+
     /// The recipient of a request.
     pub fn recipient(&self, request: &Request) -> &Self {
         let Some(agent) = &self.agent else { return self };

@@ -306,6 +306,7 @@ impl CallExecutor {
             time: None,
             agent: None,
             is_live: true,
+            is_demo: false,
         };
         let Some((first, _)) = batch.texts.first() else { return };
         let owner = owner_of(*first);

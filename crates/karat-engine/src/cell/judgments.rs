@@ -335,6 +335,7 @@ impl RunContext {
             time: None,
             agent: None,
             is_live: false,
+            is_demo: false,
         };
         let may_reuse = self.plan.run.cache != CachePolicy::Outputs;
         let owner = Owner { key: keys.own, target: &target, may_reuse };

@@ -139,6 +139,7 @@ impl StepChain<'_> {
             time: self.time.clone(),
             agent: ready.agent_targets(self.time.clone()),
             is_live: ready.step.spec.action.as_agent().is_some(),
+            is_demo: ready.is_demo,
         };
         // Before the steps that it rests on, which would be paid for nothing.
         let user = target.agent.as_ref().and_then(|agent| agent.user.as_ref());

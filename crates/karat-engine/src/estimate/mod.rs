@@ -2,7 +2,8 @@
 //!
 //! A step with known input is polled once, so its calls and prompts are exact. Steps that depend on outputs that do not
 //! exist yet are bounded: one call per later step, with inputs as long as the replies before may be. Usage follows an
-//! earlier run of the suite ([`UsageHistory`]); without one, a reply takes between a tenth and all of `max_tokens`.
+//! earlier run of the suite ([`UsageHistory`]); without one, a reply takes between a few tokens and all of `max_tokens`, and the
+//! estimate says that it is a guess.
 
 mod calibration;
 mod context;
@@ -92,6 +93,8 @@ pub struct ModelEstimate {
     pub metered: bool,
     /// True if its calls go by a batch API, at the price of batches.
     pub by_batch: bool,
+    /// True if no earlier run tells how long its replies are.
+    pub is_guess: bool,
     /// The cost if prompts have half the estimated tokens and replies none.
     pub floor: Money,
 }
@@ -153,6 +156,11 @@ impl Estimate {
     /// The cost even if every estimate is far too high: only this may refuse a budget beforehand.
     pub fn floor(&self) -> Money {
         self.models.iter().map(|model| model.floor).sum()
+    }
+
+    /// Returns whether its upper figures rest on the longest possible replies alone: no earlier run tells how long they are.
+    pub fn is_guess(&self) -> bool {
+        self.models.iter().any(|model| model.is_guess && model.cost.is_some_and(|(_, most)| most > Money::ZERO))
     }
 
     /// Models that would be called and have no known price.

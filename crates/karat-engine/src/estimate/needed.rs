@@ -21,6 +21,9 @@ use crate::steps::DEFAULT_MAX_TOKENS;
 /// Expected tokens of the answer of a service or program.
 const UNKNOWN_ANSWER: u64 = 1_000;
 
+/// Least tokens that a reply is expected to have: a word, or a grade as JSON.
+const LEAST_REPLY: u64 = 16;
+
 /// Expected tokens of a prompt beside an output that does not exist yet.
 const UNKNOWN_PROMPT: u64 = 500;
 
@@ -97,7 +100,7 @@ impl EstimateContext<'_> {
             let Some(model) = model.map(Arc::new) else { continue };
             let key_of = |text: &str| vector_key(&model, texts.dimensions, text);
             let mut add = |key: Option<Key>, calls, (least, most): (u64, u64)| {
-                let sum = CallSum { calls, input: (least, most), output: (0, 0), sure: 0 };
+                let sum = CallSum { calls, input: (least, most), ..CallSum::default() };
                 let who = Recipient::Texts(model.clone());
                 needed.push(NeededCalls { key, who, sum, likely: None, fee: None });
             };
@@ -158,10 +161,11 @@ impl EstimateContext<'_> {
         let sum = CallSum {
             calls: (calls.0, calls.1 * most),
             input: (input.0, (input.1 + reasks * output.1) * most),
-            output: (output.0.div_ceil(10), output.1 * most),
+            output: (calls.0 * least_reply(max_tokens.into()), output.1 * most),
             sure,
+            is_guess: true,
         };
-        Ok((sum, (output.0.div_ceil(10), output.1)))
+        Ok((sum, (calls.0 * least_reply(max_tokens.into()), output.1)))
     }
 
     /// The calls of the model that plays the user of an agent.
@@ -176,6 +180,7 @@ impl EstimateContext<'_> {
             input: (0, turns * (prompt + turns * reply)),
             output: (0, turns * reply),
             sure: 0,
+            is_guess: true,
         };
         Some(NeededCalls { key: None, who: Recipient::Model(model), sum, likely: None, fee: None })
     }
@@ -217,10 +222,11 @@ fn agent_sum(
     let sum = CallSum {
         calls: (calls.0.min(1), turns),
         input: (input.0, bound(most_input)),
-        output: (max_tokens.div_ceil(10), bound(turns * max_tokens)),
+        output: (least_reply(max_tokens), bound(turns * max_tokens)),
         sure,
+        is_guess: true,
     };
-    (sum, (max_tokens.div_ceil(10), max_tokens + turns * UNKNOWN_ANSWER))
+    (sum, (least_reply(max_tokens), max_tokens + turns * UNKNOWN_ANSWER))
 }
 
 /// The recipient of a step that calls no model.
@@ -242,7 +248,7 @@ fn placeholder_output(tokens: u64) -> Value {
 fn judge_sum(place: &PlannedCell<'_>, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> CallSum {
     let row = place.row;
     let others = judge.partners.of(row.sample.row, place.at).len();
-    let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
+    let reply = judge.machine.reply_tokens();
     let (calls, input, sure) = match known {
         KnownOutput::Output(output) => {
             let input = JudgeInput { sample: &row.shown, output, seed };
@@ -266,13 +272,19 @@ fn judge_sum(place: &PlannedCell<'_>, judge: &ReadyJudge, known: &KnownOutput, s
             (rounds * pieces, (input(least), input(most)), rounds * pieces * judge.rubric_tokens)
         }
     };
-    let (output, most) = (calls * output, 1 + judge.reasks);
+    let (output, most) = (calls * reply, 1 + judge.reasks);
     CallSum {
         calls: (calls, calls * most),
         input: (input.0, (input.1 + judge.reasks * output) * most),
-        output: (output.div_ceil(10), output * most),
+        output: (calls * least_reply(reply), output * most),
         sure,
+        is_guess: true,
     }
+}
+
+/// The least tokens that a reply of at most so many is expected to have.
+fn least_reply(max_tokens: u64) -> u64 {
+    max_tokens.min(LEAST_REPLY)
 }
 
 /// An exact count as minimum and maximum.

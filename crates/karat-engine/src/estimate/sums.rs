@@ -123,7 +123,7 @@ impl NeededCalls {
         }
         let Some(input) = self.likely_input() else { return };
         let Self { sum, likely: Some(likely), .. } = self else { return };
-        sum.input = input;
+        (sum.input, sum.is_guess) = (input, false);
         if let Some(learned) = likely.input {
             let tokens = learned.of(midpoint(input));
             sum.input = ((tokens * 0.9) as u64, (tokens * 1.1).ceil() as u64);
@@ -163,6 +163,8 @@ pub(super) struct CallSum {
     pub output: (u64, u64),
     /// Input tokens that are needed however short the missing outputs are.
     pub sure: u64,
+    /// True if nothing is known of the length of some replies.
+    pub is_guess: bool,
 }
 
 impl<'a> CallTotals<'a> {
@@ -225,6 +227,7 @@ impl<'a> CallTotals<'a> {
             cost: Some(cost),
             metered,
             by_batch: false,
+            is_guess: false,
             floor: Money::ZERO,
         });
         let texts = plan.embedders.iter().filter_map(|spec| {
@@ -295,11 +298,12 @@ impl CallSum {
     /// The same if the calls may not be made at all.
     pub fn or_none(self) -> Self {
         let up_to = |(_, most): (u64, u64)| (0, most);
-        Self { calls: up_to(self.calls), input: up_to(self.input), output: up_to(self.output), sure: 0 }
+        let (calls, input, output) = (up_to(self.calls), up_to(self.input), up_to(self.output));
+        Self { calls, input, output, sure: 0, ..self }
     }
 
     fn counters_mut(&mut self) -> [&mut u64; 7] {
-        let Self { calls, input, output, sure } = self;
+        let Self { calls, input, output, sure, is_guess: _ } = self;
         [&mut calls.0, &mut calls.1, &mut input.0, &mut input.1, &mut output.0, &mut output.1, sure]
     }
 
@@ -312,6 +316,7 @@ impl CallSum {
         add(&mut self.input, more.input);
         add(&mut self.output, more.output);
         self.sure += more.sure;
+        self.is_guess |= more.is_guess;
     }
 
     fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
@@ -325,13 +330,16 @@ impl CallSum {
             cost: self.cost(model),
             metered: false,
             by_batch: model.live_price.is_some(),
+            is_guess: self.is_guess && self.calls.1 > 0,
             floor: price_of(model, self.calls.1, (self.sure / 2, 0)).unwrap_or_default(),
         }
     }
 
-    /// Minimum and maximum of the cost; `None` when the price is unknown.
+    /// Minimum and maximum of the cost; `None` when the price is unknown. Where no run has measured it, a provider may count
+    /// a quarter less tokens in a prompt than we do.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
-        let least = price_of(model, self.calls.0, (self.input.0, self.output.0));
+        let input = if self.is_guess { self.input.0 / 4 * 3 } else { self.input.0 };
+        let least = price_of(model, self.calls.0, (input, self.output.0));
         least.zip(price_of(model, self.calls.1, (self.input.1, self.output.1)))
     }
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_types::{
-    Action, CellRow, CellStatus, MeterSpec, ModelSpec, Money, PlanHeader, RunRows, StepCost, StepSpec, Usage,
+    Action, CellRow, CellStatus, MeterSpec, ModelSpec, Money, PlanHeader, RunRows, ScorerKind, ScorerSpec, StepCost,
+    StepSpec, Usage,
 };
 
 use crate::EngineError;
@@ -16,7 +17,10 @@ use crate::EngineError;
 pub(crate) const SAMPLED_CELLS: u64 = 2_000;
 
 /// Observations below which no average is used.
-const MIN_OBSERVATIONS: usize = 20;
+const MIN_OBSERVATIONS: usize = 3;
+
+/// Observations below which inputs are corrected by one ratio, and not by a line.
+const MIN_LINE: usize = 20;
 
 /// The usage of steps and judgments in an earlier run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,7 +29,7 @@ pub struct UsageHistory {
     inputs: Vec<TokensBySample>,
     /// By model, then variant, then step.
     steps: BTreeMap<String, BTreeMap<String, BTreeMap<String, LikelyUsage>>>,
-    /// Costs that the answers of a step reported, by variant and step: a tenth below and a tenth above the average.
+    /// Costs that the answers of a step reported, by variant and step: the average, and how far it can be told.
     fees: BTreeMap<String, BTreeMap<String, (Money, Money)>>,
     /// By scorer and judge.
     judgments: BTreeMap<(String, String), LikelyUsage>,
@@ -34,7 +38,7 @@ pub struct UsageHistory {
 /// The average usage of a step or judgment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LikelyUsage {
-    /// Output tokens: a tenth below and a tenth above the average.
+    /// Output tokens: the average, and how far it can be told.
     pub output: (u64, u64),
     /// Input tokens; `None` if the prompt, model or dataset has changed.
     pub input: Option<LearnedInput>,
@@ -91,15 +95,22 @@ impl RegressionSums {
         self.xy += x * y;
     }
 
-    /// The least-squares line; `None` with too few observations.
+    /// The least-squares line, or the ratio of both sums where the observations are few; `None` with too few of them.
     fn line(&self) -> Option<TokenLine> {
+        if self.count < MIN_OBSERVATIONS {
+            return None;
+        }
         let count = self.count as f64;
         let (x, y) = (self.x / count, self.y / count);
         let variance = self.xx / count - x * x;
         let are_alike = variance < (MIN_SPREAD * x).powi(2) || variance <= 0.0;
-        let slope = if are_alike { 1.0 } else { (self.xy / count - x * y) / variance };
+        let slope = match () {
+            () if self.count < MIN_LINE && x > 0.0 => y / x,
+            () if are_alike => 1.0,
+            () => (self.xy / count - x * y) / variance,
+        };
         let times = slope.clamp(1.0 / MAX_TOKENIZER_RATIO, MAX_TOKENIZER_RATIO);
-        (self.count >= MIN_OBSERVATIONS).then_some(TokenLine { added: y - times * x, times })
+        Some(TokenLine { added: y - times * x, times })
     }
 }
 
@@ -113,7 +124,7 @@ impl LearnedInput {
 /// The observations of one step or judgment.
 #[derive(Default)]
 struct ObservedUsage {
-    usage: Usage,
+    outputs: Vec<f64>,
     calls: Vec<u64>,
     inputs: TokensBySample,
 }
@@ -166,7 +177,9 @@ impl UsageHistory {
         let reported = fees.into_iter().filter_map(|((variant, step), costs)| {
             let variant = then.variants.get(variant)?;
             let step = variant.steps.get(step).filter(|step| reports_cost(step))?;
-            Some((variant.id.clone(), step.id.clone(), within_a_tenth(&costs)?))
+            let costs: Vec<f64> = costs.iter().map(|cost| cost.0 as f64).collect();
+            let (least, most) = around_mean(&costs)?;
+            Some((variant.id.clone(), step.id.clone(), (Money(least as i128), Money(most.ceil() as i128))))
         });
         let mut fees: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (variant, step, fee) in reported {
@@ -179,6 +192,55 @@ impl UsageHistory {
         });
         let judgments = judgments.collect();
         Ok(Self { inputs, steps, fees, judgments })
+    }
+
+    /// Returns whether it knows the usage of every model's step and every judgment of a plan.
+    pub fn covers(&self, plan: &PlanHeader) -> bool {
+        let has_steps = plan.systems.iter().enumerate().all(|(at, system)| {
+            let Some(variant) = plan.variants.get(system.variant) else { return true };
+            let mut asking =
+                variant.steps.iter().filter(|step| matches!(step.action, Action::Prompt(_) | Action::Agent(_)));
+            asking.all(|step| {
+                let model = step.model.as_deref().or(plan.system_model(at).map(|model| model.id.as_str()));
+                model.is_none_or(|model| self.step_usage(model, &variant.id, &step.id).is_some())
+            })
+        });
+        let is_judged = |scorer: &ScorerSpec| match &scorer.kind {
+            ScorerKind::Rubric(rubric) => {
+                rubric.judges.iter().all(|judge| self.judgment_usage(&scorer.id, judge).is_some())
+            }
+            ScorerKind::Metric { .. } => true,
+        };
+        has_steps && plan.scorers.iter().all(is_judged)
+    }
+
+    /// The same with what only an older run knows.
+    #[must_use]
+    pub fn or(mut self, older: Self) -> Self {
+        let shift = self.inputs.len();
+        self.inputs.extend(older.inputs);
+        let moved = |likely: LikelyUsage| LikelyUsage {
+            input: likely.input.map(|learned| LearnedInput { at: learned.at + shift, ..learned }),
+            ..likely
+        };
+        for (model, variants) in older.steps {
+            for (variant, steps) in variants {
+                let known = self.steps.entry(model.clone()).or_default().entry(variant).or_default();
+                for (step, likely) in steps {
+                    known.entry(step).or_insert_with(|| moved(likely));
+                }
+            }
+        }
+        for (variant, fees) in older.fees {
+            let known = self.fees.entry(variant).or_default();
+            fees.into_iter().for_each(|(step, fee)| {
+                known.entry(step).or_insert(fee);
+            });
+        }
+        for (judgment, likely) in older.judgments {
+            self.judgments.entry(judgment).or_insert_with(|| moved(likely));
+        }
+        self
     }
 
     /// Returns whether input lengths are known.
@@ -247,10 +309,17 @@ fn reports_cost(step: &StepSpec) -> bool {
     step.action.is_outside() && step.meter.as_ref().is_some_and(MeterSpec::has_cost)
 }
 
-/// A tenth below and a tenth above the average; `None` with too few observations.
-fn within_a_tenth(costs: &[Money]) -> Option<(Money, Money)> {
-    let (sum, count) = (costs.iter().copied().sum::<Money>(), costs.len() as i128);
-    (costs.len() >= MIN_OBSERVATIONS).then(|| (Money(sum.0 * 9 / (10 * count)), Money(sum.0 * 11 / (10 * count))))
+/// The mean of observations with a tenth, or with two standard errors where those are more; at most half and twice the mean.
+/// `None` with too few observations.
+fn around_mean(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < MIN_OBSERVATIONS {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let half = (2.0 * (variance / count).sqrt()).max(mean / 10.0);
+    Some(((mean - half).max(mean / 2.0), (mean + half).min(mean * 2.0)))
 }
 
 /// Returns whether a model of this id and name is among these.
@@ -263,7 +332,7 @@ impl ObservedUsage {
         if usage.output_tokens > 0 {
             let (tokens, count) = self.inputs.entry(sample.to_owned()).or_default();
             (*tokens, *count) = (*tokens + usage.input_tokens, *count + 1);
-            self.usage += usage;
+            self.outputs.push(usage.output_tokens as f64);
             self.calls.push(calls as u64);
         }
     }
@@ -271,17 +340,15 @@ impl ObservedUsage {
     /// The average usage; `None` with too few observations. `inputs` gets the input lengths if the request is
     /// unchanged.
     fn likely_usage(mut self, inputs: Option<&mut Vec<TokensBySample>>) -> Option<LikelyUsage> {
+        let (least, most) = around_mean(&self.outputs)?;
         let count = self.calls.len();
-        if count < MIN_OBSERVATIONS {
-            return None;
-        }
         self.calls.sort_unstable();
-        let around = |sum: u64| (sum * 9 / (10 * count as u64), (sum * 11).div_ceil(10 * count as u64));
         let input = inputs.map(|inputs| {
             inputs.push(self.inputs);
             LearnedInput { at: inputs.len() - 1, line: None }
         });
-        Some(LikelyUsage { output: around(self.usage.output_tokens), input, calls: self.calls[(count - 1) * 9 / 10] })
+        let output = (least as u64, most.ceil() as u64);
+        Some(LikelyUsage { output, input, calls: self.calls[(count - 1) * 9 / 10] })
     }
 }
 
@@ -289,7 +356,7 @@ impl ObservedUsage {
 mod tests {
     use super::*;
 
-    /// BY-05: the average of the observations counts, if there are enough.
+    /// F35, BY-05: the average of the observations counts, if there are three; of few it is told less exactly.
     #[test]
     fn the_average_of_observations_counts() {
         let seen = |count: u64| {
@@ -300,12 +367,14 @@ mod tests {
             }
             seen
         };
-        let likely = LikelyUsage { output: (18, 22), input: Some(LearnedInput { at: 0, line: None }), calls: 1 };
+        let likely = LikelyUsage { output: (15, 25), input: Some(LearnedInput { at: 0, line: None }), calls: 1 };
         let mut inputs = Vec::new();
         assert_eq!(seen(20).likely_usage(Some(&mut inputs)), Some(likely));
         assert_eq!(inputs, [TokensBySample::from([("s".to_owned(), (2_000, 20))])]);
         assert_eq!(seen(20).likely_usage(None), Some(LikelyUsage { input: None, ..likely }));
-        assert_eq!(seen(19).likely_usage(Some(&mut inputs)), None);
+        assert_eq!(seen(2).likely_usage(Some(&mut inputs)), None);
+        let of_ten = seen(10).likely_usage(None).unwrap();
+        assert!(of_ten.output.0 < 15 && of_ten.output.0 >= 10 && of_ten.output.1 <= 40, "{of_ten:?}");
     }
 
     /// BY-05: an input is corrected by those of the same samples, whatever its length.
@@ -322,9 +391,12 @@ mod tests {
         let alike = [29.0, 31.0];
         assert_eq!((of(|x| 2.0 * x, alike, 30.0), of(|x| 2.0 * x, alike, 3_000.0)), (60, 3_030), "what it adds, alone");
         assert_eq!((of(|_| 1.0, alike, 10.0), of(|_| 5.0, [0.0, 0.0], 10.0)), (0, 15));
+        // Of few observations, however alike, the ratio is taken.
         let mut few = RegressionSums::default();
-        (0..19).for_each(|_| few.add(30.0, 60.0));
+        (0..2).for_each(|_| few.add(30.0, 60.0));
         assert_eq!((few.line(), LearnedInput { at: 0, line: None }.of(30.0) as u64), (None, 30));
+        (0..8).for_each(|_| few.add(30.0, 60.0));
+        assert_eq!(LearnedInput { at: 0, line: few.line() }.of(3_000.0) as u64, 6_000);
     }
 
     /// Only measured samples are compared, and enough of them.
@@ -337,11 +409,11 @@ mod tests {
         usage_history.judgments.insert(("q".to_owned(), "j".to_owned()), likely);
         let line = |usage_history: &UsageHistory| usage_history.judgment_usage("q", "j").unwrap().input.unwrap().line;
         let mut comparison = usage_history.new_comparison();
-        (1..21).for_each(|at| usage_history.compare(&mut comparison, learned, &format!("s{at}"), 25.0));
+        (18..22).for_each(|at| usage_history.compare(&mut comparison, learned, &format!("s{at}"), 25.0));
         usage_history.apply_comparison(&comparison);
         assert_eq!(line(&usage_history), None);
         usage_history.compare(&mut comparison, learned, "s0", 25.0);
         usage_history.apply_comparison(&comparison);
-        assert_eq!(line(&usage_history), Some(TokenLine { added: 25.0, times: 1.0 }));
+        assert_eq!(line(&usage_history), Some(TokenLine { added: 0.0, times: 2.0 }));
     }
 }

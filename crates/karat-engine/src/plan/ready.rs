@@ -33,6 +33,8 @@ pub(crate) struct ReadyStep {
     pub reusable: bool,
     /// True if another cell of the same row can need this step's output.
     pub shared: bool,
+    /// True if a demonstration answers beside others that are billed.
+    pub is_demo: bool,
 }
 
 impl ReadyStep {
@@ -48,6 +50,7 @@ impl ReadyStep {
             time,
             agent: None,
             is_live: true,
+            is_demo: false,
         };
         let user = self.user.clone().map(|model| Target {
             who: format!("user of {}", self.who).into(),
@@ -109,8 +112,6 @@ pub(crate) struct ReadyJudge {
     pub partners: Partners,
     /// The number of rounds per output and other output.
     pub rounds: u64,
-    /// Declared maximum of output tokens.
-    pub max_tokens: Option<u32>,
     /// The number of allowed re-asks.
     pub reasks: u64,
     /// Estimated tokens of the rubric in a prompt.

@@ -171,6 +171,7 @@ fn ready_system(
             who: format!("step {}", spec.id).into(),
             step: Arc::new(step),
             shared: true,
+            is_demo: plan.calls_demo(spec) && !plan.is_simulated(),
         };
         if ready.step.is_recorded() {
             chain.clear();
@@ -264,7 +265,6 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 model: Arc::new(model.clone()),
                 timeout: Duration::from_millis(timeout),
                 version: rubric.rubric.version.clone(),
-                max_tokens: rubric.parameters.max_tokens,
                 reasks: u64::from(rubric.rubric.invalid.reask),
                 rounds: u64::from(rubric.rounds()),
                 partners: partners(plan, rubric),

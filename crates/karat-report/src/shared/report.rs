@@ -225,9 +225,7 @@ impl<'a> Report<'a> {
 
     /// Returns `true` if every model and judge of the run is simulated, so that no provider bills anything.
     pub(crate) fn is_simulated(self) -> bool {
-        let plan = &self.findings.plan;
-        let mut models = plan.all_models().peekable();
-        models.peek().is_some() && models.all(karat_types::ModelSpec::is_scripted)
+        self.findings.plan.is_simulated()
     }
 
     /// Returns where and when the prices of the run's models were read: `gpt-5 2026-11-20, list; …`. Nothing for simulated

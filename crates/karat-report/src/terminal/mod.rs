@@ -265,6 +265,8 @@ fn cost(report: Report<'_>) -> String {
         format!("nothing was billed ({paid} at the scripted prices)")
     } else if report.context.unpriced_calls > 0 {
         format!("{paid} paid and {} of unknown cost", count_of(report.context.unpriced_calls, "call", "calls"))
+    } else if spend.cost().is_some_and(|list| report.amount_paid() < list) {
+        format!("{paid} paid (the rest was reused, within this run or from earlier ones)")
     } else {
         format!("{paid} paid")
     };

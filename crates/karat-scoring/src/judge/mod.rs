@@ -152,6 +152,11 @@ impl RubricJudge {
         prepare::expected_calls(&self.0, sample, seed)
     }
 
+    /// Tokens that a reply may have: the limit that each request sends.
+    pub fn reply_tokens(&self) -> u64 {
+        self.0.reply_tokens()
+    }
+
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.
     pub fn reads(&self) -> &[String] {
         &self.0.reads

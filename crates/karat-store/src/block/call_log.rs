@@ -165,6 +165,7 @@ pub(crate) fn source_code(source: CostSource) -> u8 {
         CostSource::Reported => 1,
         CostSource::Counted => 2,
         CostSource::Unknown => 3,
+        CostSource::Simulated => 4,
     }
 }
 
@@ -174,6 +175,7 @@ pub(crate) fn unpack_source(unpacker: &mut Unpacker<'_>) -> Result<CostSource, D
         1 => CostSource::Reported,
         2 => CostSource::Counted,
         3 => CostSource::Unknown,
+        4 => CostSource::Simulated,
         code => return Err(Damage(format!("{code} is not a source of a cost"))),
     })
 }

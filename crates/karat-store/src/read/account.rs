@@ -195,7 +195,7 @@ impl Spending {
         match call.cost_source {
             CostSource::Reported => self.reported += cost,
             CostSource::Counted => self.counted += cost,
-            CostSource::Table | CostSource::Unknown => {}
+            CostSource::Table | CostSource::Unknown | CostSource::Simulated => {}
         }
         self.unpriced += u64::from(call.cost.is_none());
     }

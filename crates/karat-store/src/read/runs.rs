@@ -214,6 +214,23 @@ impl Store {
         })
     }
 
+    /// Returns the ids of the newest finished runs of a suite, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The list of runs cannot be read.
+    pub fn finished_of_suite(&self, suite: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read("the list of runs", |connection| {
+            let mut names = Vec::new();
+            newest_run(connection, &[], |row| {
+                if row.get::<i64>(column::STATUS)? == run_status_code(RunStatus::Finished) {
+                    names.extend(of_suite(row, suite)?);
+                }
+                Ok((names.len() >= limit).then_some(()))
+            })?;
+            Ok(names)
+        })
+    }
+
     /// Returns the newest run of a plan, whatever its status.
     ///
     /// # Errors

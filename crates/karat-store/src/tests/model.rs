@@ -166,7 +166,9 @@ prop_compose! {
         (status, usage, cost, attempts) in
             (prop::option::of(any::<u16>()), prop::option::of(usage()), prop::option::of(0..1_000_i128), 0..9_u32),
         (reserved, latency_ms, is_ok, impossible) in (0..1_000_i128, 0.0..1e9_f64, any::<bool>(), any::<bool>()),
-        source in prop::sample::select(vec![CostSource::Table, CostSource::Reported, CostSource::Counted]),
+        source in prop::sample::select(vec![
+            CostSource::Table, CostSource::Reported, CostSource::Counted, CostSource::Simulated,
+        ]),
     ) -> CallRecord {
         let cost_source = if cost.is_some() { source } else { CostSource::Unknown };
         let error = (!is_ok).then(|| CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status });

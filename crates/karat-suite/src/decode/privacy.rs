@@ -22,6 +22,7 @@ impl Decoder<'_> {
         let mut privacy = PrivacySpec {
             redact,
             keep_content: flag("keep_content").unwrap_or(!is_sensitive),
+            sensitive: is_sensitive,
             ..PrivacySpec::default()
         };
         for entry in node.field("patterns").map(Node::entries).unwrap_or_default() {

@@ -299,7 +299,7 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
 }
 
 /// The price of an entry; without one, a model on this machine or of a free provider is unmetered and any other keeps
-/// what `like` brought.
+/// what `like` brought. A program may call a model that is billed: nobody knows its price.
 fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Registry) -> Pricing {
     match node.get("price") {
         Some(price) if price.text() == Some("unmetered") => Pricing::Unmetered,
@@ -364,22 +364,29 @@ fn nano_per_million(usd: f64) -> u64 {
     if usd > 0.0 { nano.max(1) } else { nano }
 }
 
-/// Says that a price is rounded up, which a reader of the bill would wonder at.
+/// Less than any provider asks for a million tokens, in dollars, and more than almost any asks for one.
+const LEAST_PER_MILLION: f64 = 0.0005;
+
+/// Refuses prices that are meant for one token: under them a budget holds nothing.
 fn report_tiny_prices(price: &Node, problems: &mut Problems) {
     for entry in price.entries() {
         // Sets of rates within it.
         entry.node.items().iter().chain([&entry.node]).for_each(|set| report_tiny_prices(set, problems));
-        if entry.node.number().is_some_and(|usd| usd > 0.0 && usd * 1e9 < 1.0) {
+        if let Some(usd) = entry.node.number().filter(|usd| *usd > 0.0 && *usd < LEAST_PER_MILLION) {
             problems
-                .warn(&entry.node.place, format!("the price `{}` is below $0.000000001, and counts as that", entry.key))
-                .hint("prices are in US dollars per million tokens");
+                .error(
+                    &entry.node.place,
+                    format!("`{}` is ${usd} for a million tokens: is it the price of one?", entry.key),
+                )
+                .hint(format!("prices are in US dollars per million tokens: write {}", usd * 1e6));
         }
     }
 }
 
 fn runs_here(model: &ModelSpec, node: &Node) -> bool {
     let is_local = model.base_url.as_deref().is_some_and(is_loopback) && node.get("base_url").is_some();
-    is_local || named::is_offline(&model.provider) && model.price == Pricing::Unknown
+    let is_script = model.is_scripted() && model.price == Pricing::Unknown;
+    is_local || is_script
 }
 
 /// Returns whether an address is on this machine.

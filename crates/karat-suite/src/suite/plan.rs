@@ -145,7 +145,9 @@ impl Suite {
             tokenizer: Tokenizer::NAME.to_owned(),
             privacy: self.privacy.clone(),
         };
+        header.unprice_scripts();
         notes.extend(header.script_warning());
+        notes.extend(header.own_family_warning());
         header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
         Ok(Plan {
             header: Arc::new(header),

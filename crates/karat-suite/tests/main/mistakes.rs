@@ -183,9 +183,9 @@ fn sets_of_models_are_selected_by_name() {
         let plan = world(suite).with("own.yaml", own).plan(&Overrides { models, ..Overrides::default() });
         plan.header.models.iter().map(|model| model.id.clone()).collect::<Vec<_>>()
     };
-    let starter = ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemini-2.5-pro"];
+    let starter = ["gpt-5", "claude-sonnet-4", "gpt-4o-mini", "gemini-2.5-pro"];
     assert_eq!(ids(SUITE, Some(&["starter"])), starter);
-    assert_eq!(ids(SUITE, Some(&["gpt-5-mini", "starter"])).len(), 4);
+    assert_eq!(ids(SUITE, Some(&["gpt-4o-mini", "starter"])).len(), 4);
     assert_eq!(ids(SUITE, Some(&["free-tier"])), ["llama-4-maverick-free", "deepseek-r1-free"]);
     let own = format!("{}registry: [own.yaml]\n", with("models:\n  - id: small", "models:\n  - mine\n  - id: small"));
     assert_eq!(ids(&own, None), ["gpt-5-mini", "gpt-4o", "small"]);
@@ -209,16 +209,33 @@ fn templates_that_overflow_are_refused() {
     );
 }
 
-/// S3: a price below a nano-dollar is said to be rounded up.
+/// F40, S3: a price that is meant for one token is refused wherever a rate stands, with the price of a million; cheap models and
+/// shares are none.
 #[test]
-fn tiny_prices_are_rounded_up() {
-    let priced = with("    provider: openai", "    provider: openai\n    price: { input: 0.0000000001, output: 0 }");
-    let suite = world(&priced).load(&Overrides::default()).unwrap();
-    assert!(
-        suite.warnings().plain().contains("the price `input` is below $0.000000001"),
-        "{}",
-        suite.warnings().plain()
+fn prices_of_one_token_are_refused() {
+    let priced = |price: &str| {
+        let text = with("    provider: openai", &format!("    provider: openai\n    price: {price}"));
+        world(&text).problems(&Overrides::default())
+    };
+    for (price, hint) in [
+        ("{ input: 0.0000005, output: 2 }", "write 0.5"),
+        ("{ input: 1, output: 0.000002 }", "write 2"),
+        ("{ input: 1, output: 2, cached_input: 1.25e-7 }", "write 0.125"),
+        ("{ input: 1, output: 2, above: [{ tokens: 200000, input: 0.0000025, output: 3 }] }", "write 2.5"),
+        ("{ input: 1, output: 2, batch: { input: 0.0000005, output: 1 } }", "write 0.5"),
+        ("{ input: 0.0000000001, output: 0 }", "write 0.0001"),
+    ] {
+        let said = priced(price);
+        assert!(
+            said.contains("for a million tokens: is it the price of one?") && said.contains(hint),
+            "{price}: {said}"
+        );
+    }
+    let cheap = with(
+        "    provider: openai",
+        "    provider: openai\n    price: { input: 0.005, output: 0, service: { flex: 0.5 } }",
     );
+    assert!(world(&cheap).load(&Overrides::default()).is_ok());
 }
 
 /// B.3: a host that every document links to is most likely the publication itself.

@@ -72,12 +72,65 @@ fn the_shipped_registry() {
     for model in registry.models() {
         match &model.price {
             Pricing::Known(price) => assert!(price.as_of.is_some(), "{}", model.id),
-            Pricing::Unmetered => assert!(["command", "stub"].contains(&model.provider.as_str()), "{}", model.id),
-            Pricing::Unknown => assert_eq!(model.availability, Availability::Experimental, "{}", model.id),
+            Pricing::Unmetered => assert_eq!(model.provider, "stub", "{}", model.id),
+            Pricing::Unknown => assert_eq!(model.provider, "command", "{}", model.id),
         }
     }
     let providers: std::collections::BTreeSet<_> = registry.models().map(|model| &model.provider).collect();
     assert!(providers.len() >= 3);
+}
+
+/// F40: the cheapest of the starter set is the cheapest of its makers that ships; each model of the seed has a price, those
+/// behind a gateway its list price beside what it bills; what a program costs is unknown, never 0.
+#[test]
+fn prices_of_shipped_models() {
+    let registry = Registry::builtin();
+    let input = |id: &str| registry.get(id).unwrap().price.cost(&usage(1_000_000, 0)).unwrap();
+    let starter = registry.set("starter").unwrap();
+    let cheapest = starter.iter().min_by_key(|id| input(id)).unwrap();
+    assert_eq!((cheapest.as_str(), input(cheapest)), ("gpt-4o-mini", Money(150_000_000)));
+    for id in registry.set("experimental").unwrap() {
+        assert!(input(id) > Money::ZERO, "{id}");
+        assert!(registry.get(id).unwrap().with.contains_key("cost"), "{id}");
+    }
+    for id in ["cmd:claude", "cmd:codex", "cmd:gemini"] {
+        assert_eq!(registry.get(id).unwrap().price, Pricing::Unknown, "{id}");
+    }
+}
+
+/// F36: scripts beside a real model have no price, so they are neither paid nor budgeted; where all are scripts, their prices
+/// are practice.
+#[test]
+fn scripts_beside_a_real_model_have_no_price() {
+    let script = |id: &str| {
+        format!("{{ id: {id}, provider: scripted, with: {{ reply: hi }}, price: {{ input: 10, output: 20 }} }}")
+    };
+    let real = "{ id: real, provider: openai, model: m, price: { input: 1, output: 2 } }";
+    let plan = |models: &str, service: &str| {
+        let text = format!(
+            "name: t\ndataset: {{ source: rows.jsonl, id: id }}\nmodels: [ {models} ]\njudges: [ {} ]\n{service}\
+             scorers: {{ q: {{ rubric: {{ ask: Good?, dimensions: {{ good: {{ scale: [1, 5] }} }} }} }} }}\n",
+            script("judge")
+        );
+        let text = match service {
+            "" => format!("{text}variants: {{ v: [ {{ prompt: {{ text: hi }} }} ] }}\n"),
+            _ => text,
+        };
+        World::new(&[("karat.yaml", &text), ("rows.jsonl", "{\"id\":\"a\"}\n")]).plan(&Overrides::default()).header
+    };
+    let priced = |header: &karat_types::PlanHeader| {
+        let models = header.models.iter().chain(&header.judges);
+        models.filter(|model| matches!(model.price, Pricing::Known(_))).map(|it| it.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(priced(&plan(real, "")), ["real"]);
+    assert_eq!(priced(&plan(&format!("{real}, {}", script("toy")), "")), ["real"]);
+    assert_eq!(priced(&plan(&script("toy"), "")), ["toy", "judge"]);
+    let asking = |url: &str| format!("variants: {{ v: [ {{ http: {{ url: \"{url}\" }} }} ] }}\n");
+    let demo = "services: { demo: { command: [karat, demo, rag, --port, \"{{ port }}\"] } }\n";
+    let of_demo = plan("", &format!("{demo}{}", asking("{{ services.demo.url }}/query")));
+    assert!(of_demo.is_simulated() && priced(&of_demo) == ["judge"]);
+    let of_other = plan("", &format!("{demo}{}", asking("https://example.com/query")));
+    assert!(!of_other.is_simulated() && priced(&of_other).is_empty());
 }
 
 fn usage(input_tokens: u64, output_tokens: u64) -> karat_types::Usage {

@@ -1,13 +1,13 @@
 //! The symbolic header of a plan: everything that fixes cells and judgments, rows apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Better, Bound, DatasetDesign, Key, ModelSpec, Moment, ScorerKind, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec,
-    Versus,
+    Action, Better, Bound, DatasetDesign, Key, ModelSpec, Moment, Pricing, ScorerKind, ScorerSpec, ServiceSpec,
+    StepSpec, ToolSpec, VariantSpec, Versus,
 };
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
@@ -103,11 +103,14 @@ pub struct PrivacySpec {
     pub patterns: BTreeMap<String, String>,
     /// True if prompts, replies, outputs and judges' words are kept at all.
     pub keep_content: bool,
+    /// True if the suite declares its dataset sensitive: messages show nothing of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sensitive: bool,
 }
 
 impl Default for PrivacySpec {
     fn default() -> Self {
-        Self { redact: Vec::new(), patterns: BTreeMap::new(), keep_content: true }
+        Self { redact: Vec::new(), patterns: BTreeMap::new(), keep_content: true, sensitive: false }
     }
 }
 
@@ -142,42 +145,33 @@ impl PlanHeader {
         self.models.iter().chain(&self.judges).chain(&self.embedders)
     }
 
-    /// Returns whether all calls of the plan are simulated: every model is scripted, and no step calls anything else.
+    /// Returns whether all calls of the plan are simulated: every model is scripted, and no step calls anything else than
+    /// demonstrations. Their prices are practice then; in any other plan, simulated calls cost nothing.
     pub fn is_simulated(&self) -> bool {
         let mut models = self.all_models().peekable();
-        let mut steps = self.variants.iter().flat_map(|variant| &variant.steps);
-        models.peek().is_some() && models.all(ModelSpec::is_scripted) && !steps.any(|step| step.action.is_outside())
+        let steps = self.variants.iter().flat_map(|variant| &variant.steps);
+        let mut outside = steps.filter(|step| step.action.is_outside()).peekable();
+        let has_calls = models.peek().is_some() || outside.peek().is_some();
+        has_calls && models.all(ModelSpec::is_scripted) && outside.all(|step| self.calls_demo(step))
     }
 
-    /// The warning about scripted judges that grade real models; `None` if there are none.
-    pub fn script_warning(&self) -> Option<String> {
-        let is_asked = |judge: &&ModelSpec| {
-            self.scorers.iter().any(|scorer| match &scorer.kind {
-                ScorerKind::Rubric(rubric) => rubric.judges.contains(&judge.id),
-                ScorerKind::Metric { .. } => false,
-            })
+    /// Returns whether a step calls a demonstration that ships with Karat.
+    pub fn calls_demo(&self, step: &StepSpec) -> bool {
+        let is_demo = |name: &String| {
+            let service = name.strip_prefix("services.").and_then(|rest| rest.split('.').next());
+            service.and_then(|id| self.services.get(id)).is_some_and(ServiceSpec::is_demo)
         };
-        let of_system = |system: usize| {
-            let steps = self.systems.get(system).and_then(|it| self.variants.get(it.variant)).map(|it| &it.steps);
-            let fixed = steps.into_iter().flatten().filter_map(|step| step.model.as_ref());
-            let fixed = fixed.filter_map(|id| self.models.iter().find(|model| model.id == *id));
-            self.system_model(system).into_iter().chain(fixed)
-        };
-        let scripts = self.judges.iter().filter(|judge| judge.is_scripted()).filter(is_asked);
-        let judges: Vec<String> = scripts.map(|judge| format!("`{}`", judge.id)).collect();
-        let real = (0..self.systems.len()).flat_map(of_system).filter(|model| !model.is_scripted());
-        let models: BTreeSet<String> = real.map(|model| format!("`{}`", model.id)).collect();
-        if judges.is_empty() || models.is_empty() {
-            return None;
+        matches!(step.action, Action::Http(_)) && step.reads.iter().any(is_demo)
+    }
+
+    /// Takes the prices from scripted models where others are called, too: nobody bills their calls, and they use no part
+    /// of a budget.
+    pub fn unprice_scripts(&mut self) {
+        if self.is_simulated() {
+            return;
         }
-        let models: Vec<String> = models.into_iter().collect();
-        Some(format!(
-            "{} {} and {} a real model ({}): such scores say nothing of it. Name a real judge with --judges.",
-            judges.join(", "),
-            if judges.len() == 1 { "is a script" } else { "are scripts" },
-            if judges.len() == 1 { "grades" } else { "grade" },
-            models.join(", ")
-        ))
+        let models = self.models.iter_mut().chain(&mut self.judges).chain(&mut self.embedders);
+        models.filter(|model| model.is_scripted()).for_each(|model| model.price = Pricing::Unmetered);
     }
 
     /// Cells of the plan before conditions that only a row can decide.

@@ -11,6 +11,7 @@ mod cap;
 mod design;
 mod gate;
 mod header;
+mod judge_warnings;
 mod model;
 mod pairs;
 mod prompt;

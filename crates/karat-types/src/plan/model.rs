@@ -159,6 +159,16 @@ impl ModelSpec {
         matches!(self.provider.as_str(), "scripted" | "stub")
     }
 
+    /// Returns true if both call one model of one provider, whatever their ids and settings.
+    pub fn is_same_model(&self, other: &Self) -> bool {
+        (&self.provider, &self.model, &self.base_url) == (&other.provider, &other.model, &other.base_url)
+    }
+
+    /// Returns true if both declare one family.
+    pub fn is_same_family(&self, other: &Self) -> bool {
+        self.family.is_some() && self.family == other.family
+    }
+
     /// The model with the price of calls that are made live.
     #[must_use]
     pub fn live(&self) -> Self {

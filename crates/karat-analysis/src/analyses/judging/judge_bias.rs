@@ -456,6 +456,38 @@ mod tests {
     use karat_types::{JudgeRound, Score};
     use serde_json::json;
 
+    /// F49: a judge that grades itself, or models of its own family, is warned of by default; scripts are not.
+    #[test]
+    fn a_judge_of_its_own_family_is_warned_of() {
+        let warning = |edit: &dyn Fn(&mut karat_types::PlanHeader)| {
+            let mut run = judged_run(2, 4, &["kin", "stranger"], json!([]));
+            let plan = Arc::make_mut(&mut run.header.plan);
+            plan.models.iter_mut().chain(&mut plan.judges).for_each(|model| model.provider = "openai".to_owned());
+            edit(plan);
+            let expected = plan.own_family_warning();
+            let findings = analyse(&run, &Options::default()).unwrap();
+            assert_eq!(findings.warnings.iter().find(|it| it.contains("tend to favour")), expected.as_ref());
+            expected
+        };
+        assert_eq!(warning(&|_| ()), None);
+        let family = |plan: &mut karat_types::PlanHeader| {
+            plan.models[0].family = Some("a".to_owned());
+            plan.judges[0].family = Some("a".to_owned());
+            plan.judges[1].family = Some("b".to_owned());
+        };
+        let of_family = warning(&family).unwrap();
+        assert!(of_family.starts_with("`kin` grades `") && of_family.contains("of its own family"), "{of_family}");
+        assert!(!of_family.contains("stranger"), "{of_family}");
+        // The same model under another id, with and without a family.
+        let itself = warning(&|plan| plan.judges[1].model = plan.models[1].model.clone()).unwrap();
+        assert!(itself.starts_with("`stranger` grades its own outputs: "), "{itself}");
+        let scripts = warning(&|plan| {
+            family(plan);
+            plan.models[0].provider = "scripted".to_owned();
+        });
+        assert_eq!(scripts, None);
+    }
+
     /// GE-04: a judge that favours length and its own family is detected beside one that does not.
     #[test]
     fn planted_length_and_family_bias_are_found() {

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::runs::Runs;
 use crate::runs::batches::passes::price_batches;
+use crate::runs::preflight_budget::DEFAULT_CEILING_USD;
 use crate::runs::why::ReuseReasons;
 use crate::stored::findings::findings;
 use crate::{AppError, rfc3339};
@@ -32,7 +33,7 @@ use crate::{AppError, rfc3339};
 pub struct PlanOption {
     /// Its name.
     pub option: &'static str,
-    /// Least and most calls; of an early stop the median and what nine of ten runs do not exceed.
+    /// Least and most calls; of an early stop, of the median run and of that which nine of ten do not exceed.
     pub calls: Option<(u64, u64)>,
     /// The same in US dollars.
     pub usd: Option<(f64, f64)>,
@@ -188,8 +189,8 @@ fn of_share(option: &'static str, whole: &PlanOption, forecast: StopForecast, ba
     let calls = |share: f64, calls: u64| (share * calls as f64).ceil() as u64;
     PlanOption {
         option,
-        calls: whole.calls.map(|(_, most)| (calls(forecast.median, most), calls(forecast.p90, most))),
-        usd: whole.usd.map(|(_, most)| (forecast.median * most, forecast.p90 * most)),
+        calls: whole.calls.map(|(least, most)| (calls(forecast.median, least), calls(forecast.p90, most))),
+        usd: whole.usd.map(|(least, most)| (forecast.median * least, forecast.p90 * most)),
         hours: whole.hours.map(|hours| hours * forecast.median),
         half_width: whole.half_width.map(|width| width / forecast.median.sqrt()),
         share: Some((forecast.median, forecast.p90)),
@@ -327,6 +328,9 @@ pub fn estimate_document(planned: &Plan, estimate: &Estimate, reasons: &ReuseRea
         },
         "calls": [least, most],
         "cost_usd": [low.usd(), high.usd()],
+        "is_guess": estimate.is_guess(),
+        "budget_usd": plan.run.budget_usd.filter(|_| plan.run.budget_declared),
+        "ceiling_usd": DEFAULT_CEILING_USD,
         "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
         "models": estimate.models.iter().map(model_document).collect::<Vec<_>>(),
         "options": options.options,
@@ -347,5 +351,6 @@ fn model_document(model: &ModelEstimate) -> Value {
         "output_tokens": [model.output_tokens.0, model.output_tokens.1],
         "cost_usd": model.cost.filter(|_| !model.metered).map(|(low, high)| [low.usd(), high.usd()]),
         "metered": model.metered,
+        "is_guess": model.is_guess,
     })
 }

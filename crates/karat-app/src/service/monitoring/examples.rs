@@ -1,8 +1,9 @@
 //! The cells that a message shows: those with the worst scores of its metric.
 
 use karat_alert::{AlertExample, AlertSpec, Notice};
-use karat_text::redact::{Kind, Redactor};
-use karat_types::{Better, PlanHeader, PrivacySpec, SampleText, Score};
+use karat_text::path::Path;
+use karat_text::redact::Redactor;
+use karat_types::{Better, PlanHeader, SampleText, Score};
 use serde_json::Value;
 
 use crate::AppError;
@@ -30,9 +31,10 @@ impl Service<'_> {
         most: usize,
     ) -> Result<Vec<AlertExample>, AppError> {
         let plan = self.app.open_store()?.run(run)?.plan;
-        if !shows_content(&plan.privacy) {
+        if plan.privacy.sensitive || !plan.privacy.keep_content {
             return Ok(Vec::new());
         }
+        let show = shown_paths(&plan);
         let sign = if is_lower_better(&plan, metric) { -1.0 } else { 1.0 };
         let mut worst: Vec<(f64, AlertExample)> = Vec::new();
         let filter = CellFilter { with_texts: true, ..CellFilter::default() };
@@ -44,7 +46,7 @@ impl Service<'_> {
             // Ties keep the order of the plan.
             let at = worst.partition_point(|(known, _)| *known <= value * sign);
             if at < most {
-                worst.insert(at, (value * sign, example(line, *value, reason.clone())));
+                worst.insert(at, (value * sign, example(line, *value, reason.clone(), &show)));
                 worst.truncate(most);
             }
             Ok(())
@@ -65,10 +67,30 @@ impl Service<'_> {
     }
 }
 
-/// Returns whether messages may show content: not that of a sensitive dataset.
-fn shows_content(privacy: &PrivacySpec) -> bool {
-    let is_sensitive = Kind::ALL.iter().all(|kind| privacy.redact.iter().any(|name| name == kind.as_str()));
-    privacy.keep_content && !is_sensitive
+/// The parts of outputs that the suite's list of failures shows, by name.
+fn shown_paths(plan: &PlanHeader) -> Vec<(String, Path)> {
+    let failures = plan.analyses.iter().filter(|spec| spec.analysis == "failures");
+    let shown = failures.filter_map(|spec| spec.with.get("show")?.as_array()).flatten().filter_map(Value::as_str);
+    let named = |text: &str| Some((text.trim_start_matches("$.").to_owned(), Path::parse(text).ok()?));
+    shown.filter_map(named).collect()
+}
+
+/// The output as people read it: a text as it is, of anything else the shown parts, or all members, a line each.
+fn output_text(output: &Value, show: &[(String, Path)]) -> String {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let shown: Vec<String> =
+        show.iter().filter_map(|(name, path)| Some(format!("{name}: {}", text(path.first(output)?)))).collect();
+    match output {
+        Value::String(text) => text.clone(),
+        _ if !shown.is_empty() => shown.join("\n"),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn is_lower_better(plan: &PlanHeader, metric: &str) -> bool {
@@ -82,12 +104,9 @@ fn is_of_system(line: &CellLine, system: &str) -> bool {
     }
 }
 
-fn example(line: &CellLine, value: f64, reason: Option<String>) -> AlertExample {
+fn example(line: &CellLine, value: f64, reason: Option<String>, show: &[(String, Path)]) -> AlertExample {
     let words = || line.judges.iter().map(|judge| judge.reasoning.clone()).find(|words| !words.is_empty());
-    let output = line.output.as_ref().map(|output| match output {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
+    let output = line.output.as_ref().map(|output| output_text(output, show));
     let expected = SampleText::expected(&line.texts);
     AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output, expected }
 }

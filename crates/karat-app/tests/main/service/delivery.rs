@@ -71,6 +71,35 @@ fn a_message_shows_the_worst_cells() {
     assert!(!message.to_string().contains('\u{202e}'));
 }
 
+/// F75, SV-16: redaction, with all rules on, hides what it names and no cell; of an object the parts are shown that the list
+/// of failures shows, or else its members, never JSON.
+#[test]
+fn a_redacted_dataset_shows_its_cells() {
+    let all = "privacy: { redact: [email, phone, card, iban, api_key], patterns: { idea: 'no idea' } }\n";
+    for (analysis, expected) in [
+        ("", "score: 1\ntext: <!channel> [idea] "),
+        ("  - { analysis: failures, with: { show: [$.text] } }\n", "text: <!channel> [idea] "),
+    ] {
+        let world = World::accepting();
+        world.edit("gates:", &format!("{analysis}{all}gates:"));
+        world.edit("hit: { metric: contains }", "hit: { metric: contains, output: $.text }");
+        world.write_days(-20..20, |_| 2);
+        let path = world.folder.path().join("data.jsonl");
+        let rows = std::fs::read_to_string(&path).unwrap();
+        let objects = rows.lines().map(|line| {
+            let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row["answer"] = serde_json::json!({ "score": 1, "text": row["answer"] });
+            format!("{row}\n")
+        });
+        std::fs::write(&path, objects.collect::<String>()).unwrap();
+        world.night(&world.app());
+        let message = world.receiver.received_requests().remove(0).json();
+        let examples = message["data"]["examples"].as_array().unwrap();
+        assert_eq!(examples.len(), 3, "{message}");
+        assert!(examples[0]["output"].as_str().unwrap().starts_with(expected.trim_end()), "{message}");
+    }
+}
+
 /// SV-16: messages about a sensitive dataset show no cell.
 #[test]
 fn a_sensitive_dataset_is_not_shown() {

@@ -50,7 +50,8 @@ pub fn plan(
         }
         context.print_json(&value)?;
     } else {
-        let plan = plan_text(context, &loaded.plan, &estimate, &reasons);
+        let limits = context.app.runs().limits_line(&loaded.plan, &estimate, &invocation);
+        let plan = format!("{}\n{limits}", plan_text(context, &loaded.plan, &estimate, &reasons));
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
         let options = options_text(context, &options);
         context.printer.text(&format!("{plan}{options}{power}"))?;
@@ -82,6 +83,12 @@ fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, rea
         text.push_str(", plus the cost that services and programs report");
     }
     text.push_str("\n(the upper figures include repeated questions to judges, but no retries; no API call was made)");
+    if estimate.is_guess() {
+        text.push_str("\na guess: no stored run of this suite tells how long replies are");
+        if plan.row_count() > 10 {
+            text.push_str("; try `karat run --limit 10`, and `karat plan` goes by what it took");
+        }
+    }
     text
 }
 
@@ -107,7 +114,10 @@ fn options_text(context: &CommandContext<'_>, options: &PlanOptions) -> String {
         Some(run) => format!("by run {run}"),
         None => "without a stored run of this suite".to_owned(),
     };
-    format!("\n\noptions ({basis}; early stops: median and 90 % of simulated runs)\n{}", table(context, &head, rows))
+    format!(
+        "\n\noptions ({basis}; early stops: least in the median, most in 90 % of simulated runs)\n{}",
+        table(context, &head, rows)
+    )
 }
 
 /// Returns `bench: 30 samples × 2 systems (…) = 60 cells, 1 judge`.

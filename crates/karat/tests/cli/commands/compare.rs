@@ -143,6 +143,9 @@ fn a_plan_says_what_a_difference_takes() {
     let deviation = &measured["metrics"][0]["deviation"];
     assert!(deviation["n"].as_u64() == Some(120) && deviation["value"].as_f64().unwrap() < 0.5, "{measured}");
     assert!(measured["metrics"][0]["needed"]["samples"].as_u64().unwrap() > 60, "{measured}");
+    // F40: a newer run of one sample does not fit.
+    place.fine(&["run", "-q", "--no-gate", "--limit", "1", "--run-id", "tiny"]);
+    assert_eq!(power(&["--mde", "hit=5%"])["run"], Value::from("a"));
     let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
     place.write("karat.yaml", &suite.replace("name: replies", "name: others"));
     let assumed = power(&["--mde", "0.1"]);

@@ -1,6 +1,6 @@
 //! The last lines of a run, and its exit code.
 
-use testkit::{Behaviour, FakeProvider};
+use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
@@ -20,6 +20,25 @@ fn a_failed_verdict_that_does_not_bind_says_so() {
         let said = place.karat(&arguments);
         assert!(said.code == code && !said.all().contains(why), "{}", said.all());
     }
+}
+
+/// F36: a scripted judge beside a real model is simulated call by call: it is neither paid nor budgeted, whatever its price;
+/// the demonstration of a preset is not paid either.
+#[test]
+fn simulated_calls_beside_real_ones_cost_nothing() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    let judge = "judges: [ { id: toy, provider: scripted, with: { reply: '{\"good\": 4}' }, price: { input: 100000, output: 100000 } } ]";
+    let rubric = "rubric: { ask: Is it good?, reply: flat, dimensions: { good: { definition: good, scale: [1, 5] } } }";
+    let scorers = format!("{judge}\nscorers: {{ q: {{ {rubric} }} }}");
+    place.write("karat.yaml", &suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &scorers));
+    place.fine(&["run", "--run-id", "a", "--budget-usd", "0.2"]);
+    let cost = &place.report("a")["cost"];
+    assert_eq!((cost["judge_cost_usd"].as_f64(), provider.requests()), (Some(0.0), 5), "{cost}");
+    assert!(cost["actual_cost_usd"].as_f64().is_some_and(|paid| paid > 0.0 && paid < 0.01), "{cost}");
+    let said = place.fine(&["run", "rag", "--no-gate", "--limit", "3"]);
+    assert!(said.stderr.contains("3 simulated calls; nothing was billed"), "{}", said.all());
 }
 
 /// B5: calls of scripted models are simulated, and nothing was paid for them.

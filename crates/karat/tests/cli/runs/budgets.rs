@@ -47,6 +47,36 @@ fn attempts_of_unknown_cost_count_as_spent() {
     }
 }
 
+/// F37, CL-22: a budget caps and does not approve: a run whose lower estimate is above it, or above the ceiling of $25 beside
+/// it, starts with `--yes` only, and a plan shows both. An upper estimate above them stops nothing.
+#[test]
+fn a_budget_does_not_approve_of_what_it_caps() {
+    let (provider, place) = place(Script::echo(Echo::default()), 60, "{ budget_usd: 1000 }");
+    let small = ["run", "--budget-usd", "0.001"];
+    let said = place.karat(&small);
+    assert!(said.code == 5 && said.stderr.contains("its budget of $0.001"), "{}", said.all());
+    assert!(said.stderr.contains("--yes") && provider.requests() == 0, "{}", said.all());
+    let plan = place.fine(&["plan", "--budget-usd", "0.001"]).stdout;
+    assert!(plan.contains("the budget of $0.001 caps what is paid; the lower estimate is above $0.001"), "{plan}");
+    let said = place.karat(&[&small[..], &["--yes"]].concat());
+    assert!(said.code == 5 && provider.requests() > 0, "{}", said.all());
+    // The suite's budget is far above what it costs, and so is the ceiling.
+    let plan: serde_json::Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    assert_eq!((&plan["budget_usd"], &plan["ceiling_usd"]), (&json!(1000.0), &json!(25.0)), "{plan}");
+    let text = place.text("karat.yaml");
+    place.write("karat.yaml", &text.replace("input: 1.0", "input: 100000.0"));
+    let asked = provider.requests();
+    let said = place.karat(&["run", "--no-cache"]);
+    assert!(said.code == 5 && said.stderr.contains("default ceiling of $25.00"), "{}", said.all());
+    assert_eq!(provider.requests(), asked);
+    let plan = place.fine(&["plan", "--no-cache"]).stdout;
+    assert!(plan.contains("the budget of $1,000.00 caps what is paid; the lower estimate is above $25.00"), "{plan}");
+    // Of an upper estimate that is far above the ceiling, the part that fits is made.
+    place.write("karat.yaml", &text.replace("output: 2.0", "output: 20000.0").replace("run: { budget_usd: 1000 }", ""));
+    let said = place.karat(&["run", "--no-cache", "--limit", "20"]);
+    assert!(provider.requests() > asked, "{}", said.all());
+}
+
 /// BY-05: a run that its budget stopped names the limit that suffices by experience, and the upper bound of what is
 /// left.
 #[test]

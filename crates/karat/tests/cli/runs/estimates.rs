@@ -47,6 +47,61 @@ fn an_estimate_goes_by_what_was_paid() {
     is_expected_to_cost_the_same(&place);
 }
 
+/// F35: a first plan counts what is sent to a judge, not what its model could answer, says that it is a guess, and brackets
+/// what is paid; after ten samples it is within a factor of two, also where replies differ and a later run had other judges.
+#[test]
+fn ten_samples_tell_what_a_run_costs() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        let length = received.body.len();
+        let (reply, tokens) = match received.json()["model"] == "judge" {
+            true => (r#"{"good": 4}"#, 40 + length % 60),
+            false => ("a word", 100 + length % 7 * 60),
+        };
+        Behaviour::Usage(reply.to_owned(), Some(json!({ "prompt_tokens": length / 5, "completion_tokens": tokens })))
+    }))
+    .unwrap();
+    let place = Place::new();
+    let long = |at: usize| " and more of it".repeat(at * 7 % 11);
+    let rows: Vec<String> = (0..80)
+        .map(|at| json!({ "id": format!("q{at}"), "question": format!("what is {at}{}", long(at)), "target": "x" }))
+        .map(|row| row.to_string())
+        .collect();
+    place.write("data.jsonl", &rows.join("\n"));
+    let judge = |id: &str, name: &str| {
+        format!(
+            "{{ id: {id}, provider: openai, model: {name}, max_output: 64000, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }}",
+            provider.base_url()
+        )
+    };
+    let rubric = "rubric: { ask: Is it good?, reply: flat, dimensions: { good: { definition: good, scale: [1, 5] } } }";
+    let text = suite(&provider.base_url()).replace(
+        "scorers: { hit: { metric: contains } }",
+        &format!("judges: [ {} ]\nscorers: {{ q: {{ {rubric} }} }}", judge("judge", "judge")),
+    );
+    place.write("karat.yaml", &text);
+    let plan = || -> Value { serde_json::from_str(&place.fine(&["plan", "--no-cache", "--json"]).stdout).unwrap() };
+    let first = plan();
+    let of_judge = first["models"].as_array().unwrap().iter().find(|it| it["judge"] == true).unwrap();
+    // Each of the two calls that a card may take is sent with 4,000.
+    assert_eq!(of_judge["output_tokens"][1].as_u64().unwrap() % (80 * 4_000), 0, "{first}");
+    assert_eq!(first["is_guess"], true, "{first}");
+    let said = place.fine(&["plan", "--no-cache"]);
+    assert!(said.stdout.contains("a guess:") && said.stdout.contains("`karat run --limit 10`"), "{}", said.stdout);
+    place.fine(&["run", "--limit", "10", "--run-id", "ten"]);
+    // A later run with another judge tells nothing of this one, and takes nothing away.
+    place.write("karat.yaml", &text.replace(&judge("judge", "judge"), &judge("other", "judge")));
+    place.fine(&["run", "--limit", "3", "--run-id", "other"]);
+    place.write("karat.yaml", &text);
+    let second = plan();
+    place.fine(&["run", "--no-cache", "--run-id", "a", "--yes"]);
+    let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
+    let end = |plan: &Value, end: usize| plan["cost_usd"][end].as_f64().unwrap();
+    assert!(end(&first, 0) <= paid && paid <= end(&first, 1), "{paid}: {first}");
+    assert!(end(&second, 0) >= paid / 2.0 && end(&second, 1) <= paid * 2.0, "{paid}: {second}");
+    assert_eq!(second["is_guess"], false, "{second}");
+    assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("a guess"));
+}
+
 /// The plan of the run `a`, made again, is expected to cost within 20 % of what that was.
 fn is_expected_to_cost_the_same(place: &Place) {
     let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();

@@ -187,7 +187,7 @@ fn a_large_run_that_is_too_dear_does_not_begin() {
 #[test]
 fn a_large_run_that_has_begun_stops_at_the_ceiling() {
     let place = large("max_output: 1, price: { input: 20, output: 0 }", |_| 1);
-    let many = format!("{{% for i in range(2000) %}}{}{{% endfor %}}", "ab ".repeat(1_000));
+    let many = format!("{{% for i in range(3000) %}}{}{{% endfor %}}", "ab ".repeat(1_000));
     let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
     let prompt = format!("{{{{ sample.q }}}}{{% if sample.id == \"s3001\" %}}{many}{{% endif %}}");
     place.write("karat.yaml", &suite.replace("{{ sample.q }}", &prompt));

@@ -228,7 +228,7 @@ fn sets_of_models_are_planned() {
         );
         assert!(place.fine(&["models", set]).stdout.contains(model), "{set}");
     }
-    assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-5-mini, gemini-2.5-pro"));
+    assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-4o-mini, gemini-2.5-pro"));
     assert!(place.karat(&["plan", "claims", "--models", "startr"]).stderr.contains("did you mean `starter`?"));
 }
 
