@@ -63,7 +63,7 @@ pub use crate::server::outbox::StoredMessage;
 pub use crate::server::pages::ListPlace;
 pub use crate::server::queue::{NewQueuedRun, QueueState, QueuedRun, Queueing};
 pub use crate::server::tokens::StoredToken;
-pub use crate::sql::SqlError;
+pub use crate::sql::{Patience, SqlError};
 pub use crate::store::Store;
 pub use crate::url::{NetworkFiles, StoreUrl};
 pub use crate::write::journal::JournalEntry;

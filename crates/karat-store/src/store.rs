@@ -17,7 +17,6 @@ use crate::error::Attempt;
 use crate::error::ReadFailure;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys::KnownKeys;
-use crate::sql::Connection;
 #[cfg(feature = "postgres")]
 use crate::sql::{
     Backend,
@@ -27,6 +26,7 @@ use crate::sql::{
         session::Session,
     },
 };
+use crate::sql::{Connection, Patience};
 use crate::write::encode::EncodedPool;
 use crate::write::writer::{Batch, DeferredBatches, Writer};
 use crate::{StoreError, StoreUrl};
@@ -58,6 +58,7 @@ pub(crate) struct Inner {
     pub encoded_pool: Arc<EncodedPool>,
     thread: Option<JoinHandle<()>>,
     place: Place,
+    patience: Patience,
 }
 
 /// Where the store is, and how it is opened.
@@ -118,7 +119,8 @@ impl Store {
         let writing = schema::open_writer(path)?;
         drop(guard);
         let file = FilePlace::of(path);
-        Self::with_writer(url, Place::File(Access::Write), writing, Some(file)).map_err(not_opened)
+        let patience = Patience::default();
+        Self::with_writer(url, (Place::File(Access::Write), patience), writing, Some(file)).map_err(not_opened)
     }
 
     /// Connects with a server, and makes or migrates the tables.
@@ -127,7 +129,8 @@ impl Store {
         let path = url.path();
         let Some((address, durability)) = url.server() else { return Err(StoreError::Closed) };
         let attempt = Attempt { path, doing: "connecting with it" };
-        let server = Server::new(address).map_err(|error| attempt.error(error))?;
+        let patience = Patience::default();
+        let server = Server::new(address, patience.clone()).map_err(|error| attempt.error(error))?;
         let session = Session::connect(&server).map_err(|error| attempt.error(error))?;
         server_schema::prepare(&session, address.schema(), durability).map_err(|unusable| match unusable {
             Unusable::Sql(error) => Attempt { path, doing: "making its tables" }.error(error),
@@ -136,12 +139,13 @@ impl Store {
             other => StoreError::Unsupported(format!("cannot use the store {url}: {other}")),
         })?;
         let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
-        Self::with_writer(url, Place::Server(server), Connection(Backend::Postgres(session)), None).map_err(not_opened)
+        let place = (Place::Server(server), patience);
+        Self::with_writer(url, place, Connection(Backend::Postgres(session)), None).map_err(not_opened)
     }
 
     fn with_writer(
         url: &StoreUrl,
-        place: Place,
+        (place, patience): (Place, Patience),
         writing: Connection,
         file: Option<FilePlace>,
     ) -> std::io::Result<Self> {
@@ -159,6 +163,7 @@ impl Store {
             connection: Arc::clone(&writing),
             indexing: IndexWriter::default(),
             sections: SectionWriter::new()?,
+            patience: patience.clone(),
         };
         let (inbox, batches) = mpsc::channel(WAITING_APPENDS);
         let thread = std::thread::Builder::new().name("karat-ledger".to_owned()).spawn(move || writer.run(batches))?;
@@ -173,6 +178,7 @@ impl Store {
             encoded_pool,
             thread: Some(thread),
             place,
+            patience,
         })))
     }
 
@@ -260,6 +266,7 @@ impl Store {
             encoded_pool: Arc::default(),
             thread: None,
             place: Place::File(access),
+            patience: Patience::default(),
         })))
     }
 
@@ -284,6 +291,11 @@ impl Store {
             Place::File(_) => None,
             Place::Server(server) => Some(server),
         }
+    }
+
+    /// The patience with a database that does not answer.
+    pub fn patience(&self) -> &Patience {
+        &self.0.patience
     }
 
     /// Returns the address of the store.

@@ -151,10 +151,10 @@ impl CallExecutor {
         // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
         match self.recorded_files.with_media(request) {
             Ok(None) => Some(self.make_call((owner.key, key), request, target, &|_| Ok(())).boxed().await),
-            Ok(Some(whole)) => {
-                self.keep_media(&whole);
-                Some(self.make_call((owner.key, key), &whole, target, &|_| Ok(())).boxed().await)
-            }
+            Ok(Some(whole)) => Some(match self.keep_media(&whole) {
+                Ok(()) => self.make_call((owner.key, key), &whole, target, &|_| Ok(())).boxed().await,
+                Err(stop) => SettledCall::refusal(key, CallErrorCode::Cancelled, stop.message),
+            }),
             Err(problem) => {
                 let message = format!("{}: {problem}", target.who);
                 Some(SettledCall::refusal(key, CallErrorCode::NotFound, message))

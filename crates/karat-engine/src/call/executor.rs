@@ -99,6 +99,7 @@ impl CallExecutor {
         let at_once = init.concurrency.min(usize::try_from(init.cells).unwrap_or(usize::MAX)).max(1);
         let pool = Arc::new(ReservationPool::new(at_once));
         let has_budget = init.service_costs.has_budget;
+        init.stop.end_waits_of(init.ledger.store().patience());
         if let Some(batches) = &init.batches {
             init.budget.hold(batches.reserved_amount());
             pool.take_over(batches.reserved_amount());
@@ -196,17 +197,21 @@ impl CallExecutor {
     }
 
     /// Stores the images and files of a request, where its text is stored too. Stored requests name them by digest.
-    pub(super) fn keep_media(&self, request: &Request) {
-        let Request::Chat(chat) = request else { return };
+    ///
+    /// # Errors
+    /// The store cannot be written, and the run stops: the call would be paid before what it was asked about is kept.
+    pub(super) fn keep_media(&self, request: &Request) -> Result<(), CellError> {
+        let Request::Chat(chat) = request else { return Ok(()) };
         if !self.privacy.keeps_requests() {
-            return;
+            return Ok(());
         }
         for media in chat.messages.iter().flat_map(|message| message.content.media()) {
             let MediaSource::Blob(blob) = &media.source else { continue };
             let media_type = media.media_type.as_deref().unwrap_or_default();
-            // A store that cannot be written stops the run when the call's record is written.
-            self.store().keep_blob(&blob.digest, media_type, &blob.content, self.began_at).unwrap_or_default();
+            let kept = self.store().keep_blob(&blob.digest, media_type, &blob.content, self.began_at);
+            kept.map_err(|error| self.stop_for(error))?;
         }
+        Ok(())
     }
 
     /// The store of the run.

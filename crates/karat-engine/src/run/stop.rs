@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use karat_store::{LedgerError, StoreError};
+use karat_store::{LedgerError, Patience, StoreError};
 use tokio::sync::Notify;
 
 /// The time that a stopped run waits for the answers of running calls.
@@ -17,6 +17,8 @@ pub struct Stop(Arc<StopState>);
 struct StopState {
     set: OnceLock<()>,
     failure: Mutex<Option<LedgerError>>,
+    /// The stores whose waits the stop shortens.
+    waits: Mutex<Vec<Patience>>,
     notify: Notify,
 }
 
@@ -30,6 +32,16 @@ impl Stop {
     pub fn set(&self) {
         let _ = self.0.set.set(());
         self.0.notify.notify_waiters();
+        self.0.waits.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|patience| patience.shorten(GRACE));
+    }
+
+    /// Lets the stop end waits for a store that does not answer when those for calls end. Threads that wait for a store are
+    /// not reached otherwise.
+    pub(crate) fn end_waits_of(&self, patience: &Patience) {
+        self.0.waits.lock().unwrap_or_else(PoisonError::into_inner).push(patience.clone());
+        if self.is_set() {
+            patience.shorten(GRACE);
+        }
     }
 
     /// Stops the run because the ledger cannot be written; the first reason is kept.

@@ -59,11 +59,16 @@ impl Store {
         })
     }
 
-    /// Keeps an image or file, once however often it is sent, and notes when it was sent last.
+    /// Keeps an image or file, once however often it is sent, and notes when it was sent last. A store that is locked, or
+    /// whose server is away, is waited for.
     ///
     /// # Errors
     /// The store cannot be written.
     pub fn keep_blob(&self, digest: &str, media_type: &str, content: &[u8], at: Moment) -> Result<(), StoreError> {
+        writer::wait_out(self.patience(), || self.write_blob(digest, media_type, content, at))
+    }
+
+    fn write_blob(&self, digest: &str, media_type: &str, content: &[u8], at: Moment) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing an image" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;

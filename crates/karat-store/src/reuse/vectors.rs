@@ -32,11 +32,16 @@ impl Store {
         Ok(bytes.map(|bytes| bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()))
     }
 
-    /// Keeps the vectors of texts. One that is known already stays as it is, unless it is damaged.
+    /// Keeps the vectors of texts. One that is known already stays as it is, unless it is damaged. A store that is locked, or
+    /// whose server is away, is waited for, as with records of calls: the vectors are paid.
     ///
     /// # Errors
     /// The store cannot be written.
     pub fn keep_vectors(&self, vectors: &[(Key, Vec<f32>)]) -> Result<(), StoreError> {
+        writer::wait_out(self.patience(), || self.write_vectors(vectors))
+    }
+
+    fn write_vectors(&self, vectors: &[(Key, Vec<f32>)]) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing vectors of texts" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;

@@ -6,6 +6,7 @@
 //! row.rs         rows of an answer
 //! connection.rs  connections, transactions and statements; where the two differ, `Connection::dialect`
 //! failure.rs     errors
+//! patience.rs    the time for which a database that does not answer is waited for
 //! sealed.rs      rows with checksums; tables.rs: the tables
 //! postgres/      the session with a PostgreSQL server (feature `postgres`)
 //! ```
@@ -16,6 +17,7 @@
 
 mod connection;
 mod failure;
+mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod row;
@@ -27,6 +29,7 @@ pub(crate) use connection::Backend;
 pub(crate) use connection::{Connection, Statement, Transaction};
 pub use failure::SqlError;
 pub(crate) use failure::{OptionalExtension, SqlResult};
+pub use patience::Patience;
 pub(crate) use row::{Row, Rows};
 pub(crate) use sealed::{OwnedValue, Remedy, StoredRow, Table};
 pub(crate) use value::{ToValue, Value, params};

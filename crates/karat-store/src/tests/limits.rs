@@ -86,6 +86,7 @@ fn a_locked_store_is_an_error_that_names_the_holder() {
     assert_eq!(running.unwrap(), 1);
     other.execute_batch("begin immediate").unwrap();
     store.writing().file().unwrap().busy_timeout(Duration::from_millis(20)).unwrap();
+    store.patience().set_limit(Duration::from_millis(10));
     let error = block_on(ledger.append(whole_cell(0))).unwrap_err().to_string();
     assert!(error.contains("for 30 seconds; it may be process 4711 (run other)"), "{error}");
     assert!(error.contains("then run the suite again"), "{error}");
@@ -107,6 +108,35 @@ fn a_store_that_is_locked_for_a_moment_is_waited_for() {
     block_on(ledger.append(whole_cell(0))).unwrap();
     holder.join().unwrap();
     assert_eq!(ordinals(&store, "r"), [0]);
+}
+
+/// X19, F105: what is paid waits for a lock longer than one attempt does: records of calls, vectors of texts, images. Once
+/// it has waited long enough, the error says how long.
+#[test]
+fn paid_results_outlast_a_lock() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    store.writing().file().unwrap().busy_timeout(Duration::from_millis(5)).unwrap();
+    let other = Connection::open(store.path()).unwrap();
+    let locked = |write: &(dyn Fn(&Store) + Sync)| {
+        other.execute_batch("begin immediate").unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| write(&store));
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!writer.is_finished());
+            other.execute_batch("rollback").unwrap();
+        });
+    };
+    locked(&|_| _ = block_on(ledger.append(whole_cell(0))).unwrap());
+    locked(&|store| store.keep_vectors(&[(key("v"), vec![1.0])]).unwrap());
+    locked(&|store| store.keep_blob("blake3:aa", "image/png", b"x", Moment(1)).unwrap());
+    assert_eq!((ordinals(&store, "r"), store.vector(key("v")).unwrap()), (vec![0], Some(vec![1.0])));
+    assert!(store.blob("blake3:aa").unwrap().is_some());
+    other.execute_batch("begin immediate").unwrap();
+    store.patience().set_limit(Duration::from_millis(30));
+    let over = store.keep_vectors(&[(key("w"), vec![1.0])]).unwrap_err();
+    assert!(matches!(over, StoreError::Busy { .. }), "{over}");
 }
 
 /// A folder that cannot be created is an error that names it and the next step.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use karat_types::{Moment, RunStatus};
 use rusqlite::ErrorCode;
@@ -30,7 +29,7 @@ use crate::reuse::known_keys::KnownKeys;
 #[cfg(feature = "postgres")]
 use crate::sql::SqlError;
 use crate::sql::tables::{BLOCKS, CELLS, JUDGMENTS, SAMPLES};
-use crate::sql::{Connection, SqlResult, Transaction, params};
+use crate::sql::{Connection, Patience, SqlResult, Transaction, params};
 use crate::write::encode::{Encoded, EncodedPool};
 #[cfg(feature = "postgres")]
 use crate::write::server_rows::{self, ServerBlock, Written};
@@ -41,9 +40,6 @@ const GROUP_RECORDS: usize = 1024;
 
 /// Largest size of a group, so that a block can be decompressed in little memory.
 const GROUP_BYTES: usize = 4 << 20;
-
-/// The time for which a server may be away.
-const AWAY: Duration = Duration::from_secs(60);
 
 /// The numbers of the next rows of a file. A server gives them in `write_block`.
 const NEXT_NUMBERS: &str = "select (select coalesce(max(seq), 0) + 1 from blocks),
@@ -178,6 +174,7 @@ pub(crate) struct Writer {
     pub connection: Arc<Mutex<Connection>>,
     pub indexing: IndexWriter,
     pub sections: SectionWriter,
+    pub patience: Patience,
 }
 
 impl Writer {
@@ -219,17 +216,19 @@ impl Writer {
         }
     }
 
-    /// Writes a group, and again when the connection with the server was lost meanwhile. The answers wait in memory, and
-    /// their calls hold their slots, so no new call is made. After [`AWAY`] the group fails, as on a full disk.
+    /// Writes a group, and again when the connection with the server was lost meanwhile or another process keeps the store
+    /// locked. The answers wait in memory, and their calls hold their slots, so no new call is made. Once the patience is over
+    /// the group fails, as on a full disk.
     fn write_through_losses(&mut self, group: &[Batch]) -> Result<(), StoreError> {
         self.ids.clear();
-        let since = Instant::now();
-        loop {
-            match self.write_or_free_room(group) {
-                Err(StoreError::Away { .. }) if since.elapsed() < AWAY => self.indexing = IndexWriter::default(),
-                outcome => return outcome,
-            }
-        }
+        let patience = self.patience.clone();
+        wait_out(&patience, || {
+            self.write_or_free_room(group).inspect_err(|error| {
+                if matches!(error, StoreError::Away { .. } | StoreError::Busy { .. }) {
+                    self.indexing = IndexWriter::default();
+                }
+            })
+        })
     }
 
     /// Writes a group. On a full disk, frees the room that its runs hold and tries again.
@@ -350,6 +349,34 @@ fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Bat
         next = if records < GROUP_RECORDS && size < GROUP_BYTES { inbox.try_recv().ok() } else { None };
     }
     (group, refused)
+}
+
+/// Repeats an attempt while another process keeps the store locked or its server is away. The store's connections wait
+/// within each attempt.
+///
+/// # Errors
+/// The last one, once the patience is over; any other at once.
+pub(crate) fn wait_out<T>(
+    patience: &Patience,
+    mut attempt: impl FnMut() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let since = Instant::now();
+    loop {
+        let outcome = attempt();
+        if !matches!(outcome, Err(StoreError::Busy { .. } | StoreError::Away { .. })) {
+            patience.note_back();
+            return outcome;
+        }
+        patience.note_away(since);
+        if patience.is_over() {
+            return outcome.map_err(|error| match error {
+                StoreError::Busy { path, waited_s, holder } => {
+                    StoreError::Busy { path, waited_s: waited_s.max(since.elapsed().as_secs()), holder }
+                }
+                error => error,
+            });
+        }
+    }
 }
 
 /// Starts a writing transaction. If another process keeps the store locked, the error names it.

@@ -121,8 +121,8 @@ impl Drop for ServerClaim {
         let session = lock(&self.session);
         // If the server is away, the deadline passes.
         if session.is_connected() {
-            let _ = session.execute(FORGET, params![self.owner]);
-            let _ = session.execute(GIVE_UP, params![self.run, self.owner]);
+            let forgotten = session.execute(FORGET, params![self.owner]);
+            let _ = forgotten.and_then(|_| session.execute(GIVE_UP, params![self.run, self.owner]));
         }
     }
 }

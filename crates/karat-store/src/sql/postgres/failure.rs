@@ -10,6 +10,8 @@ use tokio_postgres::error::SqlState;
 pub struct ServerError {
     /// The meaning of the error.
     pub(crate) kind: ServerErrorKind,
+    /// True if the server has as many connections as it may.
+    is_full: bool,
     message: String,
 }
 
@@ -33,12 +35,17 @@ pub(crate) enum ServerErrorKind {
 impl ServerError {
     /// Makes the error of a connection that could not be made or was lost.
     pub(super) fn of_connection(message: String) -> Self {
-        Self { kind: ServerErrorKind::Lost, message }
+        Self { kind: ServerErrorKind::Lost, is_full: false, message }
     }
 
     /// Returns `true` if a row broke a rule of its table.
     pub(crate) fn is_constraint(&self) -> bool {
         self.kind == ServerErrorKind::Constraint
+    }
+
+    /// Returns `true` if the server answers, and has as many connections as it may.
+    pub(super) fn is_full_of_connections(&self) -> bool {
+        self.is_full
     }
 
     /// Returns `true` if the connection was lost.
@@ -56,7 +63,8 @@ impl From<tokio_postgres::Error> for ServerError {
                 Some(cause) => format!("{error}: {cause}"),
                 None => error.to_string(),
             };
-            return Self { kind: if is_lost { ServerErrorKind::Lost } else { ServerErrorKind::Other }, message };
+            let kind = if is_lost { ServerErrorKind::Lost } else { ServerErrorKind::Other };
+            return Self { kind, is_full: false, message };
         };
         let code = reported.code();
         let kind = match code.code() {
@@ -71,7 +79,8 @@ impl From<tokio_postgres::Error> for ServerError {
             _ if *code == SqlState::DATA_CORRUPTED => ServerErrorKind::Damaged,
             _ => ServerErrorKind::Other,
         };
-        Self { kind, message: format!("{} ({})", reported.message(), code.code()) }
+        let is_full = code.code() == "53300";
+        Self { kind, is_full, message: format!("{} ({})", reported.message(), code.code()) }
     }
 }
 

@@ -2,20 +2,23 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::Instant;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::super::{SqlError, SqlResult};
+use super::super::{Patience, SqlError, SqlResult};
 use super::address::ServerAddress;
-use super::failure::ServerError;
+use super::failure::{ServerError, ServerErrorKind};
 use super::tls;
-use super::wait::wait_for;
+use super::wait::{wait_for, wait_while};
 
-/// The time to wait for a connection.
+/// The time to wait for a connection to one address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server, and the thread that drives the connections with it.
@@ -26,6 +29,47 @@ pub(crate) struct Server {
     setup: String,
     shown: String,
     runtime: Option<Runtime>,
+    pub patience: Patience,
+}
+
+/// A connection.
+pub(crate) struct Link {
+    pub client: Client,
+    driver: AbortHandle,
+    /// The server's process for it.
+    backend: i32,
+    /// Set once an answer is not waited for any more.
+    is_given_up: AtomicBool,
+}
+
+impl Link {
+    /// Returns `true` if the connection is known to be lost.
+    pub fn is_lost(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed) || self.client.is_closed()
+    }
+
+    fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        self.driver.abort();
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // Otherwise the connection says goodbye, and a silent server never hears it.
+        if self.is_lost() {
+            self.driver.abort();
+        }
+    }
+}
+
+/// The work of a server on a request whose answer has not come.
+enum Progress {
+    Working,
+    /// It waits for a request itself: the answer, or the request, is lost on the way.
+    Idle,
+    /// It does not answer.
+    Away,
 }
 
 impl fmt::Debug for Server {
@@ -39,7 +83,7 @@ impl Server {
     ///
     /// # Errors
     /// The thread, or what encryption needs, cannot be made.
-    pub fn new(address: &ServerAddress) -> SqlResult<Arc<Self>> {
+    pub fn new(address: &ServerAddress, patience: Patience) -> SqlResult<Arc<Self>> {
         let failed = |why: String| SqlError::Postgres(ServerError::of_connection(why));
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -71,6 +115,7 @@ impl Server {
             setup,
             shown: address.to_string(),
             runtime: Some(runtime),
+            patience,
         }))
     }
 
@@ -87,32 +132,104 @@ impl Server {
     }
 
     /// Makes a connection.
-    pub fn connect(&self) -> SqlResult<Client> {
-        let runtime = self.runtime()?;
+    pub fn connect(&self) -> SqlResult<Link> {
+        if self.patience.has_just_failed() {
+            return Err(connection_error("it does not answer"));
+        }
+        let since = Instant::now();
+        let connected = self.connected(self.patience.for_attempt(), self.setup.clone(), async |link| Ok(link));
+        match &connected {
+            Ok(_) => self.patience.note_back(),
+            Err(error) if error.is_lost_connection() => self.patience.note_away(since),
+            Err(_) => {}
+        }
+        connected
+    }
+
+    /// Makes a connection within a time and uses it on the thread of the connections.
+    fn connected<T: Send + 'static, F: Future<Output = Result<T, tokio_postgres::Error>> + Send>(
+        &self,
+        most: Duration,
+        setup: String,
+        then: impl FnOnce(Link) -> F + Send + 'static,
+    ) -> SqlResult<T> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
-        let connected = runtime.spawn(async move {
-            let connect = async {
-                Ok::<_, tokio_postgres::Error>(match tls {
-                    Some(tls) => {
-                        let (client, connection) = config.connect(tls).await?;
-                        tokio::spawn(connection);
-                        client
-                    }
-                    None => {
-                        let (client, connection) = config.connect(NoTls).await?;
-                        tokio::spawn(connection);
-                        client
-                    }
-                })
+        let connected = self.runtime()?.spawn(tokio::time::timeout(most, async move {
+            let (client, driver) = match tls {
+                Some(tls) => {
+                    let (client, connection) = config.connect(tls).await?;
+                    (client, tokio::spawn(connection).abort_handle())
+                }
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    (client, tokio::spawn(connection).abort_handle())
+                }
             };
-            tokio::time::timeout(CONNECT_TIMEOUT * 2, connect).await
-        });
-        let client = match wait_for(connected) {
-            Ok(Ok(client)) => client?,
-            _ => return Err(connection_error("it does not answer")),
+            let answer = client.simple_query(&format!("{setup}; select pg_backend_pid()")).await?;
+            let backend = answer.iter().find_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).and_then(|pid| pid.parse().ok()),
+                _ => None,
+            });
+            let backend = backend.unwrap_or_default();
+            then(Link { client, driver, backend, is_given_up: AtomicBool::new(false) }).await
+        }));
+        match wait_for(connected) {
+            Ok(Ok(outcome)) => Ok(outcome?),
+            _ => Err(connection_error("it does not answer")),
+        }
+    }
+
+    /// Waits for the answer to a request. A server that is silent for some time is asked on another connection whether it
+    /// still works on it: an answer may take as long as it takes, but one that is not coming is an error.
+    pub fn answer<T, E: Into<SqlError>>(
+        &self,
+        link: &Link,
+        request: impl Future<Output = Result<T, E>>,
+    ) -> SqlResult<T> {
+        if link.is_lost() {
+            return Err(connection_error("the connection was lost"));
+        }
+        let since = Instant::now();
+        let mut idle = 0;
+        let is_coming = || {
+            match self.look_at(link.backend) {
+                Progress::Working => idle = 0,
+                // The answer may have been on its way.
+                Progress::Idle => idle += 1,
+                Progress::Away => idle = 2,
+            }
+            idle < 2
         };
-        wait_for(client.batch_execute(&self.setup))?;
-        Ok(client)
+        match wait_while(request, self.patience.for_silence(), is_coming) {
+            Some(outcome) => outcome.map_err(Into::into),
+            None => {
+                link.give_up();
+                self.patience.note_away(since);
+                Err(connection_error("no answer came"))
+            }
+        }
+    }
+
+    fn look_at(&self, backend: i32) -> Progress {
+        const STATE: &str = "select state from pg_catalog.pg_stat_activity where pid = $1";
+        if self.patience.has_just_failed() {
+            return Progress::Away;
+        }
+        let state = self.connected(self.patience.for_silence() * 2, "select 1".to_owned(), move |link| async move {
+            let rows = link.client.query_typed(STATE, &[(&backend, Type::INT4)]).await?;
+            // Its own row is there, unless the process has ended; without the right to see its state, that is empty.
+            let state = rows.first().map(|row| row.try_get::<_, Option<String>>(0));
+            state.transpose().map(|state| state.map(Option::unwrap_or_default))
+        });
+        match state {
+            Ok(Some(state)) if state.starts_with("idle") => Progress::Idle,
+            Ok(Some(_)) => Progress::Working,
+            Ok(None) => Progress::Idle,
+            // It answers, and has no place for this connection.
+            Err(SqlError::Postgres(error)) if error.is_full_of_connections() => Progress::Working,
+            Err(SqlError::Postgres(error)) if error.kind == ServerErrorKind::Lost => Progress::Away,
+            Err(_) => Progress::Working,
+        }
     }
 }
 

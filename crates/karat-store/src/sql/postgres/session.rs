@@ -1,5 +1,6 @@
 //! One connection with a server. A lost connection is made again when the next statement or transaction begins, for as
-//! long as [`AWAY`]; inside of a transaction the loss is an error, because what the transaction has done is gone.
+//! long as the store's patience lasts; inside of a transaction the loss is an error, because what the transaction has done
+//! is gone.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -12,16 +13,12 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
 use super::super::{SqlError, SqlResult, ToValue};
 use super::failure::ServerError;
-use super::server::Server;
-use super::wait::wait_for;
+use super::server::{Link, Server};
 use super::wire::Parameter;
-
-/// The time for which a server may be away.
-const AWAY: Duration = Duration::from_secs(60);
 
 /// The pauses between two attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -38,20 +35,12 @@ pub(crate) struct Session {
 }
 
 struct Live {
-    client: Arc<Client>,
+    link: Arc<Link>,
     statements: FxHashMap<String, Statement>,
 }
 
 /// Rows that are on their way.
 pub(super) struct Fetch(JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>);
-
-impl Fetch {
-    /// Waits for them.
-    pub fn wait(self) -> SqlResult<Vec<Row>> {
-        let lost = |error: JoinError| SqlError::Postgres(ServerError::of_connection(error.to_string()));
-        Ok(wait_for(self.0).map_err(lost)??)
-    }
-}
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -62,7 +51,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// Connects with a server.
     pub fn connect(server: &Arc<Server>) -> SqlResult<Self> {
-        let live = Live { client: Arc::new(server.connect()?), statements: FxHashMap::default() };
+        let live = Live { link: Arc::new(server.connect()?), statements: FxHashMap::default() };
         Ok(Self {
             server: Arc::clone(server),
             live: RefCell::new(live),
@@ -73,7 +62,7 @@ impl Session {
 
     /// Returns `false` if the connection is known to be lost.
     pub fn is_connected(&self) -> bool {
-        !self.client().is_closed()
+        !self.link().is_lost()
     }
 
     /// Returns `true` while a transaction is open.
@@ -96,7 +85,7 @@ impl Session {
     }
 
     fn start(&self, begin: &str) -> SqlResult<()> {
-        self.again_if_lost(|client| wait_for(client.batch_execute(begin))).inspect_err(|error| {
+        self.again_if_lost(|link| self.server.answer(link, link.client.batch_execute(begin))).inspect_err(|error| {
             // It waited too long for its turn: the transaction is open, and of no use.
             if !error.is_lost_connection() {
                 self.roll_back();
@@ -109,47 +98,47 @@ impl Session {
     /// Commits. Of a connection that is lost meanwhile it is unknown whether it has committed.
     pub fn commit(&self) -> SqlResult<()> {
         self.is_in_transaction.set(false);
-        let client = self.client();
-        Ok(wait_for(client.batch_execute("commit"))?)
+        let link = self.link();
+        self.server.answer(&link, link.client.batch_execute("commit"))
     }
 
     /// Rolls back. A lost connection has been rolled back by the server.
     pub fn roll_back(&self) {
         self.is_in_transaction.set(false);
-        let client = self.client();
-        let _ = wait_for(client.batch_execute("rollback"));
+        let link = self.link();
+        let _ = self.server.answer(&link, link.client.batch_execute("rollback"));
     }
 
     /// Executes a statement and returns the number of changed rows.
     pub fn execute(&self, text: &str, values: &[&dyn ToValue]) -> SqlResult<usize> {
-        let changed = self.with_parameters(text, values, |client, statement, parameters| {
-            wait_for(client.execute(statement, parameters))
+        let changed = self.with_parameters(text, values, |link, statement, parameters| {
+            self.server.answer(link, link.client.execute(statement, parameters))
         })?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
     /// Reads all rows of an answer.
     pub fn query(&self, text: &str, values: &[&dyn ToValue]) -> SqlResult<Vec<Row>> {
-        self.with_parameters(text, values, |client, statement, parameters| {
-            wait_for(client.query(statement, parameters))
+        self.with_parameters(text, values, |link, statement, parameters| {
+            self.server.answer(link, link.client.query(statement, parameters))
         })
     }
 
     /// Executes statements without parameters.
     pub fn batch(&self, text: &str) -> SqlResult<()> {
-        self.again_if_lost(|client| wait_for(client.batch_execute(text)))
+        self.again_if_lost(|link| self.server.answer(link, link.client.batch_execute(text)))
     }
 
     /// Reads rows with parameters that may be lists.
     pub fn query_lists(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> SqlResult<Vec<Row>> {
-        self.with_statement(text, |client, statement| wait_for(client.query(statement, values)))
+        self.with_statement(text, |link, statement| self.server.answer(link, link.client.query(statement, values)))
     }
 
     /// Like [`Self::query_lists`], for a statement that must not run twice: after a loss it is unknown whether it has run.
     pub fn query_lists_once(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> SqlResult<Vec<Row>> {
-        let statement = self.again_if_lost(|client| self.statement(client, text))?;
-        let client = self.client();
-        Ok(wait_for(client.query(&statement, values))?)
+        let statement = self.again_if_lost(|link| self.statement(link, text))?;
+        let link = self.link();
+        self.server.answer(&link, link.client.query(&statement, values))
     }
 
     /// Inserts rows into columns of a table until there are no more, as one stream, and returns their number.
@@ -159,18 +148,18 @@ impl Session {
         columns: &str,
         mut next: impl FnMut() -> SqlResult<Option<Vec<V>>>,
     ) -> SqlResult<u64> {
-        let client = self.client();
-        let types = wait_for(client.prepare(&format!("select {columns} from {table}")))?;
+        let (link, server) = (self.link(), &self.server);
+        let types = server.answer(&link, link.client.prepare(&format!("select {columns} from {table}")))?;
         let types: Vec<Type> = types.columns().iter().map(|column| column.type_().clone()).collect();
         let copy = format!("copy {table} ({columns}) from stdin (format binary)");
-        let sink = wait_for(client.copy_in::<_, Bytes>(&copy))?;
+        let sink = server.answer(&link, link.client.copy_in::<_, Bytes>(&copy))?;
         let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
         while let Some(row) = next()? {
             let values: Vec<Parameter<'_>> = row.iter().map(|value| Parameter(value.to_value())).collect();
             let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-            wait_for(writer.as_mut().write(&values))?;
+            server.answer(&link, writer.as_mut().write(&values))?;
         }
-        Ok(wait_for(writer.finish())?)
+        server.answer(&link, writer.finish())
     }
 
     /// Returns a name for a cursor.
@@ -185,24 +174,30 @@ impl Session {
         let values: Vec<Parameter<'_>> = values.iter().map(|value| Parameter(value.to_value())).collect();
         let values: Vec<(&(dyn ToSql + Sync), Type)> =
             values.iter().map(|value| (value as &(dyn ToSql + Sync), value.kind())).collect();
-        wait_for(self.client().execute_typed(&text, &values))?;
-        Ok(())
+        let link = self.link();
+        self.server.answer(&link, link.client.execute_typed(&text, &values)).map(drop)
     }
 
     /// Asks for the next rows of a cursor. They are read whether or not someone waits for them: an answer that nobody reads
     /// would hold up those behind it.
     pub(super) fn begin_fetch(&self, cursor: &str, rows: usize) -> SqlResult<Fetch> {
-        let client = self.client();
+        let link = self.link();
         let text = format!("fetch forward {rows} from {cursor}");
         // Prepared without a name: the cursor is used for some pages only.
-        Ok(Fetch(self.server.begin(async move { client.query_typed(&text, &[]).await })?))
+        Ok(Fetch(self.server.begin(async move { link.client.query_typed(&text, &[]).await })?))
+    }
+
+    /// Waits for rows that are on their way.
+    pub(super) fn end_fetch(&self, fetch: Fetch) -> SqlResult<Vec<Row>> {
+        let lost = |error: JoinError| SqlError::Postgres(ServerError::of_connection(error.to_string()));
+        self.server.answer(&self.link(), async { Ok::<_, SqlError>(fetch.0.await.map_err(lost)??) })
     }
 
     /// Closes a cursor. The end of its transaction would do so, too.
     pub fn close_cursor(&self, cursor: &str) {
         if self.is_in_transaction() {
-            let client = self.client();
-            let _ = wait_for(client.batch_execute(&format!("close {cursor}")));
+            let link = self.link();
+            let _ = self.server.answer(&link, link.client.batch_execute(&format!("close {cursor}")));
         }
     }
 
@@ -210,50 +205,46 @@ impl Session {
         &self,
         text: &str,
         values: &[&dyn ToValue],
-        run: impl Fn(&Client, &Statement, &[&(dyn ToSql + Sync)]) -> Result<T, tokio_postgres::Error>,
+        run: impl Fn(&Link, &Statement, &[&(dyn ToSql + Sync)]) -> SqlResult<T>,
     ) -> SqlResult<T> {
         let values: Vec<Parameter<'_>> = values.iter().map(|value| Parameter(value.to_value())).collect();
         let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        self.with_statement(text, |client, statement| run(client, statement, &parameters))
+        self.with_statement(text, |link, statement| run(link, statement, &parameters))
     }
 
-    fn with_statement<T>(
-        &self,
-        text: &str,
-        run: impl Fn(&Client, &Statement) -> Result<T, tokio_postgres::Error>,
-    ) -> SqlResult<T> {
-        self.again_if_lost(|client| {
-            let statement = self.statement(client, text)?;
-            run(client, &statement)
+    fn with_statement<T>(&self, text: &str, run: impl Fn(&Link, &Statement) -> SqlResult<T>) -> SqlResult<T> {
+        self.again_if_lost(|link| {
+            let statement = self.statement(link, text)?;
+            run(link, &statement)
         })
     }
 
     /// Runs a statement, and once more on a new connection if the present one is lost and no transaction is open.
-    fn again_if_lost<T>(&self, run: impl Fn(&Client) -> Result<T, tokio_postgres::Error>) -> SqlResult<T> {
+    fn again_if_lost<T>(&self, run: impl Fn(&Link) -> SqlResult<T>) -> SqlResult<T> {
         if self.is_in_transaction() {
-            return Ok(run(&self.client())?);
+            return run(&self.link());
         }
-        if self.client().is_closed() {
+        if !self.is_connected() {
             self.reconnect()?;
         }
-        match run(&self.client()).map_err(SqlError::from) {
+        match run(&self.link()) {
             Err(error) if error.is_lost_connection() => {
                 self.reconnect()?;
-                Ok(run(&self.client())?)
+                run(&self.link())
             }
             outcome => outcome,
         }
     }
 
-    fn client(&self) -> Arc<Client> {
-        Arc::clone(&self.live.borrow().client)
+    fn link(&self) -> Arc<Link> {
+        Arc::clone(&self.live.borrow().link)
     }
 
-    fn statement(&self, client: &Client, text: &str) -> Result<Statement, tokio_postgres::Error> {
+    fn statement(&self, link: &Link, text: &str) -> SqlResult<Statement> {
         if let Some(statement) = self.live.borrow().statements.get(text) {
             return Ok(statement.clone());
         }
-        let statement = wait_for(client.prepare(&text.replace('?', "$")))?;
+        let statement = self.server.answer(link, link.client.prepare(&text.replace('?', "$")))?;
         let mut live = self.live.borrow_mut();
         if live.statements.len() >= KEPT_STATEMENTS {
             live.statements.clear();
@@ -262,19 +253,27 @@ impl Session {
         Ok(statement)
     }
 
-    /// Connects anew, for as long as a server may be away.
+    /// Connects anew, for as long as the store's patience lasts.
     fn reconnect(&self) -> SqlResult<()> {
         let since = Instant::now();
+        let patience = &self.server.patience;
         let mut pause = PAUSES[0];
-        let client = loop {
+        let link = loop {
             match self.server.connect() {
-                Ok(client) => break client,
-                Err(error) if !error.is_lost_connection() || since.elapsed() > AWAY => return Err(error),
-                Err(_) => std::thread::sleep(pause),
+                Ok(link) => break link,
+                Err(error) if !error.is_lost_connection() => return Err(error),
+                Err(error) => {
+                    // Another connection may have been made meanwhile, as when the server has few places left.
+                    patience.note_away(since);
+                    if patience.is_over() {
+                        return Err(error);
+                    }
+                    std::thread::sleep(pause);
+                }
             }
             pause = (pause * 2).min(PAUSES[1]);
         };
-        *self.live.borrow_mut() = Live { client: Arc::new(client), statements: FxHashMap::default() };
+        *self.live.borrow_mut() = Live { link: Arc::new(link), statements: FxHashMap::default() };
         Ok(())
     }
 }

@@ -89,7 +89,7 @@ impl<'c> Pages<'c> {
     /// Returns the next page. A page that is not full is the last one.
     fn fetch(&mut self) -> SqlResult<Vec<Row>> {
         let Some(next) = self.next.take() else { return Ok(Vec::new()) };
-        let page = next.wait()?;
+        let page = self.session.end_fetch(next)?;
         if page.len() < self.rows {
             return Ok(page);
         }

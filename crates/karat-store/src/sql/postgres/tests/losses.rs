@@ -21,6 +21,26 @@ struct Proxy {
     folder: tempfile::TempDir,
     /// The cuts of the next commits.
     cuts: Arc<Mutex<VecDeque<Cut>>>,
+    way: Arc<Way>,
+}
+
+/// The way of all bytes through a proxy.
+#[derive(Default)]
+struct Way {
+    /// Nothing passes, and no connection ends: packets vanish, or a host is frozen.
+    is_silent: AtomicBool,
+    /// Connections are ended, and new ones refused.
+    is_refusing: AtomicBool,
+}
+
+impl Way {
+    /// Waits until bytes pass; `false` if connections are refused.
+    fn is_open(&self) -> bool {
+        while self.is_silent.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        !self.is_refusing.load(Ordering::SeqCst)
+    }
 }
 
 /// A connection is cut before or after the server has a COMMIT, or the server comes to the COMMIT late.
@@ -57,14 +77,19 @@ impl Proxy {
         let folder = folder();
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
         let (server, cuts) = (server.to_owned(), Arc::<Mutex<VecDeque<Cut>>>::default());
-        let due = Arc::clone(&cuts);
+        let (due, way) = (Arc::clone(&cuts), Arc::<Way>::default());
+        let ways = Arc::clone(&way);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let (server, due) = (UnixStream::connect(&server).unwrap(), Arc::clone(&due));
-                std::thread::spawn(move || pass(client, server, &due));
+                let (due, way, server) = (Arc::clone(&due), Arc::clone(&ways), server.clone());
+                std::thread::spawn(move || {
+                    if way.is_open() {
+                        pass(client, UnixStream::connect(&server).unwrap(), &due, &way);
+                    }
+                });
             }
         });
-        Self { folder, cuts }
+        Self { folder, cuts, way }
     }
 
     /// The address of a database by way of the proxy.
@@ -82,15 +107,24 @@ impl Proxy {
     }
 }
 
-fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &Mutex<VecDeque<Cut>>) {
-    let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+fn pass(mut client: UnixStream, mut server: UnixStream, cuts: &Mutex<VecDeque<Cut>>, way: &Arc<Way>) {
+    let (mut answers, mut back, both) = (server.try_clone().unwrap(), client.try_clone().unwrap(), Arc::clone(way));
     std::thread::spawn(move || {
-        let _ = std::io::copy(&mut answers, &mut back);
+        let mut bytes = [0; 64 << 10];
+        while let Ok(count @ 1..) = answers.read(&mut bytes) {
+            if !both.is_open() || back.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
         let _ = back.shutdown(Shutdown::Both);
+        let _ = answers.shutdown(Shutdown::Both);
     });
     let (mut bytes, mut commits) = ([0; 64 << 10], Commits::default());
     while let Ok(count @ 1..) = client.read(&mut bytes) {
         let message = &bytes[..count];
+        if !way.is_open() {
+            break;
+        }
         if commits.is_one(message)
             && let Some(cut) = cuts.lock().unwrap().pop_front()
         {
@@ -153,6 +187,86 @@ fn cut_commits(cuts: u32) {
 #[test]
 fn a_lost_commit_is_found_or_repeated() {
     cut_commits(8);
+}
+
+/// X13: a server that has become silent is an error of each statement and commit, of reading, writing and claiming, within
+/// the patience of the store; what asks after that does not wait that long again, and all goes on once it answers.
+#[test]
+fn a_silent_server_is_not_waited_for_without_end() {
+    let Some(cluster) = testkit::postgres() else { return };
+    let (Some(socket), address) = (cluster.socket(), cluster.database().unwrap()) else { return };
+    let proxy = Proxy::start(&socket);
+    let store = Store::open(&proxy.url(&address)).unwrap();
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    block_on(ledger.append(whole_cell(0))).unwrap();
+    assert_eq!(store.runs(9).unwrap().len(), 1);
+    store.patience().set_limit(Duration::from_millis(1_200));
+    proxy.way.is_silent.store(true, Ordering::SeqCst);
+    let since = tokio::time::Instant::now();
+    let is_away = |error: &StoreError| matches!(error, StoreError::Away { .. });
+    let reading = std::thread::spawn({
+        let store = store.clone();
+        move || store.runs(9).unwrap_err()
+    });
+    let lost = block_on(ledger.append(whole_cell(1))).unwrap_err();
+    assert!(is_away(lost.cause()), "{lost}");
+    assert!(is_away(&reading.join().unwrap()));
+    for error in [
+        store.runs(9).unwrap_err(),
+        store.keep_vectors(&[(key("v"), vec![1.0])]).unwrap_err(),
+        store.begin(&header("s", 9)).unwrap_err(),
+    ] {
+        assert!(is_away(&error), "{error}");
+    }
+    assert!(store.patience().is_over());
+    drop(ledger);
+    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+    store.patience().set_limit(Duration::from_secs(30));
+    proxy.way.is_silent.store(false, Ordering::SeqCst);
+    let ledger = store.reopen("r").unwrap();
+    block_on(ledger.append(whole_cell(2))).unwrap();
+    let stored = ordinals(&store, "r");
+    assert!(stored == [0, 2] || stored == [0, 1, 2], "{stored:?}");
+}
+
+/// X13: a statement that takes its time is waited for: the server says on another connection that it works on it.
+#[test]
+fn a_slow_answer_is_waited_for() {
+    let Some(cluster) = testkit::postgres() else { return };
+    let store = Store::open(&cluster.database().unwrap().parse().unwrap()).unwrap();
+    store.patience().set_limit(Duration::from_secs(6));
+    let slow = "select 1 from (select pg_sleep(2.5)) as slept";
+    assert_eq!(store.writing().query_row(slow, params![], |row| row.get::<i64>(0)).unwrap(), 1);
+    assert!(!store.patience().is_over());
+}
+
+/// X14: a server that refuses connections for a while loses nothing, and one that refuses them for long is an error that ends
+/// with the patience, sooner when the process is asked to end.
+#[test]
+fn a_refusing_server_is_waited_for_as_long_as_the_patience_lasts() {
+    let Some(cluster) = testkit::postgres() else { return };
+    let (Some(socket), address) = (cluster.socket(), cluster.database().unwrap()) else { return };
+    let proxy = Proxy::start(&socket);
+    let store = Store::open(&proxy.url(&address)).unwrap();
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    block_on(ledger.append(whole_cell(0))).unwrap();
+    let refuse = |is_refusing| proxy.way.is_refusing.store(is_refusing, Ordering::SeqCst);
+    refuse(true);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| block_on(ledger.append(whole_cell(1))));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(!waiting.is_finished());
+        refuse(false);
+        waiting.join().unwrap().unwrap();
+        refuse(true);
+        let stopped = scope.spawn(|| block_on(ledger.append(whole_cell(2))));
+        std::thread::sleep(Duration::from_millis(100));
+        store.patience().shorten(Duration::from_millis(100));
+        let error = stopped.join().unwrap().unwrap_err();
+        assert!(matches!(error.cause(), StoreError::Away { .. }), "{error}");
+    });
+    let direct = Store::open(&address.parse().unwrap()).unwrap();
+    assert_eq!(ordinals(&direct, "r"), [0, 1]);
 }
 
 fn crash_server(crashes: u32) {

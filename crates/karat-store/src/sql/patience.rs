@@ -1,0 +1,125 @@
+//! The patience with a database that does not answer: another process keeps it locked, or its server is away.
+//!
+//! All connections of a store share one. Once the database has been away for as long as it is waited for, what asks next
+//! fails after one short attempt, and what asks right after that at once, until the database answers again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The time for which a database may be away.
+const LIMIT: Duration = Duration::from_secs(55);
+
+/// The patience of a store. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Patience(Arc<Mutex<Waiting>>);
+
+#[derive(Debug)]
+struct Waiting {
+    limit: Duration,
+    /// The start of the absence, while there is one.
+    away_since: Option<Instant>,
+    /// The end of all waits for an absence that begins before it.
+    until: Option<Instant>,
+    /// The last failed attempt.
+    failed_at: Option<Instant>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Waiting { limit: LIMIT, away_since: None, until: None, failed_at: None })))
+    }
+}
+
+impl Patience {
+    /// Ends waits within this time, because the process is about to end.
+    pub fn shorten(&self, most: Duration) {
+        let mut waiting = self.waiting();
+        let until = Instant::now() + most;
+        // A wait that was shortened before ends no later.
+        waiting.until = Some(waiting.until.filter(|before| *before > Instant::now()).map_or(until, |it| it.min(until)));
+    }
+
+    /// Sets the time for which the database may be away.
+    #[cfg(test)]
+    pub fn set_limit(&self, limit: Duration) {
+        self.waiting().limit = limit;
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the database does not answer, since a moment.
+    pub(crate) fn note_away(&self, since: Instant) {
+        let mut waiting = self.waiting();
+        waiting.away_since.get_or_insert(since);
+        waiting.failed_at = Some(Instant::now());
+    }
+
+    /// Notes that the database answers.
+    pub(crate) fn note_back(&self) {
+        self.waiting().away_since = None;
+    }
+
+    /// Returns `true` once a database that is away is not waited for any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.waiting().end().is_some_and(|end| end <= Instant::now())
+    }
+
+    /// Returns `true` while another attempt would be for nothing: the patience is over, and one has just failed.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn has_just_failed(&self) -> bool {
+        let waiting = self.waiting();
+        let is_recent = waiting.failed_at.is_some_and(|at| at.elapsed() < waiting.limit / 30);
+        is_recent && waiting.end().is_some_and(|end| end <= Instant::now())
+    }
+
+    /// The time for one attempt to connect.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn for_attempt(&self) -> Duration {
+        let waiting = self.waiting();
+        let most = waiting.limit / 3;
+        match waiting.end() {
+            None => most,
+            Some(end) => end.saturating_duration_since(Instant::now()).clamp(waiting.limit / 18, most / 2),
+        }
+    }
+
+    /// The silence after which a server is asked whether it still works.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn for_silence(&self) -> Duration {
+        let waiting = self.waiting();
+        let is_over = waiting.end().is_some_and(|end| end <= Instant::now());
+        waiting.limit / if is_over { 60 } else { 12 }
+    }
+}
+
+impl Waiting {
+    /// The end of the waits for the present absence.
+    fn end(&self) -> Option<Instant> {
+        let since = self.away_since?;
+        let end = since + self.limit;
+        Some(self.until.filter(|until| since <= *until).map_or(end, |until| until.min(end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// X13: a process that is asked to end does not wait for a minute, and an absence long after that is waited for.
+    #[test]
+    fn a_stop_shortens_the_waits() {
+        let patience = Patience::default();
+        patience.note_away(Instant::now());
+        assert!(!patience.is_over());
+        patience.shorten(Duration::ZERO);
+        assert!(patience.is_over());
+        patience.note_back();
+        std::thread::sleep(Duration::from_millis(2));
+        patience.note_away(Instant::now());
+        assert!(!patience.is_over());
+    }
+}
