@@ -1,6 +1,7 @@
 //! Copies of the store while it is used. A copy is the state of one moment: SQLite starts again with it when another
 //! process writes in between.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,10 +88,29 @@ impl Store {
     }
 }
 
+/// The file that is written before it gets its name. What killed processes have left of the same copy is removed.
 fn part_of(to: &Path) -> PathBuf {
     let mut name = to.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
+    name.push(".");
+    remove_abandoned(to, &name);
+    name.push(format!("{}.part", std::process::id()));
     to.with_file_name(name)
+}
+
+fn remove_abandoned(to: &Path, prefix: &OsStr) {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let middle = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        let process =
+            middle.and_then(|rest| rest.strip_suffix(b".part")).and_then(|rest| std::str::from_utf8(rest).ok());
+        let is_process = |process: &&str| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(process) = process.filter(is_process) else { continue };
+        // Elsewhere processes cannot be seen.
+        if cfg!(target_os = "linux") && !Path::new("/proc").join(process).exists() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
@@ -130,6 +150,21 @@ mod tests {
     use super::*;
     use crate::{NewQueuedRun, Queueing};
     use karat_types::Moment;
+
+    /// X18: what a killed process has left of a copy is removed by the next one; files of others stay.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn parts_of_killed_copies_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path().join("one"))).unwrap();
+        // No process has this number.
+        for name in ["copy.db.999999999.part", "copy.db.mine.part", "other.db.999999999.part"] {
+            fs::write(folder.path().join(name), "half").unwrap();
+        }
+        store.back_up(&folder.path().join("copy.db")).unwrap();
+        let left = |name: &str| folder.path().join(name).exists();
+        assert!(!left("copy.db.999999999.part") && left("copy.db.mine.part") && left("other.db.999999999.part"));
+    }
 
     /// SV-27: a copy of a store that is being written is whole; it replaces nothing, and neither does restoring it.
     #[test]
