@@ -11,7 +11,8 @@
 //! left. A reply of any kind ends the count. Of a judge, judgments whose replies cannot be read count as well.
 //!
 //! Under a budget, a model gets only [`ENOUGH`] calls at a time, those that failed included, until its first reply: that shows that
-//! it works and what it bills.
+//! it works and what it bills. Each settled reply allows one call more, so the number doubles with each round of replies: a model
+//! that bills more than its requests allow is found out while few calls are under way.
 //!
 //! The first [`ENOUGH`] calls that failed are results of their cells, which show the cause. Other cells that need a stopped
 //! recipient are left unmade, as at a stop; a later part of the run calls it again.
@@ -29,6 +30,9 @@ use crate::call::target::{CallFate, Target};
 /// Steps or judgments refused in a row, or calls failed from the first one on, after which a recipient is not called any
 /// more. A single one may be refused for its content.
 const ENOUGH: usize = 4;
+
+/// Settled replies after which a model gets as many calls at a time as the run makes.
+const PROVEN: u64 = 32;
 
 /// A model, service or program that is not called any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,12 +66,12 @@ pub enum TargetFault {
 #[derive(Default)]
 pub(crate) struct Refusals {
     states: Mutex<BTreeMap<String, TargetState>>,
-    /// True if recipients get few calls at a time before their first reply.
+    /// True if recipients get few calls at a time at first.
     begins_slowly: bool,
     ended: Notify,
 }
 
-/// A call of a recipient that had not replied when it began.
+/// A call of a recipient whose calls at a time are limited.
 pub(crate) struct FirstCall<'a> {
     refusals: &'a Refusals,
     name: String,
@@ -78,9 +82,9 @@ struct TargetState {
     has_answered: bool,
     /// True once a call has brought a reply.
     has_replied: bool,
-    /// True once that call is settled too, so that others may begin.
-    is_begun: bool,
-    /// Calls that began before.
+    /// Calls that are settled since: each lets another begin.
+    settled: u64,
+    /// Calls under way while their number is limited.
     first_calls: u64,
     /// Calls that failed before any reply.
     failures: u64,
@@ -99,7 +103,7 @@ struct TargetState {
 }
 
 impl Refusals {
-    /// Recipients of which nothing is known. With `begins_slowly`, each gets few calls at a time before its first reply.
+    /// Recipients of which nothing is known. With `begins_slowly`, each gets few calls at a time at first.
     pub fn new(begins_slowly: bool) -> Self {
         Self { begins_slowly, ..Self::default() }
     }
@@ -247,7 +251,7 @@ impl Drop for FirstCall<'_> {
     fn drop(&mut self) {
         self.refusals.with_state(&self.name, |state| {
             state.first_calls = state.first_calls.saturating_sub(1);
-            state.is_begun |= state.has_replied;
+            state.settled += u64::from(state.has_replied);
         });
         self.refusals.ended.notify_waiters();
     }
@@ -256,10 +260,12 @@ impl Drop for FirstCall<'_> {
 impl TargetState {
     /// Returns whether a call may begin now; `None` if there is no limit.
     fn begin(&mut self) -> Option<bool> {
-        if self.is_begun || self.stopped.is_some() || (self.has_replied && self.first_calls == 0) {
+        let is_known = self.has_replied && self.first_calls == 0 && self.settled == 0;
+        if self.settled >= PROVEN || self.stopped.is_some() || is_known {
             return None;
         }
-        let may_begin = self.first_calls + self.failures < ENOUGH as u64;
+        let failures = if self.has_replied { 0 } else { self.failures };
+        let may_begin = self.first_calls + failures < ENOUGH as u64 + self.settled;
         self.first_calls += u64::from(may_begin);
         Some(may_begin)
     }
@@ -445,8 +451,24 @@ mod tests {
         refusals.note(&m, key(0), &chat(), &replied);
         assert!(waiting.as_mut().now_or_never().is_none(), "the reply is not settled yet");
         drop(calls.pop());
-        assert!(waiting.await.is_none() && refusals.begin(&m).now_or_never().unwrap().is_none());
+        assert!(waiting.await.is_some(), "the reply lets another begin");
         assert!(Refusals::new(false).begin(&m).await.is_none());
+    }
+
+    /// X16: under a budget, the calls of a model at a time double with each round of its replies, until it is known.
+    #[tokio::test]
+    async fn calls_of_a_model_double_with_its_replies() {
+        let (refusals, m) = (Refusals::new(true), model("m"));
+        for at_once in [4, 8, 16, 32] {
+            let calls: Vec<_> = std::iter::from_fn(|| refusals.begin(&m).now_or_never()).take(99).collect();
+            assert_eq!(calls.len(), at_once);
+            for (owner, call) in calls.into_iter().enumerate() {
+                let reply = karat_types::Reply::new("hi", karat_types::FinishReason::Stop);
+                refusals.note(&m, key(owner), &chat(), &Exchange { outcome: Ok(reply), ..exchange(None) });
+                drop(call.unwrap());
+            }
+        }
+        assert!(refusals.begin(&m).now_or_never().unwrap().is_none());
     }
 
     /// Notes the ends of calls of one owner each; returns whether the recipient is refused then.
