@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
+use karat_types::json;
 use serde_json::Value;
 use serde_saphyr::options::MergeKeyPolicy;
 
@@ -15,6 +16,9 @@ const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
 /// Maximum size of a file that is read at once, in bytes.
 const MAX_FILE: u64 = 512 << 20;
+
+/// Maximum length of a line, in bytes.
+const MAX_LINE: u64 = 128 << 20;
 
 /// The imported file or folder.
 #[derive(Debug)]
@@ -121,7 +125,6 @@ impl Source {
 
     /// A reader of a large file, for sources that are streamed; refuses a Git LFS pointer.
     pub fn reader(&self, path: &Path) -> Result<BufReader<File>, ImportError> {
-        use std::io::BufRead;
         let unreadable = |error: io::Error| ImportError::reading(path, &error);
         let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
         if reader.fill_buf().map_err(unreadable)?.starts_with(LFS_POINTER) {
@@ -129,6 +132,15 @@ impl Source {
             return Err(ImportError::new(path.display(), problem).at_line(1).with_hint("fetch it with `git lfs pull`"));
         }
         Ok(reader)
+    }
+
+    /// Reads a line of a file, of at most 128 MiB, with its end. Returns its length, 0 at the end of the file.
+    pub fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+        let length = reader.by_ref().take(MAX_LINE + 1).read_until(b'\n', line)?;
+        match length as u64 > MAX_LINE {
+            true => Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 128 MiB")),
+            false => Ok(length),
+        }
     }
 
     /// The text of a file.
@@ -145,7 +157,7 @@ impl Source {
     /// A JSON file.
     pub fn json(&self, path: &Path) -> Result<Value, ImportError> {
         let text = self.text(path)?;
-        serde_json::from_str(&text).map_err(|error| invalid_json(path, &error))
+        json::parse(&text).map_err(|error| invalid_json(path, &error))
     }
 
     /// A YAML or JSON file.

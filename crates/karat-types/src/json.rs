@@ -5,6 +5,7 @@
 //! with `==`; numbers from elsewhere with [`same_number`].
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -15,13 +16,16 @@ use serde_json::{Map, Number, Value};
 /// The key under which serde_json passes a number by its digits.
 const NUMBER: &str = "$serde_json::private::Number";
 
+/// Values of one JSON text: in memory each takes up to fifty times the bytes of its text, so a limit of bytes is none.
+pub const MOST_VALUES: usize = 5_000_000;
+
 /// Decimal digits that every float keeps.
 const DIGITS_OF_FLOATS: usize = 15;
 
 /// Reads one JSON value. Of keys that stand twice in an object the last one counts.
 ///
 /// # Errors
-/// A syntax error, or a number beyond the range of floats that is no integer.
+/// A syntax error, a number beyond the range of floats that is no integer, or more than [`MOST_VALUES`] values.
 pub fn parse(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str::<Parsed>(text).map(|parsed| parsed.value)
 }
@@ -40,7 +44,7 @@ pub fn parse_slice(bytes: &[u8]) -> serde_json::Result<Value> {
 /// As [`parse`]; also the second of two equal keys.
 pub fn parse_strict(text: &str) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = JsonReader { is_strict: true }.deserialize(&mut deserializer)?;
+    let parsed = JsonReader { is_strict: true, left: &Cell::new(MOST_VALUES) }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(parsed.value)
 }
@@ -146,25 +150,43 @@ impl Parsed {
 
 impl<'de> Deserialize<'de> for Parsed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        JsonReader { is_strict: false }.deserialize(deserializer)
+        JsonReader { is_strict: false, left: &Cell::new(MOST_VALUES) }.deserialize(deserializer)
+    }
+}
+
+/// Reads one value of several that together are bounded: the values that may still come.
+#[derive(Debug, Clone, Copy)]
+pub struct Within<'l>(pub &'l Cell<usize>);
+
+impl<'de> DeserializeSeed<'de> for Within<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        JsonReader { is_strict: false, left: self.0 }.deserialize(deserializer).map(|parsed| parsed.value)
     }
 }
 
 #[derive(Clone, Copy)]
-struct JsonReader {
+struct JsonReader<'l> {
     /// True if a doubled key is an error.
     is_strict: bool,
+    /// Values that may still come.
+    left: &'l Cell<usize>,
 }
 
-impl<'de> DeserializeSeed<'de> for JsonReader {
+impl<'de> DeserializeSeed<'de> for JsonReader<'_> {
     type Value = Parsed;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Parsed, D::Error> {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return Err(D::Error::custom(format!("more than {MOST_VALUES} values in one JSON text")));
+        };
+        self.left.set(left);
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for JsonReader {
+impl<'de> Visitor<'de> for JsonReader<'_> {
     type Value = Parsed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -332,6 +354,25 @@ mod tests {
     }
 
     /// F6: a number keeps its digits, and equal ones are one value where 64 bits hold them.
+    /// X12: a text of few bytes and very many values is an error with its place, in every way of reading; lists, objects and
+    /// nested ones count alike.
+    #[test]
+    fn values_are_bounded() {
+        let list = format!("[0{}]", ",0".repeat(MOST_VALUES));
+        let objects = format!("[{}0]", "{\"a\":{}},".repeat(MOST_VALUES / 2));
+        for error in [
+            parse(&list).unwrap_err(),
+            parse_slice(list.as_bytes()).unwrap_err(),
+            parse_strict(&list).unwrap_err(),
+            serde_json::from_reader::<_, Parsed>(list.as_bytes()).unwrap_err(),
+        ] {
+            assert!(error.to_string().starts_with("more than 5000000 values in one JSON text at line 1"), "{error}");
+        }
+        assert!(parse(&objects).unwrap_err().to_string().starts_with("more than"));
+        let most = format!("[{}0]", "0,".repeat(MOST_VALUES / 100));
+        assert!(parse(&most).is_ok());
+    }
+
     #[test]
     fn numbers_keep_their_digits() {
         let power = "1267650600228229401496703205376";

@@ -2,11 +2,11 @@
 //!
 //! Most of a log are events and copies of messages. They are read over: only a flag remains of them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::Read;
 
-use karat_types::json::{NanAsNull, Parsed};
+use karat_types::json::{MOST_VALUES, NanAsNull, Within};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -40,12 +40,12 @@ impl<'de> Visitor<'de> for Lean {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let mut object = Map::new();
+        let (mut object, left) = (Map::new(), Cell::new(MOST_VALUES));
         while let Some(key) = members.next_key::<String>()? {
             let value = if self.0.contains(&key.as_str()) {
                 if members.next_value_seed(Presence)? { Value::Bool(true) } else { Value::Null }
             } else {
-                members.next_value::<Parsed>()?.value
+                members.next_value_seed(Within(&left))?
             };
             object.insert(key, value);
         }

@@ -12,11 +12,10 @@ mod results;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::path::Path;
 
-use karat_types::json::NanAsNull;
-use serde_json::{Map, Value, json};
+use karat_types::json::{NanAsNull, Parsed};
+use serde_json::{Map, json};
 
 use crate::draft::Draft;
 use crate::error::ImportError;
@@ -66,7 +65,7 @@ fn import_task(
     let mut documents: BTreeMap<u64, Vec<Output>> = BTreeMap::new();
     let mut reader = source.reader(path)?;
     let (mut bytes, mut number) = (Vec::new(), 0);
-    while reader.read_until(b'\n', &mut bytes).map_err(|error| ImportError::reading(path, &error))? > 0 {
+    while Source::next_line(&mut reader, &mut bytes).map_err(|error| ImportError::reading(path, &error))? > 0 {
         number += 1;
         if !bytes.trim_ascii().is_empty() {
             let line = read_line(&bytes, path, number)?;
@@ -81,9 +80,9 @@ fn import_task(
 }
 
 fn read_line(bytes: &[u8], path: &Path, number: usize) -> Result<Line, ImportError> {
-    let value: Value = serde_json::from_reader(NanAsNull::new(bytes))
+    let read: Parsed = serde_json::from_reader(NanAsNull::new(bytes))
         .map_err(|error| ImportError::new(path.display(), format!("is not valid JSON: {error}")).at_line(number))?;
-    Line::of(value).map_err(|problem| {
+    Line::of(read.value).map_err(|problem| {
         ImportError::new(path.display(), problem).at_line(number).with_hint(
             "a line of samples has `doc_id`, `doc`, `target`, `arguments`, `filtered_resps`, `filter` and `metrics`",
         )

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use karat_types::json::NanAsNull;
+use karat_types::json::{NanAsNull, Parsed};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
@@ -71,10 +71,10 @@ pub(super) fn read(source: &Source) -> Result<Vec<ResultsFile>, ImportError> {
 
 fn read_file(source: &Source, path: &Path) -> Result<ResultsFile, ImportError> {
     source.include(path)?;
-    let file: Value = serde_json::from_reader(NanAsNull::new(source.reader(path)?)).map_err(|error| {
+    let file: Parsed = serde_json::from_reader(NanAsNull::new(source.reader(path)?)).map_err(|error| {
         ImportError::new(path.display(), format!("is not valid JSON: {error}")).at_line(error.line().max(1))
     })?;
-    let Value::Object(file) = file else { return Err(no_results(path)) };
+    let Value::Object(file) = file.value else { return Err(no_results(path)) };
     let Some(results) = file.get("results").and_then(Value::as_object) else { return Err(no_results(path)) };
     let tasks = results.iter().map(|(name, figures)| Task {
         name: name.clone(),

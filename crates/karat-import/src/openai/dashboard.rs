@@ -1,9 +1,9 @@
 //! Results that the dashboard exports: JSONL, a line for each output.
 
 use std::collections::{HashMap, HashSet};
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use karat_types::json;
 use serde_json::Value;
 
 use super::recorded_runs::{PASS, pass_name, read_sample};
@@ -43,7 +43,7 @@ pub(super) fn import(source: &Source, paths: &[PathBuf], draft: &mut Draft<'_>) 
         let mut reader = source.reader(path)?;
         let mut bytes = Vec::new();
         let mut line = 0;
-        while reader.read_until(b'\n', &mut bytes).map_err(|error| ImportError::reading(path, &error))? > 0 {
+        while Source::next_line(&mut reader, &mut bytes).map_err(|error| ImportError::reading(path, &error))? > 0 {
             line += 1;
             if !bytes.trim_ascii().is_empty() {
                 let place = LinePlace { path, line };
@@ -76,7 +76,7 @@ impl DashboardResults {
     fn add(&mut self, line: &[u8], place: LinePlace<'_>, draft: &mut Draft<'_>) -> Result<(), ImportError> {
         let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         let row: Value =
-            serde_json::from_slice(line).map_err(|error| place.problem(format!("is not valid JSON: {error}")))?;
+            json::parse_slice(line).map_err(|error| place.problem(format!("is not valid JSON: {error}")))?;
         let run = text_at(&row, "run_id").ok_or_else(|| place.problem("has no text `run_id`"))?;
         let index = row.get("data_source_idx").and_then(Value::as_u64);
         let index = index.ok_or_else(|| place.problem("has no whole number `data_source_idx`, counted from 0"))?;

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use karat_types::json;
 
 use super::objects::Objects;
 use crate::draft::Draft;
@@ -58,7 +58,7 @@ fn is_dashboard(source: &Source, path: &Path) -> Result<bool, ImportError> {
         if line.trim().is_empty() {
             continue;
         }
-        let first: Result<Value, _> = serde_json::from_str(line.trim_start_matches('\u{feff}'));
+        let first = json::parse(line.trim_start_matches('\u{feff}'));
         let has = |key: &str| first.as_ref().is_ok_and(|row| row.get(key).is_some());
         return Ok(has("data_source_idx") && (has("grades") || has("run_id")));
     }
@@ -67,14 +67,13 @@ fn is_dashboard(source: &Source, path: &Path) -> Result<bool, ImportError> {
 
 fn read_objects(source: &Source, path: &Path, objects: &mut Objects) -> Result<(), ImportError> {
     let text = source.text(path)?;
-    let whole: Result<Value, _> = serde_json::from_str(&text);
+    let whole = json::parse(&text);
     let values = match whole {
         Ok(value) => vec![(1, value)],
         // A file of several objects, one a line.
         Err(error) => {
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            let parsed: Result<Vec<_>, _> =
-                lines.map(|(index, line)| Ok((index + 1, serde_json::from_str(line)?))).collect();
+            let parsed: Result<Vec<_>, _> = lines.map(|(index, line)| Ok((index + 1, json::parse(line)?))).collect();
             parsed.map_err(|_: serde_json::Error| not_json(path, &text, &error))?
         }
     };
@@ -120,7 +119,7 @@ fn read_row_files(source: &Source, objects: &mut Objects) -> Result<(), ImportEr
         let path = &source.beneath(source.path(), &format!("{ROWS}/{name}"))?;
         let text = source.text(path)?;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let row: Value = serde_json::from_str(line).map_err(|error| {
+            let row = json::parse(line).map_err(|error| {
                 ImportError::new(path.display(), format!("is not valid JSON: {error}")).at_line(index + 1)
             })?;
             objects.files.push(row);

@@ -6,6 +6,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use karat_traces::otlp::TraceRequest;
 use karat_traces::{Encoding, SpanRows, rows_of_request, rows_of_traces};
+use karat_types::json::Parsed;
 use serde_json::Value;
 
 use super::langfuse;
@@ -81,12 +82,13 @@ impl Found {
             return self.add_protobuf(path, bytes);
         }
         // One document, or one a line.
-        let mut documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
+        let mut documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Parsed>();
         while let Some(document) = documents.next() {
             let at = documents.byte_offset();
             let line = || bytes.get(..at).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count() + 1;
             let document = document.map_err(|error| crate::source::invalid_json(path, &error))?;
-            self.add_document(document).map_err(|problem| ImportError::new(path.display(), problem).at_line(line()))?;
+            self.add_document(document.value)
+                .map_err(|problem| ImportError::new(path.display(), problem).at_line(line()))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::BufRead;
 use std::path::Path;
 
+use karat_types::json::{self, Parsed};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -138,7 +139,7 @@ pub(super) fn read_lines(
         if line.trim().is_empty() {
             continue;
         }
-        let result = serde_json::from_str(&line)
+        let result = json::parse(&line)
             .map_err(|error| ImportError::new(file.display(), format!("is not valid JSON: {error}")).at_line(at + 1))?;
         take(result)?;
     }
@@ -185,7 +186,7 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(value) = list.next_element::<Value>()? {
+        while let Some(Parsed { value, .. }) = list.next_element()? {
             (self.take)(value).map_err(serde::de::Error::custom)?;
         }
         Ok(())

@@ -4,6 +4,8 @@
 
 use std::io::{self, Read};
 
+use super::{MOST_BYTES_OF_ROW, too_long};
+
 /// A reader that tracks the state of quotes.
 pub(crate) struct QuoteReader<R> {
     reader: R,
@@ -14,6 +16,8 @@ pub(crate) struct QuoteReader<R> {
     line: usize,
     /// The line of the last quote that opened a cell.
     opened: usize,
+    /// Bytes of the row, which ends with a line outside of quotes.
+    row: usize,
     is_over: bool,
     /// The first line with text after a closing quote.
     broken: Option<usize>,
@@ -47,6 +51,7 @@ impl<R> QuoteReader<R> {
             bytes: 0,
             line: 1,
             opened: 1,
+            row: 0,
             is_over: false,
             broken: None,
             held: Vec::new(),
@@ -69,6 +74,7 @@ impl<R> QuoteReader<R> {
         use QuoteState::{Begin, Ended, Ending, Plain, Quoted};
         let is_mark = self.bytes < 3 && b"\xef\xbb\xbf".get(self.bytes as usize) == Some(&byte);
         self.bytes += 1;
+        self.row += 1;
         let is_end = matches!(byte, b'\n' | b'\r') || byte == self.separator;
         let is_space = matches!(byte, b' ' | b'\t') && !is_end;
         if is_space && self.state != Quoted {
@@ -89,7 +95,10 @@ impl<R> QuoteReader<R> {
             }
             (Quoted, b'"') => Ending,
             (Quoted, _) | (Ending, b'"') => Quoted,
-            _ if is_end => Begin,
+            _ if is_end => {
+                self.row = if byte == self.separator { self.row } else { 0 };
+                Begin
+            }
             (Ending | Ended, _) => {
                 self.broken = self.broken.or(Some(self.line));
                 Plain
@@ -109,6 +118,9 @@ impl<R: Read> Read for QuoteReader<R> {
             let count = self.reader.read(room)?;
             self.is_over = count == 0;
             room[..count].iter().for_each(|byte| self.read_byte(*byte));
+            if self.row > MOST_BYTES_OF_ROW {
+                return Err(too_long(self.line));
+            }
         }
         let count = room.len().min(self.passed.len() - self.taken);
         room[..count].copy_from_slice(&self.passed[self.taken..self.taken + count]);

@@ -18,11 +18,11 @@ pub(crate) mod readers;
 mod table;
 pub(crate) mod traces;
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use karat_columnar::ClassLabels;
-use karat_types::FilePath;
+use karat_types::{FilePath, json};
 use serde_json::{Map, Value};
 
 use self::dir::Dir;
@@ -33,6 +33,12 @@ use super::DatasetError;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 use crate::files::jsonl;
+
+/// Bytes of a row, in JSON lines and tables. Beyond it, a file without line breaks would be one row.
+const MOST_BYTES_OF_ROW: usize = if cfg!(test) { 1 << 20 } else { 128 << 20 };
+
+/// Bytes of a JSON file, which is read at once.
+const MOST_BYTES_OF_DOCUMENT: u64 = 512 << 20;
 
 /// Room that is made for a line before it is read, at most.
 const USUAL_LINE: usize = 16 * 1024;
@@ -175,10 +181,21 @@ fn name_labels(rows: RowStream, labels: &ClassLabels) -> RowStream {
     }))
 }
 
-fn read_whole(mut reader: Box<dyn BufRead + Send>) -> io::Result<Vec<u8>> {
+fn read_whole(reader: Box<dyn BufRead + Send>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes)?;
+    reader.take(MOST_BYTES_OF_DOCUMENT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES_OF_DOCUMENT {
+        let problem = "it is larger than 512 MiB, and JSON is read at once: write it as JSON lines, an object a line";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+    }
     Ok(bytes)
+}
+
+/// The error of a row without an end.
+fn too_long(line: usize) -> io::Error {
+    let most = MOST_BYTES_OF_ROW >> 20;
+    let problem = format!("line {line} belongs to a row of more than {most} MiB: rows end with a line break");
+    io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
 fn unreadable(path: &str, error: &io::Error) -> DatasetError {
@@ -196,7 +213,11 @@ fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
         while !is_over {
             let mut bytes = Vec::with_capacity(room);
             line += 1;
-            match reader.read_until(b'\n', &mut bytes) {
+            match reader.by_ref().take(MOST_BYTES_OF_ROW as u64 + 1).read_until(b'\n', &mut bytes) {
+                Ok(length) if length > MOST_BYTES_OF_ROW => {
+                    is_over = true;
+                    return Some(Err(unreadable(&file, &too_long(line))));
+                }
                 Ok(0) => is_over = true,
                 Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
                 Ok(length) => {
@@ -232,7 +253,7 @@ fn json_line(file: &Arc<str>, line: usize, mut bytes: Vec<u8>) -> RowResult {
         }
         Err(broken) => {
             let text = String::from_utf8_lossy(broken.as_bytes()).trim_end().to_owned();
-            (text, serde_json::from_slice(broken.as_bytes()))
+            (text, json::parse_slice(broken.as_bytes()))
         }
     };
     match read {
@@ -273,5 +294,52 @@ fn row(value: Value, place: RowPlace) -> RowResult {
     match value {
         Value::Object(_) => Ok(SourceRow { value, at: Arc::new(place) }),
         _ => Err(place.problem("", "a row must be an object with named columns")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(name: &str, content: String) -> RowResult {
+        let reader = Box::new(io::Cursor::new(content.into_bytes()));
+        let mut rows = match name.rsplit('.').next() {
+            Some("jsonl") => lines(name, reader),
+            Some("csv") => table::rows(name, reader, Separator::Comma),
+            Some("tsv") => table::rows(name, reader, Separator::Tab),
+            _ => json(name, reader.into_inner()),
+        };
+        rows.next().unwrap()
+    }
+
+    fn problem_of(name: &str, content: String) -> String {
+        first(name, content).err().unwrap().to_string()
+    }
+
+    /// X11: a table of very many columns is read in the time that its length takes, with the check for columns of one name.
+    #[test]
+    fn many_columns_are_read() {
+        for (name, separator) in [("a.csv", ","), ("a.tsv", "\t")] {
+            let head: Vec<String> = (0..150_000).map(|n| format!("c{n}")).collect();
+            let cells = vec!["1"; head.len()].join(separator);
+            let row = first(name, format!("{}\n{cells}\n", head.join(separator))).unwrap();
+            assert_eq!(row.value["c149999"], "1");
+            let twice = problem_of(name, format!("{0}{separator}c7\n{cells}{separator}1\n", head.join(separator)));
+            assert!(twice.contains("two columns have the name `c7`"));
+        }
+    }
+
+    /// X12: a row of very many values, or without an end, is an error with its place, in each format.
+    #[test]
+    fn a_row_without_an_end_is_an_error() {
+        for name in ["a.jsonl", "a.csv", "a.tsv"] {
+            let endless = problem_of(name, format!("a{}", " ".repeat(2 << 20)));
+            assert!(endless.contains("line 1 belongs to a row of more than 1 MiB"), "{name}: {endless}");
+        }
+        let quoted = problem_of("a.csv", format!("a,b\n1,\"{}\"\n", "x\n".repeat(1 << 20)));
+        assert!(quoted.contains("a row of more than 1 MiB"), "{quoted}");
+        let values = format!("[{{\"a\": [0{}]}}]", ",0".repeat(json::MOST_VALUES));
+        let values = problem_of("a.json", values);
+        assert!(values.contains("more than 5000000 values"), "{values}");
     }
 }

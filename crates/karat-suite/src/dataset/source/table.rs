@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 
 use super::RowStream;
@@ -53,9 +54,11 @@ pub(super) fn rows(path: &str, reader: Box<dyn BufRead + Send>, separator: Separ
     if let Some(line) = table.get_ref().unclosed_quote() {
         return Box::new(std::iter::once(Err(unclosed_quote_error(&file, line))));
     }
-    if let Some(twice) =
-        headers.iter().enumerate().find(|(at, name)| headers[..*at].contains(name)).map(|(_, name)| name)
-    {
+    let twice = {
+        let mut seen = FxHashSet::default();
+        headers.iter().find(|name| !seen.insert(name.as_str())).cloned()
+    };
+    if let Some(twice) = twice {
         let message = if twice.is_empty() {
             "two columns have no name".to_owned()
         } else {

@@ -3,6 +3,7 @@
 //! A day whose share was halved holds rows of both shares. Leaving out what the smaller one would not have kept makes every
 //! row as likely as any other, so a mean over them needs no weights.
 
+use std::io::{BufRead, Read};
 use std::sync::Arc;
 
 use karat_traces::share_of;
@@ -11,7 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{RowStream, json_line, unreadable};
+use super::{MOST_BYTES_OF_ROW, RowStream, json_line, too_long, unreadable};
 use crate::dataset::DatasetError;
 use crate::files::Files;
 
@@ -101,7 +102,8 @@ impl Traces {
         Ok(std::iter::from_fn(move || {
             let mut line = String::new();
             number += 1;
-            match reader.read_line(&mut line) {
+            match reader.by_ref().take(MOST_BYTES_OF_ROW as u64 + 1).read_line(&mut line) {
+                Ok(length) if length > MOST_BYTES_OF_ROW => Some(Err(unreadable(&path.path, &too_long(number)))),
                 Ok(_) if line.ends_with('\n') => Some(Ok((number, line.trim_end().to_owned()))),
                 Ok(_) => None,
                 Err(error) => Some(Err(unreadable(&path.path, &error))),
