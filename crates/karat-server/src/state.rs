@@ -53,6 +53,7 @@ struct Shared {
     stream_places: Arc<Semaphore>,
     streams: SharedStreams,
     reads: Arc<Semaphore>,
+    ingest: Arc<Semaphore>,
 }
 
 impl State {
@@ -93,6 +94,7 @@ impl State {
             stream_places,
             streams: SharedStreams::default(),
             reads,
+            ingest: Arc::new(Semaphore::new(1)),
         })))
     }
 
@@ -221,6 +223,23 @@ impl State {
     /// The store cannot be read.
     pub async fn has_tokens(&self) -> Result<bool, Problem> {
         self.0.has_tokens.read(self.look_up(|app| app.service().has_tokens())).await
+    }
+
+    /// Reads the body of a request on a thread that may block, one at a time: in memory it is many times larger.
+    ///
+    /// # Errors
+    /// Those of the reading. A panic in it is an internal problem.
+    pub async fn read_body<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = Arc::clone(&self.0.ingest).acquire_owned().await.map_err(|_| Problem::shutting_down())?;
+        self.look_up(move |_| {
+            let outcome = read();
+            drop(place);
+            outcome
+        })
+        .await
     }
 
     /// Calls the app on a thread that may block, when one of a few places is free.

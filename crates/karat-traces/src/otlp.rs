@@ -9,6 +9,8 @@ use base64::prelude::BASE64_STANDARD;
 use prost::Message;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::size::Limits;
+
 /// The form of a request and of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
@@ -27,6 +29,19 @@ pub enum OtlpError {
     /// Not this protobuf message.
     #[error("the request is no OTLP protobuf: {0}")]
     Protobuf(#[from] prost::DecodeError),
+    /// More spans than are read at once.
+    #[error("the request holds more than {0} spans: send them in several requests")]
+    TooManySpans(usize),
+    /// More values in its spans than are read at once.
+    #[error("the request holds more than {0} values: send its spans in several requests")]
+    TooManyValues(usize),
+}
+
+impl OtlpError {
+    /// Returns `true` if a smaller request would be read.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooManySpans(_) | Self::TooManyValues(_))
+    }
 }
 
 /// Spans that a program sends in one request.
@@ -239,11 +254,20 @@ pub struct RpcStatus {
 }
 
 impl TraceRequest {
-    /// Reads a request.
+    /// Reads a request of any number of spans.
     ///
     /// # Errors
     /// Where the bytes are no such request.
     pub fn read(bytes: &[u8], encoding: Encoding) -> Result<Self, OtlpError> {
+        Self::read_within(bytes, encoding, Limits::default())
+    }
+
+    /// Reads a request within limits, which are checked before anything is kept in memory.
+    ///
+    /// # Errors
+    /// Where the bytes are no such request, or one that is too large.
+    pub fn read_within(bytes: &[u8], encoding: Encoding, limits: Limits) -> Result<Self, OtlpError> {
+        limits.check(bytes, encoding)?;
         Ok(match encoding {
             Encoding::Json => serde_json::from_slice(bytes)?,
             Encoding::Protobuf => Self::decode(bytes)?,

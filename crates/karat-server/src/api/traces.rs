@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json, Router};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
-use karat_traces::folder::{WriteError, is_name, name_of_service};
+use karat_traces::folder::{AddedRows, WriteError, is_name, name_of_service};
 use karat_traces::otlp::{self, PartialSuccess, RpcStatus, TraceRequest, TraceResponse};
-use karat_traces::{Encoding, Row, row_of_line, rows_of_request};
+use karat_traces::{Encoding, Limits, Row, holds_more_values, row_of_line, rows_of_request};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tower_http::decompression::RequestDecompressionLayer;
@@ -34,6 +34,15 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The header that names the dataset of a request of OpenTelemetry.
 const DATASET: &str = "x-karat-dataset";
+
+/// Limits of a request of OpenTelemetry: in memory a span is much larger than in the request.
+const LIMITS: Limits = Limits { spans: 10_000, values: 2_000_000 };
+
+/// Rows that a request of lines may have.
+const MAX_LINES: usize = 50_000;
+
+/// Rejected lines that are listed; the others are counted.
+const LISTED_LINES: usize = 20;
 
 /// Reasons that a partial success names.
 const MAX_REASONS: usize = 3;
@@ -56,6 +65,9 @@ pub(super) struct Added {
     accepted: u64,
     duplicates: u64,
     sampled_out: u64,
+    /// Lines that are no rows.
+    rejected_lines: u64,
+    /// The first of them, with their reasons.
     rejected: Vec<RejectedLine>,
 }
 
@@ -88,25 +100,59 @@ pub(super) async fn add_lines(
         Problem::bad_request("the dataset is missing").with_hint("name it in the address: /traces?dataset=NAME")
     })?;
     let dataset = checked_name(dataset)?.to_owned();
-    let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the body is not UTF-8 text"))?;
     let now = Timestamp::from_millisecond(state.now().0).unwrap_or(Timestamp::UNIX_EPOCH);
-    let (mut rows, mut lines, mut rejected) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match row_of_line(line, now) {
-            Ok(row) => {
-                rows.push(row);
-                lines.push(at + 1);
-            }
-            Err(error) => rejected.push(RejectedLine { line: at + 1, reason: error.to_string() }),
-        }
-    }
+    let ReadLines { rows, lines, mut rejected_lines, mut rejected } =
+        state.read_body(move || read_lines(&body, now)).await?;
     let traces = add(&state, dataset, rows).await?;
+    rejected_lines += traces.in_the_future.len() as u64;
     let early = traces.in_the_future.iter().filter_map(|at| lines.get(*at));
     rejected.extend(early.map(|line| RejectedLine { line: *line, reason: FUTURE.to_owned() }));
     rejected.sort_by_key(|rejected| rejected.line);
-    let added = traces.added;
-    Ok(Json(Added { accepted: added.new, duplicates: added.replaced, sampled_out: added.sampled_out, rejected })
-        .into_response())
+    rejected.truncate(LISTED_LINES);
+    let AddedRows { new: accepted, replaced: duplicates, sampled_out } = traces.added;
+    Ok(Json(Added { accepted, duplicates, sampled_out, rejected_lines, rejected }).into_response())
+}
+
+/// The lines of a request.
+#[derive(Default)]
+struct ReadLines {
+    rows: Vec<Row>,
+    /// The number of the line of each row.
+    lines: Vec<usize>,
+    rejected_lines: u64,
+    /// The first of them.
+    rejected: Vec<RejectedLine>,
+}
+
+fn read_lines(body: &[u8], now: Timestamp) -> Result<ReadLines, Problem> {
+    let text = std::str::from_utf8(body).map_err(|_| Problem::bad_request("the body is not UTF-8 text"))?;
+    if holds_more_values(body, LIMITS.values) {
+        return Err(too_large(&format!("the body holds more than {} values", LIMITS.values)));
+    }
+    let mut read = ReadLines::default();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match row_of_line(line, now) {
+            Ok(_) if read.rows.len() == MAX_LINES => {
+                return Err(too_large(&format!("the body has more than {MAX_LINES} rows")));
+            }
+            Ok(row) => {
+                read.rows.push(row);
+                read.lines.push(at + 1);
+            }
+            Err(error) => {
+                read.rejected_lines += 1;
+                if read.rejected.len() < LISTED_LINES {
+                    read.rejected.push(RejectedLine { line: at + 1, reason: error.to_string() });
+                }
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn too_large(reason: &str) -> Problem {
+    Problem::of_status(StatusCode::PAYLOAD_TOO_LARGE, "")
+        .with_detail(format!("{reason}: send the rows in several requests"))
 }
 
 /// Adds the calls of a request of OpenTelemetry.
@@ -116,7 +162,7 @@ pub(super) async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> 
         let detail = "send it with `Content-Type: application/json` or `application/x-protobuf`";
         return problem.with_detail(detail).into_response();
     };
-    match spans(&state, &headers, &body, encoding).await {
+    match spans(&state, &headers, body, encoding).await {
         Ok(response) => answer(StatusCode::OK, &response, encoding, None),
         Err(problem) => {
             // The codes of gRPC: 3 invalid argument, 14 unavailable.
@@ -127,13 +173,19 @@ pub(super) async fn add_spans(state: State, headers: HeaderMap, body: Bytes) -> 
     }
 }
 
-async fn spans(state: &State, headers: &HeaderMap, body: &Bytes, encoding: Encoding) -> Result<TraceResponse, Problem> {
-    let request = TraceRequest::read(body, encoding).map_err(|error| Problem::bad_request(error.to_string()))?;
+async fn spans(state: &State, headers: &HeaderMap, body: Bytes, encoding: Encoding) -> Result<TraceResponse, Problem> {
     let dataset = match headers.get(DATASET) {
         Some(name) => Some(checked_name(name.to_str().unwrap_or_default())?.to_owned()),
         None => None,
     };
-    let read = rows_of_request(request);
+    let read = move || match TraceRequest::read_within(&body, encoding, LIMITS) {
+        Ok(request) => Ok(rows_of_request(request)),
+        Err(error) if error.is_too_large() => {
+            Err(Problem::of_status(StatusCode::PAYLOAD_TOO_LARGE, "").with_detail(error.to_string()))
+        }
+        Err(error) => Err(Problem::bad_request(error.to_string())),
+    };
+    let read = state.read_body(read).await?;
     let mut rejected = read.rejected.len();
     let mut reasons: Vec<String> = Vec::new();
     let mut add_reason = |reason: &str| {
@@ -193,6 +245,10 @@ impl From<TracesProblem> for Problem {
         match error {
             WriteError::Busy => Self::too_many(error.to_string()),
             WriteError::Stopped => Self::shutting_down(),
+            WriteError::TooManyDays(_) => {
+                Self::of_status(StatusCode::PAYLOAD_TOO_LARGE, "").with_detail(error.to_string())
+            }
+            WriteError::TooManyDatasets => Self::forbidden(error.to_string()),
             WriteError::Disk(_) => {
                 let title = "The traces cannot be written";
                 let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", title);

@@ -1,7 +1,8 @@
 //! Adds rows to the folder, on a thread that many requests share: what waits is written and synced together, and only then
 //! are the requests answered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,12 @@ const WAITING: usize = 64;
 
 /// Files that are held open at one time: more are days of late rows, and are opened again.
 const OPEN_DAYS: usize = 16;
+
+/// Days of one request: each is a file that is opened, written and synced.
+const MOST_DAYS: usize = 400;
+
+/// Datasets, at most: their names come from outside.
+const MOST_DATASETS: usize = 1_000;
 
 /// The rows of a dataset that are kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,12 +53,26 @@ pub enum WriteError {
     /// More arrives than is written.
     #[error("more traces arrive than can be written")]
     Busy,
+    /// The rows of a request are of too many days.
+    #[error(
+        "the rows are of {0} days, and a request may have those of {MOST_DAYS}: send them in several requests, by time"
+    )]
+    TooManyDays(usize),
+    /// There are too many datasets for another one.
+    #[error("there are {MOST_DATASETS} datasets of traces: use one of them, or remove some of their folders")]
+    TooManyDatasets,
     /// The disk is full or broken.
     #[error("the traces cannot be written: {0}")]
     Disk(Arc<io::Error>),
     /// The writer has ended.
     #[error("the server is stopping")]
     Stopped,
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(Arc::new(error))
+    }
 }
 
 /// Adds rows to the folder. Clones share the thread, which ends with the last of them.
@@ -81,8 +102,12 @@ impl TraceWriter {
     /// Adds rows to a dataset. When this returns they are on the disk.
     ///
     /// # Errors
-    /// Too many requests wait, or the disk refuses.
+    /// Too many requests wait, the rows are of too many days, or the disk refuses.
     pub fn add(&self, dataset: &str, rule: ShareRule, rows: Vec<Row>) -> Result<AddedRows, WriteError> {
+        let days = rows.iter().map(day_of).collect::<BTreeSet<_>>().len();
+        if days > MOST_DAYS {
+            return Err(WriteError::TooManyDays(days));
+        }
         let (answer, answered) = channel();
         let request = Request { dataset: dataset.to_owned(), rule, rows, answer };
         self.requests.try_send(request).map_err(|error| match error {
@@ -119,10 +144,7 @@ impl Writer {
                 }
                 let answers: Vec<_> = match added {
                     Ok(added) => added.into_iter().map(Ok).collect(),
-                    Err(error) => {
-                        let error = WriteError::Disk(Arc::new(error));
-                        requests.iter().map(|_| Err(error.clone())).collect()
-                    }
+                    Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
                 };
                 for (request, answer) in requests.into_iter().zip(answers) {
                     // A sender that has gone needs no answer.
@@ -133,51 +155,58 @@ impl Writer {
     }
 
     /// Adds the rows of several requests to one dataset, and syncs each file once.
-    fn add(&mut self, dataset: &str, requests: &mut [Request]) -> io::Result<Vec<AddedRows>> {
+    fn add(&mut self, dataset: &str, requests: &mut [Request]) -> Result<Vec<AddedRows>, WriteError> {
         let folder = self.folder.path().join(dataset);
+        if !folder.exists() && super::entries(self.folder.path())?.len() >= MOST_DATASETS {
+            return Err(WriteError::TooManyDatasets);
+        }
         let _lock = lock(&folder)?;
         self.days
             .retain(|(name, day), file| name != dataset || file.is_current(&folder.join(format!("{day}{EXTENSION}"))));
-        if self.days.len() > OPEN_DAYS {
-            self.days.clear();
+        // Day by day, so that few files are open at a time.
+        let mut rows: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+        for (at, request) in requests.iter().enumerate() {
+            for (row_at, row) in request.rows.iter().enumerate() {
+                rows.entry(day_of(row).to_owned()).or_default().push((at, row_at));
+            }
         }
-        let mut added = Vec::new();
-        for request in requests {
-            let mut counts = AddedRows::default();
-            for row in &mut request.rows {
-                let day = self.day(dataset, &folder, row)?;
-                match day.add(row, request.rule.share, request.rule.per_day)? {
+        let mut added = vec![AddedRows::default(); requests.len()];
+        let mut has_new = false;
+        for (day, places) in rows {
+            // Everything in them is on the disk.
+            if self.days.len() >= OPEN_DAYS {
+                self.days.clear();
+            }
+            let path = folder.join(format!("{day}{EXTENSION}"));
+            let file = match self.days.entry((dataset.to_owned(), day)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    has_new |= !path.exists();
+                    place.insert(Day::open(&path)?)
+                }
+            };
+            for (at, row_at) in places {
+                let (Some(request), Some(counts)) = (requests.get_mut(at), added.get_mut(at)) else { continue };
+                let rule = request.rule;
+                let Some(row) = request.rows.get_mut(row_at) else { continue };
+                match file.add(row, rule.share, rule.per_day)? {
                     Fate::New => counts.new += 1,
                     Fate::Replaced => counts.replaced += 1,
                     Fate::SampledOut => counts.sampled_out += 1,
                 }
             }
-            added.push(counts);
+            file.flush()?;
         }
-        for ((name, _), day) in &mut self.days {
-            if name == dataset {
-                day.flush()?;
-            }
+        if has_new {
+            sync_folder(&folder)?;
         }
         Ok(added)
     }
+}
 
-    /// The file of a row's day.
-    fn day(&mut self, dataset: &str, folder: &Path, row: &Row) -> io::Result<&mut Day> {
-        // RFC 3339: the day comes first.
-        let day = row.time.get(..10).unwrap_or_default().to_owned();
-        let key = (dataset.to_owned(), day);
-        if !self.days.contains_key(&key) {
-            let path = folder.join(format!("{}{EXTENSION}", key.1));
-            let is_new = !path.exists();
-            let opened = Day::open(&path)?;
-            if is_new {
-                sync_folder(folder)?;
-            }
-            self.days.insert(key.clone(), opened);
-        }
-        self.days.get_mut(&key).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
+/// The day of a row. RFC 3339: the day comes first.
+fn day_of(row: &Row) -> &str {
+    row.time.get(..10).unwrap_or_default()
 }
 
 /// Makes the folder of a dataset if there is none, and holds it until the value is dropped: another process may write to

@@ -128,3 +128,39 @@ fn names_of_services_become_names_of_folders() {
     assert_eq!(day_of_file("2026-03-01.jsonl").unwrap().to_string(), "2026-03-01");
     assert_eq!(day_of_file("2026-03-01.new"), None);
 }
+
+/// X10: rows of many days are written with few open files, in the order of each day; a request of too many days is refused with
+/// what to do, and writes nothing.
+#[test]
+fn rows_of_many_days_open_few_files() {
+    let (_dir, folder, writer) = folder();
+    let day = |n: u32| format!("{}-{:02}-{:02}", 2020 + n / 336, n / 28 % 12 + 1, n % 28 + 1);
+    let rows: Vec<Row> = (0..400).chain([0]).map(|n| row(n, &day(n))).collect();
+    let added = writer.add("faq", ALL, rows).unwrap();
+    assert_eq!(added, AddedRows { new: 400, replaced: 1, sampled_out: 0 });
+    assert_eq!(folder.days("faq").unwrap().len(), 400);
+    #[cfg(target_os = "linux")]
+    {
+        let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+        let open = open.filter(|path| path.starts_with(folder.path().join("faq"))).count();
+        assert!(open <= 20, "{open}");
+    }
+    let refused = writer.add("late", ALL, (0..401).map(|n| row(n, &day(n))).collect()).unwrap_err();
+    assert!(
+        refused.to_string().contains("of 401 days") && refused.to_string().contains("several requests"),
+        "{refused}"
+    );
+    assert!(!folder.path().join("late").exists());
+}
+
+/// X18: names of datasets come from outside, so their number is bounded; those that are there go on.
+#[test]
+fn datasets_are_bounded() {
+    let (_dir, folder, writer) = folder();
+    for n in 0..1_000 {
+        fs::create_dir_all(folder.path().join(format!("d{n}"))).unwrap();
+    }
+    let refused = writer.add("another", ALL, vec![row(1, "2026-03-01")]).unwrap_err();
+    assert!(refused.to_string().contains("1000 datasets"), "{refused}");
+    assert_eq!(writer.add("d7", ALL, vec![row(1, "2026-03-01")]).unwrap().new, 1);
+}

@@ -1,8 +1,9 @@
 //! Requests that are broken, in part or as a whole.
 
 use karat_traces::otlp::TraceRequest;
-use karat_traces::{Encoding, rows_of_request};
+use karat_traces::{Encoding, Limits, holds_more_values, rows_of_request};
 use proptest::prelude::*;
+use prost::Message;
 use serde_json::{Value, json};
 
 fn request(change: impl FnOnce(&mut Value)) -> Value {
@@ -90,4 +91,37 @@ proptest! {
         let rows = rows_of_request(read);
         prop_assert_eq!(rows.rows.len() + rows.rejected.len(), 1);
     }
+}
+
+/// X8: a request of very many spans or values is refused before it is in memory, in both encodings and wherever they are;
+/// texts count as one value, whatever they hold.
+#[test]
+fn requests_are_measured_before_they_are_read() {
+    let limits = Limits { spans: 100, values: 1_000 };
+    let read = |bytes: &[u8], encoding| TraceRequest::read_within(bytes, encoding, limits);
+    let json = |spans: String| format!("{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{spans}]}}]}}]}}");
+    let spans = |n: usize| json(vec!["{}"; n].join(","));
+    let attributes = |n: usize| json(format!("{{\"attributes\":[{}]}}", vec!["{}"; n].join(",")));
+    let scopes = format!("{{\"resourceSpans\":[{}]}}", vec!["{\"scopeSpans\":[{\"spans\":[{},{}]}]}"; 51].join(","));
+    for (text, wanted) in [(spans(101), "100 spans"), (scopes, "100 spans"), (attributes(1_001), "1000 values")] {
+        let error = read(text.as_bytes(), Encoding::Json).unwrap_err();
+        assert!(error.is_too_large() && error.to_string().contains(wanted), "{error}");
+        let message = TraceRequest::read(text.as_bytes(), Encoding::Json).unwrap().encode_to_vec();
+        let error = read(&message, Encoding::Protobuf).unwrap_err();
+        assert!(error.is_too_large() && error.to_string().contains(wanted), "{error}");
+    }
+    for text in [spans(100), attributes(400)] {
+        let request = read(text.as_bytes(), Encoding::Json).unwrap();
+        assert_eq!(read(&request.encode_to_vec(), Encoding::Protobuf).unwrap(), request);
+    }
+    let nested = (0..30).fold(String::from("{}"), |inner, _| {
+        format!("{{\"arrayValue\":{{\"values\":[{inner}{}]}}}}", ",{}".repeat(40))
+    });
+    let deep = json(format!("{{\"attributes\":[{{\"key\":\"a\",\"value\":{nested}}}]}}"));
+    assert!(read(deep.as_bytes(), Encoding::Json).unwrap_err().is_too_large());
+    let message = TraceRequest::read(deep.as_bytes(), Encoding::Json).unwrap().encode_to_vec();
+    assert!(read(&message, Encoding::Protobuf).unwrap_err().is_too_large());
+    assert!(!holds_more_values(format!("[\"{}\"]", ",\\\"[{".repeat(999)).as_bytes(), 10));
+    assert!(!read(b"{", Encoding::Json).unwrap_err().is_too_large());
+    assert!(!read(&[7; 9], Encoding::Protobuf).unwrap_err().is_too_large());
 }

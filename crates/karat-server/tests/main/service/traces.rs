@@ -4,7 +4,7 @@ use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode};
 use karat_app::Role;
 use karat_server::Purpose;
-use karat_traces::otlp::{RpcStatus, TraceResponse};
+use karat_traces::otlp::{RpcStatus, TraceRequest, TraceResponse};
 use prost::Message;
 use serde_json::json;
 use tower::ServiceExt;
@@ -228,4 +228,63 @@ fn traces_are_read_on_pages() {
     ] {
         assert_eq!(place.page(path).status, StatusCode::NOT_FOUND, "{path}");
     }
+}
+
+/// X8: a request of more spans or values than are read at once is refused with what to do, before it takes memory, in both
+/// encodings; the server answers meanwhile.
+#[test]
+fn requests_that_are_small_only_in_bytes_are_refused() {
+    let place = Place::serve();
+    let spans = |n: usize| {
+        format!("{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{}]}}]}}]}}", vec!["{}"; n].join(",")).into_bytes()
+    };
+    let small = TraceRequest::read(&spans(10_001), karat_traces::Encoding::Json).unwrap().encode_to_vec();
+    for (kind, body) in [
+        ("application/json", gzip(&spans(10_001))),
+        ("application/json", gzip(&spans(4_000_000))),
+        ("application/x-protobuf", gzip(&small)),
+    ] {
+        let (status, _, answer) = send_bytes(&place, &[("Content-Type", kind), ("Content-Encoding", "gzip")], body);
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains("in several requests"), "{answer}");
+    }
+    let (status, ..) = send_bytes(&place, &[("Content-Type", "application/json")], spans(10_000));
+    assert_eq!(status, StatusCode::OK);
+}
+
+/// X9: of many lines that are no rows the first are listed and all are counted; more rows or values than are read at once are
+/// refused.
+#[test]
+fn rejected_lines_are_listed_up_to_a_number() {
+    let place = Place::serve();
+    let lines = format!("{}{{\"input\":\"q\",\"output\":\"a\"}}\n", "1\n".repeat(1_000_000));
+    let answer = place.send("POST", "/traces?dataset=faq", &[LINES], &lines);
+    let added = answer.json();
+    assert_eq!((&added["accepted"], &added["rejected_lines"]), (&json!(1), &json!(1_000_000)));
+    assert_eq!(added["rejected"].as_array().unwrap().len(), 20);
+    assert!(answer.text.len() < 10_000);
+    let values = format!("{{\"input\":[0{}],\"output\":1}}", ",0".repeat(3_000_000));
+    let rows = "{\"input\":1,\"output\":1}\n".repeat(50_001);
+    for body in [values, rows] {
+        let refused = place.send("POST", "/traces?dataset=faq", &[LINES], &body);
+        assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
+        assert!(refused.text.contains("in several requests"), "{}", refused.text);
+    }
+}
+
+/// X10: rows of more days than one request may have are refused by what the sender can do, and not told to try again.
+#[test]
+fn rows_of_very_many_days_are_refused() {
+    let place = Place::serve();
+    let line = |n: u32| {
+        let day = format!("{}-{:02}-{:02}", 2000 + n / 336, n / 28 % 12 + 1, n % 28 + 1);
+        format!("{{\"input\":1,\"output\":1,\"time\":\"{day}T00:00:00Z\"}}\n")
+    };
+    let many: String = (0..1_500).map(line).collect();
+    let refused = place.send("POST", "/traces?dataset=faq", &[LINES], &many);
+    assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(refused.text.contains("1500 days") && refused.text.contains("by time"), "{}", refused.text);
+    let some: String = (0..60).map(line).collect();
+    assert_eq!(place.send("POST", "/traces?dataset=faq", &[LINES], &some).json()["accepted"], 60);
 }
