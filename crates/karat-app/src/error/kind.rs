@@ -1,5 +1,6 @@
 //! The kinds of errors, for callers that answer by kind: the server by status, bindings by type.
 
+use karat_engine::EngineError;
 use karat_store::StoreError;
 
 use super::{AnnotateError, AppError, RunError, ServiceError, StoredError};
@@ -57,6 +58,18 @@ pub struct ErrorPlace {
 }
 
 impl AppError {
+    /// Returns whether the store did not answer, or another process kept it locked: the same works once that is over.
+    pub fn is_store_away(&self) -> bool {
+        let error = match self {
+            Self::Store(error)
+            | Self::Run(RunError::StoreFailed { source: error, .. })
+            | Self::Engine(EngineError::Store(error)) => error,
+            Self::Engine(EngineError::Ledger { failure, .. }) => failure.cause(),
+            _ => return false,
+        };
+        matches!(error, StoreError::Away { .. } | StoreError::Busy { .. })
+    }
+
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -92,7 +105,7 @@ impl AppError {
             Self::Service(ServiceError::NoClient { .. }) => ErrorKind::Internal,
             Self::Service(_) => ErrorKind::BadRequest,
             Self::Store(error) => store_kind(error),
-            Self::Engine(karat_engine::EngineError::Ledger { .. }) => ErrorKind::StoreUnavailable,
+            Self::Engine(EngineError::Ledger { .. }) => ErrorKind::StoreUnavailable,
             Self::File(_)
             | Self::Token(super::TokenError::NoRandom { .. })
             | Self::Bug(_)
@@ -187,5 +200,29 @@ fn store_kind(error: &StoreError) -> ErrorKind {
         StoreError::RunExists(_) => ErrorKind::RunExists,
         StoreError::RunInUse { .. } => ErrorKind::RunInUse,
         _ => ErrorKind::StoreUnavailable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// X14, F104: a store that does not answer, or is locked, is known in every error that it may lead to; a run that ends with it
+    /// goes on later. A full disk does not pass by itself.
+    #[test]
+    fn a_store_that_is_away_is_known_by_its_errors() {
+        let away = || StoreError::Away { path: "s".into(), doing: "writing records", why: "no answer".to_owned() };
+        let advice = "it continues".to_owned();
+        let errors: [AppError; 5] = [
+            away().into(),
+            RunError::StoreFailed { source: away(), command: "resume", run: "r".to_owned() }.into(),
+            EngineError::Store(away()).into(),
+            EngineError::Ledger { failure: away().into(), advice: advice.clone() }.into(),
+            StoreError::Busy { path: "s".into(), waited_s: 60, holder: String::new() }.into(),
+        ];
+        assert!(errors.iter().all(AppError::is_store_away));
+        let full = || StoreError::Full { path: "s".into(), why: "no space".to_owned() };
+        let full: [AppError; 2] = [full().into(), EngineError::Ledger { failure: full().into(), advice }.into()];
+        assert!(!full.iter().any(AppError::is_store_away));
     }
 }

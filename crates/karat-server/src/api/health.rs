@@ -1,10 +1,12 @@
 //! `GET /livez` and `GET /healthz`: for load balancers and supervisors. They answer under every name and without a
 //! token; a token shows the reasons.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::StatusCode;
-use karat_app::{Access, App, FollowedSuites};
+use karat_app::{Access, App, FollowedSuites, StoreHealth};
 use serde_json::json;
 
 use crate::problem::{IsAnswer, Problem};
@@ -14,7 +16,13 @@ use crate::state::State;
 /// Free bytes of the disk below which a server is down.
 const LEAST_FREE: u64 = 256 << 20;
 
+/// The time for which the store is waited for: balancers ask every few seconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const NO_ANSWER: &str = "the store does not answer";
+
 /// The state of schedules and alerts. A store that cannot be read says so by itself.
+#[derive(Default)]
 struct Service {
     late: usize,
     dead: u64,
@@ -43,9 +51,16 @@ pub(super) async fn livez() -> &'static str {
 
 /// The server can do its work.
 pub(super) async fn healthz(state: State, access: Option<Extension<Access>>) -> Result<Response, Problem> {
-    let store = state.look_up(|app| Ok::<_, Problem>(app.service().store_health())).await?;
+    let looking = state.look_up(|app| Ok::<_, Problem>(app.service().store_health()));
+    let store = match tokio::time::timeout(PATIENCE, looking).await {
+        Ok(store) => store?,
+        Err(_) => StoreHealth { problem: Some(NO_ANSWER.to_owned()), ..StoreHealth::default() },
+    };
     let suites = state.suites().clone();
-    let service = state.look_up(move |app| Ok::<_, Problem>(Service::look(app, &suites))).await?;
+    let service = match store.is_writable {
+        true => state.look_up(move |app| Ok::<_, Problem>(Service::look(app, &suites))).await?,
+        false => Service::default(),
+    };
     let tick_s = state.pulse().map(|pulse| pulse.age().as_secs());
     let is_stopping = state.stop().is_set();
     let is_hung = tick_s.is_some_and(|age| age > HUNG.as_secs());

@@ -7,6 +7,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State as Extracted};
@@ -27,6 +28,9 @@ use crate::state::State;
 /// The name of the key in the printed address in sessions. No token has this id.
 const OWN: &str = "view";
 
+/// The time for which a request that needs no token waits for the store.
+const OPEN_PATIENCE: Duration = Duration::from_millis(500);
+
 /// Passes a request on with what it may do, or refuses it.
 pub(crate) async fn check(
     Extracted((state, routes)): Extracted<(State, Arc<Routes>)>,
@@ -34,7 +38,13 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let (mut head, body) = request.into_parts();
-    match admit(&state, &routes, &head).await {
+    let is_open = routes.is_open(head.uri.path());
+    let admitted = match is_open {
+        // A store that does not answer must not keep the server from saying so.
+        true => tokio::time::timeout(OPEN_PATIENCE, admit(&state, &routes, &head)).await.unwrap_or(Err(no_answer())),
+        false => admit(&state, &routes, &head).await,
+    };
+    match admitted {
         Ok(Ok(access)) => {
             head.extensions.insert(access.clone());
             let mut response = next.run(Request::from_parts(head, body)).await;
@@ -42,7 +52,7 @@ pub(crate) async fn check(
             response
         }
         // A supervisor asks under an address and has no token; it learns whether the server works, and nothing else.
-        _ if routes.is_open(head.uri.path()) => next.run(Request::from_parts(head, body)).await,
+        _ if is_open => next.run(Request::from_parts(head, body)).await,
         Ok(Err(answer)) => answer,
         Err(problem) => problem.into_response(),
     }
@@ -121,6 +131,10 @@ async fn enter(state: &State, routes: &Routes, head: &Parts) -> Result<Result<Ac
     // The log says whose request it was.
     answer.extensions_mut().insert(access);
     Ok(Err(answer))
+}
+
+fn no_answer() -> Problem {
+    Problem::of_status(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer")
 }
 
 /// The rights of a token. `own` is the role of the key in the printed address.

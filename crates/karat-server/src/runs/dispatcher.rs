@@ -2,9 +2,14 @@
 //!
 //! A server that stops in order puts its runs back into the queue; the runs of a killed one are found by the next. A run
 //! whose rows do not say how it ended gets its end in the queue: that it was cancelled, or why it failed.
+//!
+//! While the store does not answer, the server lives and says so. A run that ends meanwhile waits in memory, and goes on by
+//! itself once the store answers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use karat_app::{
@@ -24,8 +29,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// Time between two searches for runs of killed servers.
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// Time without a look at the queue after which the dispatcher counts as hung.
-pub(crate) const HUNG: Duration = Duration::from_secs(60);
+/// Time without a look at the queue after which the dispatcher counts as hung. A look at a store that does not answer takes
+/// about a minute.
+pub(crate) const HUNG: Duration = Duration::from_secs(180);
 
 /// The dispatcher of a server. Dropping it stops its runs; they go on at the next start.
 pub(crate) struct Dispatcher(Arc<Shared>);
@@ -38,6 +44,22 @@ struct Shared {
     /// Runs at one time.
     most: usize,
     looked_at: Mutex<Instant>,
+    /// True while the store does not answer.
+    is_store_away: AtomicBool,
+    /// Runs whose end the store could not be told.
+    untold: Mutex<BTreeMap<String, End>>,
+    /// Runs that the store's absence has ended, and that go on.
+    held_up: Mutex<BTreeSet<String>>,
+}
+
+/// The end of a run, as far as the queue is concerned.
+enum End {
+    /// It gets this end.
+    Told(QueueEnd),
+    /// It goes on: at the next start, or once the store answers.
+    Waits,
+    /// Another process executes it.
+    Elsewhere,
 }
 
 /// The work of a server, which requests, the dispatcher and the background share.
@@ -80,7 +102,16 @@ impl Dispatcher {
     pub fn start(work: ServerWork, allow_commands: bool, most: usize) -> std::io::Result<Self> {
         let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple());
         let looked_at = Mutex::new(Instant::now());
-        let shared = Arc::new(Shared { work, owner, allow_commands, most, looked_at });
+        let shared = Arc::new(Shared {
+            work,
+            owner,
+            allow_commands,
+            most,
+            looked_at,
+            is_store_away: AtomicBool::default(),
+            untold: Mutex::default(),
+            held_up: Mutex::default(),
+        });
         let own = Arc::clone(&shared);
         std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || own.run())?;
         Ok(Self(shared))
@@ -110,6 +141,11 @@ impl Pulse {
         self.0.work.stop.is_set()
     }
 
+    /// Writes a line to the log.
+    pub fn note(&self, text: &str) {
+        self.0.work.telemetry.log.note(text);
+    }
+
     /// Time since the last look.
     pub fn age(&self) -> Duration {
         self.0.looked_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
@@ -122,9 +158,9 @@ impl Shared {
         while !self.work.stop.is_set() {
             *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.work.app.store.exists() {
-                // A store that cannot be read now is tried again at the next tick; `/healthz` says so.
-                let outcome = self.work.app.service().recover_queue(&self.owner);
-                recovered = outcome.is_ok().then(Instant::now);
+                // A store that cannot be read now is tried again at the next tick.
+                let outcome = self.noted(self.work.app.service().recover_queue(&self.owner));
+                recovered = outcome.is_some().then(Instant::now);
                 for run in outcome.unwrap_or_default() {
                     self.work.telemetry.log.run(
                         &run,
@@ -133,9 +169,46 @@ impl Shared {
                     );
                 }
             }
+            self.tell_ends();
             self.start_due();
             self.start_waiting();
             self.work.wake.wait(TICK);
+        }
+    }
+
+    /// The outcome of a look at the store. A store that fails is noted once, and so is that it answers again.
+    fn noted<T>(&self, outcome: Result<T, AppError>) -> Option<T> {
+        let was_away = self.is_store_away.swap(outcome.is_err(), Ordering::SeqCst);
+        match &outcome {
+            Err(error) if !was_away => {
+                self.work.telemetry.log.note(&format!("no run is started, as the store cannot be used: {error}"));
+            }
+            Ok(_) if was_away => self.work.telemetry.log.note("the store answers again"),
+            _ => {}
+        }
+        outcome.ok()
+    }
+
+    /// Tells the store the ends that it did not hear of.
+    fn tell_ends(&self) {
+        let untold = std::mem::take(&mut *lock(&self.untold));
+        for (run, end) in untold {
+            self.tell(&run, end);
+        }
+    }
+
+    /// Tells the store the end of a run, now or once it answers.
+    fn tell(&self, run: &str, end: End) {
+        let told = match &end {
+            End::Told(end) => self.work.app.service().end_queued(run, end),
+            End::Waits => self.work.app.service().park_queued(run),
+            End::Elsewhere => Ok(()),
+        };
+        match told {
+            Ok(()) => {}
+            // If the server ends before that, the next one finds the run as one of a killed server.
+            Err(error) if error.is_store_away() => _ = lock(&self.untold).insert(run.to_owned(), end),
+            Err(error) => self.work.telemetry.log.failure("ending a run", &error.to_string()),
         }
     }
 
@@ -206,7 +279,11 @@ impl Shared {
 
     fn start_waiting(self: &Arc<Self>) {
         while self.work.runs.count() < self.most && self.work.app.store.exists() && !self.work.stop.is_set() {
-            let Ok(Some(queued)) = self.work.app.service().take_queued(&self.owner) else { return };
+            // Its run would start before its last end is told.
+            if !lock(&self.untold).is_empty() {
+                return;
+            }
+            let Some(Some(queued)) = self.noted(self.work.app.service().take_queued(&self.owner)) else { return };
             let stop = self.work.runs.add(&queued.run);
             let (own, run) = (Arc::clone(self), queued.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute(&queued, stop));
@@ -229,55 +306,74 @@ impl Shared {
                 if let Ok(end) = &outcome {
                     measure::count_end(&self.work.telemetry.metrics, end);
                 }
+                let end = self.end_of(&queued.run, &outcome);
                 // Before the queue knows of the end: a server that is killed in between alerts at its next start.
-                if !self.work.runs.is_cancelled(&queued.run) {
+                if matches!(end, End::Told(_)) && !self.work.runs.is_cancelled(&queued.run) {
                     match self.work.app.service().alert_of_queued(queued, outcome.as_ref()) {
                         Ok(alerted) => self.note_alerts(&alerted),
                         Err(error) => self.work.telemetry.log.failure("storing alerts", &error.to_string()),
                     }
                 }
-                self.end_of(&queued.run, outcome)
+                end
             }
-            Err(_) => Some(failure_end("the run failed: this is a bug in karat".to_owned())),
+            Err(_) => End::Told(failure_end("the run failed: this is a bug in karat".to_owned())),
         };
-        // If the store cannot be written now, the next server finds the run as one of a killed server.
-        if let Some(end) = &end
-            && let Err(error) = self.work.app.service().end_queued(&queued.run, end)
-        {
-            self.work.telemetry.log.failure("ending a run", &error.to_string());
-        }
+        let has_ended = matches!(end, End::Told(_));
+        self.tell(&queued.run, end);
         self.work.runs.remove(&queued.run);
-        if end.is_some() {
+        if has_ended {
             measure::measure_run(&self.work.app, &self.work.telemetry, &queued.run, begun.elapsed());
         }
         self.work.wake.wake();
     }
 
-    /// The end of a run for the queue; `None` if the run goes on later, or another process executes it.
-    fn end_of(&self, run: &str, outcome: Result<RunEnd, AppError>) -> Option<QueueEnd> {
+    /// The end of a run for the queue.
+    fn end_of(&self, run: &str, outcome: &Result<RunEnd, AppError>) -> End {
+        let was_held_up = lock(&self.held_up).remove(run);
         let end = match outcome {
             Ok(end) => end,
-            Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => return None,
-            Err(error) if error.kind() == ErrorKind::RunParked => {
-                return Some(QueueEnd { status: Some("interrupted"), problem: Some(error.to_string()) });
+            Err(error) if error.is_store_away() && self.work.runs.is_cancelled(run) => {
+                return End::Told(QueueEnd { status: Some("cancelled"), problem: None });
             }
-            Err(error) => return Some(failure_end(error.to_string())),
+            Err(error) if self.goes_on_after(error, was_held_up) => {
+                let problem = format!("run {run} waits, and goes on once the store answers: {error}");
+                self.work.telemetry.log.run(run, "queued", Some(&problem));
+                if !was_held_up {
+                    self.work.telemetry.log.note(&problem);
+                }
+                lock(&self.held_up).insert(run.to_owned());
+                return End::Waits;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::RunInUse | ErrorKind::RunExists) => return End::Elsewhere,
+            Err(error) if error.kind() == ErrorKind::RunParked => {
+                return End::Told(QueueEnd { status: Some("interrupted"), problem: Some(error.to_string()) });
+            }
+            Err(error) => return End::Told(failure_end(error.to_string())),
         };
         match end.status {
-            RunStatus::Finished => Some(QueueEnd { problem: end.overspent, ..QueueEnd::default() }),
-            RunStatus::BudgetStopped => Some(QueueEnd { problem: end.stopped, ..QueueEnd::default() }),
-            RunStatus::Running | RunStatus::Interrupted => match end.refused {
-                Some(refused) => Some(failure_end(refused)),
-                None if self.work.runs.is_cancelled(run) => Some(QueueEnd { status: Some("cancelled"), problem: None }),
-                None if self.work.stop.is_set() => {
-                    // Otherwise it is found as that of a killed server.
-                    let _ = self.work.app.service().park_queued(run);
-                    None
+            RunStatus::Finished => End::Told(QueueEnd { status: None, problem: end.overspent.clone() }),
+            RunStatus::BudgetStopped => End::Told(QueueEnd { status: None, problem: end.stopped.clone() }),
+            RunStatus::Running | RunStatus::Interrupted => match &end.refused {
+                Some(refused) => End::Told(failure_end(refused.clone())),
+                None if self.work.runs.is_cancelled(run) => {
+                    End::Told(QueueEnd { status: Some("cancelled"), problem: None })
                 }
-                None => Some(QueueEnd { status: Some("interrupted"), problem: None }),
+                // Otherwise it is found as that of a killed server.
+                None if self.work.stop.is_set() => End::Waits,
+                None => End::Told(QueueEnd { status: Some("interrupted"), problem: None }),
             },
         }
     }
+
+    /// Returns whether a run that ended with this error goes on by itself. The right to write a run outlasts a store's absence
+    /// by half a minute.
+    fn goes_on_after(&self, error: &AppError, was_held_up: bool) -> bool {
+        error.is_store_away() || was_held_up && error.kind() == ErrorKind::RunInUse
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn failure_end(problem: String) -> QueueEnd {

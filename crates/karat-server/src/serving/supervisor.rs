@@ -41,6 +41,10 @@ pub(crate) fn watch(pulse: Pulse) -> std::io::Result<()> {
     let watch = move || {
         while !pulse.is_stopping() {
             if pulse.age() > HUNG {
+                pulse.note(&format!(
+                    "the server ends, to be started again: for {} s it has not looked at its queue, which is a bug in karat",
+                    HUNG.as_secs()
+                ));
                 end_hung();
             }
             notify("WATCHDOG=1");

@@ -31,6 +31,11 @@ impl Place {
         Some(Self { store, ..Self::new() })
     }
 
+    /// A directory whose commands use the store at an address.
+    pub fn with_store(url: &str) -> Self {
+        Self { store: Some(url.to_owned()), ..Self::new() }
+    }
+
     /// The address of the store on a server.
     pub fn store(&self) -> &str {
         self.store.as_deref().unwrap()

@@ -8,5 +8,7 @@ mod schedule;
 mod serve;
 mod served;
 mod soak;
+#[cfg(unix)]
+mod store_away;
 mod store_on_server;
 mod view;
