@@ -175,10 +175,14 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Returns whether the response is a stream of events, which has no end to wait for.
+/// Marks an answer that is sent while it is made.
+#[derive(Clone, Copy)]
+pub(crate) struct IsStream;
+
+/// Returns whether the response is sent while it is made, or a stream of events, which has no end to wait for.
 pub(crate) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+    response.extensions().get::<IsStream>().is_some() || kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
 #[cfg(test)]

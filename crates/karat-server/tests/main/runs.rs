@@ -99,3 +99,30 @@ fn a_report_is_sent_once() {
         assert!(answer.status == StatusCode::OK && answer.header("content-type").starts_with(kind), "{format}");
     }
 }
+
+/// F108: many rows are sent while they are made, and are those of a small answer; that has an entity tag. A run that is not there
+/// is a problem, not half an answer.
+#[test]
+fn many_rows_are_sent_while_they_are_made() {
+    let place = Place::view();
+    let long = "x".repeat(50_000);
+    let rows: String = (0..60).map(|n| format!("{{\"id\":\"q{n}\",\"text\":\"{n} {long}\"}}\n")).collect();
+    place.write("many/data.jsonl", &rows);
+    place.write(
+        "many/karat.yaml",
+        "name: many\ndataset: { source: data.jsonl, id: id, input: text }\n\
+         variants: { v: [ { recorded: { column: text } } ] }\nscorers: { long: { metric: length } }\n",
+    );
+    place.run("many", "many");
+    place.run("faq", "few");
+    for format in ["cells", "csv"] {
+        let many = place.get(&format!("/eval/runs/many/report?format={format}"));
+        assert_eq!((many.status, many.header("etag")), (StatusCode::OK, ""));
+        assert!(many.text.len() > 60 * 50_000, "{}", many.text.len());
+        assert!(many.text.contains("q59") && many.text.ends_with('\n'));
+        let few = place.get(&format!("/eval/runs/few/report?format={format}"));
+        assert!(few.status == StatusCode::OK && !few.header("etag").is_empty());
+        assert_eq!(many.header("content-type"), few.header("content-type"));
+        assert_eq!(place.get(&format!("/eval/runs/nope/report?format={format}")).status, StatusCode::NOT_FOUND);
+    }
+}
