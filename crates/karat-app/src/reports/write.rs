@@ -84,7 +84,7 @@ impl Reports<'_> {
         let place = ReportFolder { folder: &folder, layout, run: &run };
         if held.is_some() {
             let files = ReportFormat::ALL.map(ReportFormat::file_name).into_iter().chain([CELLS_FILE, MANIFEST]);
-            remove_abandoned(files.map(|name| place.path(name)));
+            files.for_each(|name| remove_abandoned(&place.path(name)));
         }
         let formats = &to.formats;
         let has_page = formats.contains(&ReportFormat::Html);
