@@ -1,8 +1,10 @@
 //! Output: data to stdout, messages to stderr. Nothing else in the binary prints.
 //!
 //! Ids and content come from datasets and models. Everything that people read goes through [`karat_app::visible`] before
-//! colour is added, so that nothing in it acts on a terminal; data for programs does so if stdout is a terminal.
+//! colour is added, so that nothing in it acts on a terminal; data for programs does so if stdout is a terminal, and JSON
+//! has its own escapes everywhere.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use karat_app::{AppError, Diagnostics, visible};
@@ -24,8 +26,10 @@ pub struct Printer {
     pub colour_err: bool,
     /// True if stdout shows colour.
     colour_out: bool,
-    /// Columns of the terminal that stdout is, if it is one.
+    /// Columns of the terminal that stdout is, if it is one and says so.
     pub width: Option<u16>,
+    /// True if stdout is a terminal.
+    is_terminal: bool,
 }
 
 impl Printer {
@@ -37,6 +41,7 @@ impl Printer {
             colour_err: shows_colour(anstream::AutoStream::choice(&io::stderr())),
             colour_out: shows_colour(anstream::AutoStream::choice(&io::stdout())),
             width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
+            is_terminal: io::stdout().is_terminal(),
         }
     }
 
@@ -54,7 +59,7 @@ impl Printer {
 
     /// Prints data for programs to stdout.
     pub fn data(&self, text: &str) -> Result<(), Failure> {
-        if self.width.is_some() { self.text(text) } else { self.write(text) }
+        if self.is_terminal { self.text(text) } else { self.write(text) }
     }
 
     fn write(&self, text: &str) -> Result<(), Failure> {
@@ -67,19 +72,25 @@ impl Printer {
 
     /// Prints data of any size while it is made. It is made to its end even if the pipe is closed.
     pub fn stream<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
-        if self.width.is_none() { self.stream_raw(make) } else { self.stream_text(make) }
+        if self.is_terminal { self.stream_shown(visible, make) } else { self.stream_raw(make) }
+    }
+
+    /// Prints JSON of any size while it is made. Characters that act on a terminal are escaped, wherever it goes: the values
+    /// are the same.
+    pub fn stream_json<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+        self.stream_shown(karat_app::escape_json, make)
     }
 
     /// Prints data of any size while it is made, until the pipe is closed: `karat show RUN | head` reads no more cells than
     /// it shows.
     pub fn stream_lines(&self, make: impl FnOnce(&mut dyn Write) -> Result<(), AppError>) -> Result<(), Failure> {
-        if self.width.is_none() { self.until_closed(make) } else { self.stream_text_lines(make) }
+        if self.is_terminal { self.stream_text_lines(make) } else { self.until_closed(make) }
     }
 
     /// Prints a text for people while it is made, until the pipe is closed.
     pub fn stream_text_lines(&self, make: impl FnOnce(&mut dyn Write) -> Result<(), AppError>) -> Result<(), Failure> {
         self.until_closed(|out| {
-            let mut lines = VisibleLines { out, line: Vec::new() };
+            let mut lines = ShownLines { out, show: visible, line: Vec::new() };
             make(&mut lines)?;
             // An error is kept and reported at the end.
             let _ = lines.end_line();
@@ -94,10 +105,14 @@ impl Printer {
         }
     }
 
-    /// Prints a text for people while it is made.
-    fn stream_text<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+    /// Prints lines in a form that acts on no terminal, while they are made.
+    fn stream_shown<T>(
+        &self,
+        show: Show,
+        make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>,
+    ) -> Result<T, Failure> {
         self.stream_raw(|out| {
-            let mut lines = VisibleLines { out, line: Vec::new() };
+            let mut lines = ShownLines { out, show, line: Vec::new() };
             let made = make(&mut lines)?;
             // An error is kept and reported at the end.
             let _ = lines.end_line();
@@ -183,20 +198,24 @@ fn not_failed(failed: Option<io::Error>) -> Result<(), Failure> {
     failed.map_or(Ok(()), |error| Err(Failure::Message(format!("writing to stdout: {error}"))))
 }
 
+/// The form of a text that acts on no terminal.
+type Show = fn(&str) -> Cow<'_, str>;
+
 /// Makes lines harmless for a terminal.
-struct VisibleLines<'a> {
+struct ShownLines<'a> {
     out: &'a mut dyn Write,
+    show: Show,
     line: Vec<u8>,
 }
 
-impl VisibleLines<'_> {
+impl ShownLines<'_> {
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        self.out.write_all(visible(&String::from_utf8_lossy(&line)).as_bytes())
+        self.out.write_all((self.show)(&String::from_utf8_lossy(&line)).as_bytes())
     }
 }
 
-impl Write for VisibleLines<'_> {
+impl Write for ShownLines<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);

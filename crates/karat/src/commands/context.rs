@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karat_app::{App, NetworkFiles};
+use karat_app::{App, NetworkFiles, Outputs};
+use karat_types::{Exit, ReportFormat};
 
 use crate::args::Common;
 use crate::clock;
@@ -85,6 +86,17 @@ impl<'a> CommandContext<'a> {
     /// Prints warnings, also with `--quiet`.
     pub fn print_warnings(&self, warnings: impl IntoIterator<Item = impl std::fmt::Display>) {
         warnings.into_iter().for_each(|line| self.printer.say(&format!("warning: {line}")));
+    }
+
+    /// Prints a run in a format. Returns the exit code of its results.
+    pub fn print_format(
+        &self,
+        run: &str,
+        (format, outputs): (ReportFormat, Outputs),
+        canonical: bool,
+    ) -> Result<Exit, Failure> {
+        let make = |out: &mut dyn std::io::Write| self.app.export(run, format, outputs, canonical, out);
+        if format.media_type().contains("json") { self.printer.stream_json(make) } else { self.printer.stream(make) }
     }
 
     /// Prints data as JSON.

@@ -37,9 +37,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         }
     };
     if args.output == "-" {
-        context
-            .printer
-            .stream(|out| context.app.reports().export(&args.run, format, Outputs::default(), false, out))?;
+        context.print_format(&args.run, (format, Outputs::default()), false)?;
         return Ok(Exit::Pass);
     }
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
@@ -86,7 +84,7 @@ fn otel(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, Failure
     let scores = if is_address(&args.output) {
         context.app.reports().send_otel(&args.run, content, &args.output)?
     } else if args.output == "-" {
-        context.printer.stream(|out| context.app.reports().export_otel(&args.run, content, out))?
+        context.printer.stream_json(|out| context.app.reports().export_otel(&args.run, content, out))?
     } else {
         let mut file = AtomicFile::create(Path::new(&args.output)).map_err(|error| unwritable(args, &error))?;
         let scores = context.app.reports().export_otel(&args.run, content, &mut file)?;

@@ -123,7 +123,7 @@ fn write_report_with(
 ) -> Result<(Exit, Vec<PathBuf>), Failure> {
     if output.to_stdout() {
         let format = single_format(output)?;
-        let exit = context.printer.stream(|out| context.app.reports().export(run, format, outputs, canonical, out))?;
+        let exit = context.print_format(run, (format, outputs), canonical)?;
         return Ok((exit, Vec::new()));
     }
     let written = context.app.reports().report_into(run, &ReportTo { outputs, ..destination(output) }, canonical)?;

@@ -1,8 +1,11 @@
 //! `karat annotate`.
 
+use std::io::Write;
+use std::path::Path;
+
 use karat_app::{
-    AdjudicationRequest, AnnotationRequest, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom,
-    LabelPinRequest, LabelSource, LabelledSample, TaskLine, TaskRequest, TextFrom, count_noun,
+    AdjudicationRequest, AnnotationRequest, AtomicFile, ExportForm, ExportRequest, GoldItems, Invocation, ItemsFrom,
+    LabelPinRequest, LabelSource, LabelledSample, TaskLine, TaskRequest, TextFrom, count_noun, escape_json,
 };
 use karat_types::Exit;
 use serde_json::Value;
@@ -120,11 +123,15 @@ fn export(context: &CommandContext<'_>, args: &AnnotateExportArgs) -> Result<(),
     match source {
         LabelSource::Task => {
             let asked = ExportRequest { form, settled: args.settled, audit: args.audit, pseudonyms: args.pseudonyms };
-            context.printer.data(app.tasks().export(name, &asked)?.trim_end())
+            let exported = app.tasks().export(name, &asked)?;
+            match form {
+                ExportForm::Labels | ExportForm::Jsonl => context.printer.data(&escape_json(exported.trim_end())),
+                ExportForm::Csv => context.printer.data(exported.trim_end()),
+            }
         }
         LabelSource::Suite => {
             let labels = app.tasks().labels(&Invocation::of(name), scorer)?;
-            context.printer.data(json_lines(&labels).trim_end())
+            context.printer.data(&escape_json(json_lines(&labels).trim_end()))
         }
     }
 }
@@ -279,8 +286,11 @@ fn json_lines(rows: &[Value]) -> String {
 
 fn write(context: &CommandContext<'_>, output: &str, text: &str) -> Result<(), Failure> {
     if output == "-" {
-        return context.printer.data(text.trim_end());
+        return context.printer.data(&escape_json(text.trim_end()));
     }
-    std::fs::write(output, text)
-        .map_err(|error| Failure::Message(format!("writing {output}: {error}. Name another file with `-o`")))
+    let written = AtomicFile::create(Path::new(output)).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.finish()
+    });
+    written.map_err(|error| Failure::Message(format!("writing {output}: {error}. Name another file with `-o`")))
 }

@@ -41,6 +41,34 @@ fn check(command: &[&str], said: &Said) {
     }
 }
 
+/// X17: JSON is escaped wherever it is printed, also by exports and into a pipe, and is the same value; JSON lines stay lines.
+#[test]
+fn printed_json_escapes_what_acts_on_a_terminal() {
+    let place = place();
+    place.karat(&["run", "--run-id", "a"]);
+    place.karat(&["annotate", "create", "a", "--task", "t", "--scorer", "good"]);
+    for command in [
+        &["export", "jsonl", "a", "-o", "-"][..],
+        &["export", "otel", "a", "-o", "-"],
+        &["report", "a", "-o", "-", "--format", "json"],
+        &["report", "a", "-o", "-", "--format", "cells"],
+        &["annotate", "export", "t"],
+        &["annotate", "export", "t", "--as", "jsonl"],
+    ] {
+        let said = place.karat(command);
+        check(command, &said);
+        let values = serde_json::Deserializer::from_str(&said.stdout).into_iter::<serde_json::Value>();
+        assert!(values.collect::<Result<Vec<_>, _>>().is_ok(), "{command:?}: {}", said.all());
+    }
+    let piped = place.karat(&["export", "jsonl", "a", "-o", "-"]).stdout;
+    place.karat(&["export", "jsonl", "a", "-o", "cells.jsonl"]);
+    let values = |text: &str| -> Vec<serde_json::Value> {
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    assert!(piped.contains("\\u202e") && !place.text("cells.jsonl").is_empty());
+    assert_eq!(values(&piped), values(&place.text("cells.jsonl")));
+}
+
 /// D2: U+009B, U+009D, direction overrides and carriage returns reach the terminal in no command.
 #[test]
 fn nothing_acts_on_a_terminal() {
