@@ -142,7 +142,7 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
 struct ContenderScore {
     value: FigureValue,
     shown: f64,
-    labels: Option<(u16, u16)>,
+    labels: Option<(u32, u32)>,
 }
 
 /// Accumulates the shared cells.

@@ -479,7 +479,7 @@ impl GateContext<'_> {
 }
 
 /// A value with its labels, if its scorer names some.
-type LabelledValue = (f64, Option<(u16, u16)>);
+type LabelledValue = (f64, Option<(u32, u32)>);
 
 /// Current and earlier results on the same samples.
 struct Pairs {

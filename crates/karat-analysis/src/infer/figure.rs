@@ -441,7 +441,7 @@ mod tests {
     fn f1_is_computed_from_the_labels() {
         let mut observed = Observations::default();
         for at in 0..40_u32 {
-            let (expected, found) = (u16::from(at % 4 == 0), u16::from(at % 4 == 0 && at % 8 == 0));
+            let (expected, found) = (u32::from(at % 4 == 0), u32::from(at % 4 == 0 && at % 8 == 0));
             observed.push_labelled(f64::from(u8::from(expected == found)), Some((expected, found)), 0, at);
         }
         // sklearn.metrics.f1_score(average="macro"): precision and recall of 0 are 30/35 and 1, of 1 are 1 and 5/10
@@ -449,7 +449,7 @@ mod tests {
         assert!((found.value() - 0.5 * (60.0 / 65.0 + 10.0 / 15.0)).abs() < 1e-12, "{found:?}");
         assert_eq!((found.method(), found.seed()), ("macro F1, percentile bootstrap", Some(1)));
         assert_eq!(aggregated(&one(&[1.0; 12]), Aggregate::Labels(LabelFigure::MacroF1)), None);
-        let macro_f1 = |declared: usize, pair: (u16, u16)| {
+        let macro_f1 = |declared: usize, pair: (u32, u32)| {
             let mut some = Observations { declared, ..observed.clone() };
             some.push_labelled(f64::from(u8::from(pair.0 == pair.1)), Some(pair), 0, 40);
             aggregated(&some, Aggregate::Labels(LabelFigure::MacroF1)).unwrap().value()

@@ -13,7 +13,7 @@ use crate::score::observations::{Aggregate, Observations};
 const RESAMPLES: usize = 1_999;
 
 /// Expected and found label, by number.
-pub type LabelPair = (u16, u16);
+pub type LabelPair = (u32, u32);
 
 /// The resampling of the change of an aggregate, with the number of resamples from the suite.
 pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {

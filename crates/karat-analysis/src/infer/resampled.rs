@@ -121,7 +121,7 @@ fn stratified_aggregate(observed: &Observations, places: &[usize], aggregate: Ag
     let of = |places: &Vec<usize>| match aggregate {
         Aggregate::Labels(figure) => {
             let pairs = places.iter().map(|at| observed.labels.get(*at).copied());
-            figure.of(&pairs.collect::<Option<Vec<(u16, u16)>>>()?, observed.declared)
+            figure.of(&pairs.collect::<Option<Vec<(u32, u32)>>>()?, observed.declared)
         }
         _ => aggregate.of(&places.iter().filter_map(|at| observed.values.get(*at).copied()).collect::<Vec<f64>>()),
     };

@@ -40,9 +40,9 @@ impl LabelFigure {
 
     /// The figure of (expected, found) pairs. The first `declared` labels count, even if they never occur; if 0, the
     /// labels that occur. `None` for no pairs.
-    pub(crate) fn of(self, pairs: &[(u16, u16)], declared: usize) -> Option<f64> {
+    pub(crate) fn of(self, pairs: &[(u32, u32)], declared: usize) -> Option<f64> {
         let (truth, found): (Vec<usize>, Vec<usize>) =
-            pairs.iter().map(|(truth, found)| (usize::from(*truth), usize::from(*found))).unzip();
+            pairs.iter().map(|(truth, found)| (*truth as usize, *found as usize)).unzip();
         let known = truth.iter().chain(&found).max()? + 1;
         let classes = classification(&truth, &found, known.max(declared)).ok()??.per_class;
         let counts = |class: &&ClassScores| match declared {
@@ -72,7 +72,7 @@ impl LabelFigure {
 mod tests {
     use super::*;
 
-    fn figures(pairs: &[(u16, u16)], declared: usize) -> [Option<f64>; 4] {
+    fn figures(pairs: &[(u32, u32)], declared: usize) -> [Option<f64>; 4] {
         let all = ["f1", "f1_micro", "f1_weighted", "balanced_accuracy"];
         all.map(|name| LabelFigure::parse(name).unwrap().of(pairs, declared))
     }

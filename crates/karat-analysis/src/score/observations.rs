@@ -83,7 +83,7 @@ pub(crate) struct Observations {
     /// True if clusters hold more than one observation of a stratum.
     pub(crate) clustered: bool,
     /// Expected and found label of each, if the scorer names labels.
-    pub(crate) labels: Vec<(u16, u16)>,
+    pub(crate) labels: Vec<(u32, u32)>,
     /// Number of labels that the scorer declares; they come first. 0 if the labels that occur count.
     pub(crate) declared: usize,
     /// The draw of the samples from a larger set, if there was one.
@@ -115,7 +115,7 @@ impl Observations {
     pub(crate) fn push_labelled(
         &mut self,
         value: impl Into<FigureValue>,
-        labels: Option<(u16, u16)>,
+        labels: Option<(u32, u32)>,
         stratum: usize,
         cluster: u32,
     ) {

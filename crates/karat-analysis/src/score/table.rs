@@ -89,10 +89,10 @@ struct Column {
 /// The labels of a metric, by number.
 #[derive(Debug, Clone, Default)]
 struct LabelColumn {
-    names: BTreeMap<String, u16>,
+    names: BTreeMap<String, u32>,
     /// Number of labels that the scorer declares.
     declared: usize,
-    pairs: Vec<Option<(u16, u16)>>,
+    pairs: Vec<Option<(u32, u32)>>,
 }
 
 impl LabelColumn {
@@ -115,8 +115,8 @@ impl LabelColumn {
         }
     }
 
-    fn number(&mut self, name: String) -> u16 {
-        let next = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
+    fn number(&mut self, name: String) -> u32 {
+        let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         *self.names.entry(name).or_insert(next)
     }
 }
@@ -247,7 +247,7 @@ impl ScoreTable {
     }
 
     /// Expected and found label of an entry, by number, for metrics whose figure needs them.
-    pub(crate) fn labels(&self, metric: usize, sample: usize, system: usize) -> Option<(u16, u16)> {
+    pub(crate) fn labels(&self, metric: usize, sample: usize, system: usize) -> Option<(u32, u32)> {
         let labels = self.columns.get(metric)?.labels.as_ref()?;
         labels.pairs.get(sample * self.systems + system).copied().flatten()
     }
@@ -529,6 +529,16 @@ mod tests {
             builder.add(&row, &CellScores::of(&plan, &row));
         });
         builder.finish()
+    }
+
+    /// F111: labels of any number stay apart.
+    #[test]
+    fn labels_are_not_confused() {
+        let mut labels = LabelColumn::default();
+        let numbers: std::collections::BTreeSet<u32> = (0..70_000).map(|n| labels.number(format!("l{n}"))).collect();
+        assert_eq!(numbers.len(), 70_000);
+        labels.keep(0, ("l69999".to_owned(), "l69998".to_owned()));
+        assert_eq!(labels.pairs, [Some((69_999, 69_998))]);
     }
 
     /// CL-18: errors, unscored, not applicable and absent entries stay distinct.
