@@ -588,7 +588,8 @@ fn stop_message(
 
 pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
     let fine = !id.is_empty() && id.len() <= 128 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
-    if fine && id != "latest" && !id.starts_with('.') {
+    // One that begins with `-` would be a flag of every command.
+    if fine && id != "latest" && !id.starts_with(['.', '-']) {
         return Ok(id.to_owned());
     }
     Err(RunError::BadId { id: id.to_owned() }.into())

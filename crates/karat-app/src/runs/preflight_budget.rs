@@ -201,31 +201,13 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
-/// The limits that hold for a run: what its budget caps, and above what it asks first.
-pub(crate) fn limits_line(plan: &PlanHeader, estimate: &Estimate, invocation: &Invocation) -> String {
-    let run = &plan.run;
-    let declared = run.budget_usd.filter(|_| run.budget_declared);
-    let ceiling = if declared.is_some() { DEFAULT_CEILING_USD } else { run.budget_usd.unwrap_or(DEFAULT_CEILING_USD) };
-    let lowest = declared.map_or(ceiling, |budget| budget.min(ceiling));
-    let dollars = |amount: f64| usd(Some(amount));
-    let budget = match (declared, invocation.yes) {
-        (Some(budget), _) => format!("the budget of {} caps what is paid", dollars(budget)),
-        (None, true) => "no budget, by `--yes`".to_owned(),
-        (None, false) => format!("the default ceiling of {} caps what is paid", dollars(ceiling)),
-    };
-    let asks = match invocation.yes {
-        true => "approved by `--yes`".to_owned(),
-        false if estimate.cost().0 > Money::from_usd(lowest).unwrap_or_default() => {
-            format!("the lower estimate is above {}, so `run` starts with `--yes` only", dollars(lowest))
-        }
-        false => format!("`run` asks for `--yes` where the lower estimate is above {}", dollars(lowest)),
-    };
-    format!("limits: {budget}; {asks}")
-}
-
-/// The note on a run without a budget whose models have no known price: the default ceiling cannot bind them.
+/// The note on what the limit of a run cannot bind: models without a known price where there is no budget, and steps whose
+/// cost no answer says where there is one.
 pub(crate) fn ceiling_note(plan: &PlanHeader, invocation: &Invocation) -> Option<String> {
-    if plan.run.budget_declared || invocation.yes {
+    if plan.run.budget_declared {
+        return unseen_cost_note(plan);
+    }
+    if invocation.yes {
         return None;
     }
     let unpriced: BTreeSet<&str> =
@@ -237,6 +219,19 @@ pub(crate) fn ceiling_note(plan: &PlanHeader, invocation: &Invocation) -> Option
             "the price of {names} is unknown: the default ceiling of {ceiling} binds priced models only; `price:` in a \
              model's entry makes it count"
         )
+    })
+}
+
+/// The note on services and programs that say nothing of their cost. Models without a price are refused under a budget.
+fn unseen_cost_note(plan: &PlanHeader) -> Option<String> {
+    let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
+    let unseen: BTreeSet<String> = steps
+        .filter(|step| step.action.is_outside() && !step.meters_cost())
+        .map(|step| format!("step {}", step.id))
+        .collect();
+    let names = unseen.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!unseen.is_empty()).then(|| {
+        format!("the budget does not count what {names} may cost: `meter:` in a step reads the cost from its answers")
     })
 }
 

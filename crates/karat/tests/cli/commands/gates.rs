@@ -86,6 +86,18 @@ fn gates_bind_a_run_by_default() {
     assert_eq!(on_request.karat(&["gate"]).code, 2);
 }
 
+/// F110: a baseline that is there and cannot be read is an error before anything is made; one that is not there yet is none.
+#[test]
+fn an_unreadable_baseline_is_known_before_the_run() {
+    let place = place("baseline: pinned.json\ngates: [ { metric: words, max_drop: 0.5 } ]");
+    std::fs::create_dir(place.path().join("pinned.json")).unwrap();
+    let said = place.karat(&["run", "--run-id", "r"]);
+    assert!(said.code == 1 && said.stderr.contains("reading the baseline pinned.json"), "{}", said.all());
+    assert_eq!(place.karat(&["show", "r"]).code, 1, "nothing was made");
+    std::fs::remove_dir(place.path().join("pinned.json")).unwrap();
+    assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 0);
+}
+
 /// CL-24: a pinned run is what later ones are held to; a drop of exactly the tolerance passes; what has no partner is listed.
 #[test]
 fn a_regression_beyond_the_tolerance_fails() {

@@ -486,3 +486,26 @@ fn tokens_beside_the_completion_count() {
         assert_eq!(paid.as_f64(), Some(2.0 * provider.requests() as f64), "{paid}");
     }
 }
+
+/// X16: steps whose cost no answer reports are named before anything is made, where a budget is to bind it; those that report it,
+/// and runs without a budget, are not.
+#[test]
+fn costs_that_a_budget_cannot_see_are_named() {
+    let place = Place::new();
+    let suite = |meter: &str| {
+        format!(
+            "name: s\ndataset: {{ rows: [ {{ id: a, q: x }} ], id: id, input: q }}\n\
+             variants: {{ v: [ {{ id: answer, version: v1, command: {{ run: [cat], stdin: \"{{{{ input }}}}\" }}{meter} }} ] }}\n\
+             scorers: {{ l: {{ metric: length }} }}\n"
+        )
+    };
+    place.write("karat.yaml", &suite(""));
+    let note = "the budget does not count what step";
+    for command in [["plan", "--budget-usd", "1"], ["run", "--budget-usd", "1"]] {
+        let said = place.karat(&command);
+        assert!(said.stderr.contains(note) && said.stderr.contains("`meter:`"), "{}", said.all());
+    }
+    assert!(!place.karat(&["plan"]).stderr.contains(note));
+    place.write("karat.yaml", &suite(", meter: { tokens: [ { model: gpt-4o, input: $.in, output: $.out } ] }"));
+    assert!(!place.karat(&["plan", "--budget-usd", "1"]).stderr.contains(note));
+}
