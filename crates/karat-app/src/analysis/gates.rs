@@ -72,37 +72,7 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
-/// Checks rules before anything is paid: every name in a gate exists, and the baseline can be read.
-pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
-    check(plan, &rules)?;
-    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules)) {
-        match SuiteFiles.read(path) {
-            Ok(bytes) => drop(read_pinned(path, &bytes, plan)?),
-            // Nothing is pinned yet.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
-        }
-    }
-    Ok(rules)
-}
-
-/// Sets a bound of the gates on a metric, or adds a gate if none has such a bound.
-fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
-    let mut found = false;
-    for gate in gates.iter_mut().filter(|gate| gate.is_for_metric(metric)) {
-        if let Some(bound) = side(gate) {
-            *bound = threshold;
-            found = true;
-        }
-    }
-    if !found {
-        let mut gate = Gate::for_metric(metric);
-        *side(&mut gate) = Some(threshold);
-        gates.push(gate);
-    }
-}
-
-impl App {
+impl Analysis<'_> {
     /// Applies gates to a stored run.
     pub fn gate(&self, run: &str, gating: &GateRequest) -> Result<GateReport, AppError> {
         let stored = self.app.stored().run(run)?;

@@ -17,7 +17,7 @@ errors! {
             "no key for a judge: the suite's own judges are scripts, which grade no real model, and {judge} needs {variable}"
             hint "name a judge with --judges, or set {variable}";
         BadId { id: String } => "`--run-id {id}` is not a valid run id"
-            hint "use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`";
+            hint "use up to 128 letters, digits, `-`, `_`, `.` and `:`, none of `-` and `.` at the beginning, and not `latest`";
         UnknownStart { run: String, source: serde_json::Error } =>
             "run {run} does not say what it was started with, so its gates are unknown: {source}"
             hint "run the suite again, which reuses finished cells; or resume it with `karat run SUITE … --resume --run-id ID` and the flags it was started with";

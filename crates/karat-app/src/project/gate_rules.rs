@@ -61,10 +61,13 @@ fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Op
 /// Checks rules before anything is paid: every name in a gate exists, and the baseline can be read.
 pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
     check(plan, &rules)?;
-    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
-        && let Ok(bytes) = SuiteFiles.read(path)
-    {
-        read_pinned(path, &bytes, plan)?;
+    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules)) {
+        match SuiteFiles.read(path) {
+            Ok(bytes) => drop(read_pinned(path, &bytes, plan)?),
+            // Nothing is pinned yet.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
+        }
     }
     Ok(rules)
 }

@@ -201,6 +201,28 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
+/// The limits that hold for a run: what its budget caps, and above what it asks first.
+pub(crate) fn limits_line(plan: &PlanHeader, estimate: &Estimate, invocation: &Invocation) -> String {
+    let run = &plan.run;
+    let declared = run.budget_usd.filter(|_| run.budget_declared);
+    let ceiling = if declared.is_some() { DEFAULT_CEILING_USD } else { run.budget_usd.unwrap_or(DEFAULT_CEILING_USD) };
+    let lowest = declared.map_or(ceiling, |budget| budget.min(ceiling));
+    let dollars = |amount: f64| usd(Some(amount));
+    let budget = match (declared, invocation.yes) {
+        (Some(budget), _) => format!("the budget of {} caps what is paid", dollars(budget)),
+        (None, true) => "no budget, by `--yes`".to_owned(),
+        (None, false) => format!("the default ceiling of {} caps what is paid", dollars(ceiling)),
+    };
+    let asks = match invocation.yes {
+        true => "approved by `--yes`".to_owned(),
+        false if estimate.cost().0 > Money::from_usd(lowest).unwrap_or_default() => {
+            format!("the lower estimate is above {}, so `run` starts with `--yes` only", dollars(lowest))
+        }
+        false => format!("`run` asks for `--yes` where the lower estimate is above {}", dollars(lowest)),
+    };
+    format!("limits: {budget}; {asks}")
+}
+
 /// The note on what the limit of a run cannot bind: models without a known price where there is no budget, and steps whose
 /// cost no answer says where there is one.
 pub(crate) fn ceiling_note(plan: &PlanHeader, invocation: &Invocation) -> Option<String> {

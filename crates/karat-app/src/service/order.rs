@@ -110,8 +110,8 @@ impl Service<'_> {
     /// A new id that no stored or queued run has: many may be asked for in one second.
     fn unused_id(&self, header: &PlanHeader) -> String {
         let is_unused = |id: &String| self.run_state(id).is_err();
-        let drawn = std::iter::repeat_with(|| self.new_id(header)).take(DRAWS).find(is_unused);
-        drawn.unwrap_or_else(|| self.new_id(header))
+        let drawn = std::iter::repeat_with(|| self.app.runs().new_id(header)).take(DRAWS).find(is_unused);
+        drawn.unwrap_or_else(|| self.app.runs().new_id(header))
     }
 
     /// The order to continue a stored run with new limits.
@@ -127,7 +127,7 @@ impl Service<'_> {
         let store = self.app.existing_store()?;
         let header = store.run(&store.resolve(run)?)?;
         let is_done = match action {
-            OrderAction::Retry => self.app.views().runs().has_nothing_to_retry(&store, &header)?,
+            OrderAction::Retry => self.app.runs().has_nothing_to_retry(&store, &header)?,
             OrderAction::Start | OrderAction::Resume => {
                 header.status == RunStatus::Finished && store.is_whole(&header.id)?
             }
@@ -164,23 +164,23 @@ impl Service<'_> {
         invocation.overrides.safe |= !allow_commands;
         let execution = Execution { run_id: Some(order.run.clone()), resume: true, ..execution };
         match order.action {
-            OrderAction::Resume => self.app.views().runs().resume(&order.run, &invocation, execution),
-            OrderAction::Retry => self.app.views().runs().retry(&order.run, &invocation, execution),
+            OrderAction::Resume => self.app.runs().resume(&order.run, &invocation, execution),
+            OrderAction::Retry => self.app.runs().retry(&order.run, &invocation, execution),
             OrderAction::Start if self.is_stored(&order.run)? => {
                 // Its own limits: they count from the start of the run.
                 let mut later = Invocation::default();
                 later.overrides.safe = !allow_commands;
-                self.app.views().runs().resume(&order.run, &later, execution)
+                self.app.runs().resume(&order.run, &later, execution)
             }
             OrderAction::Start => {
                 let plan = match self.take_queued_plan(&order.run) {
                     Some(plan) => plan,
-                    None => self.app.views().runs().load(&invocation)?.plan,
+                    None => self.app.runs().load(&invocation)?.plan,
                 };
                 if plan.header.plan_hash.to_string() != order.plan_hash {
                     return Err(RunError::OrderChanged { run: order.run }.into());
                 }
-                self.app.views().runs().run(plan, &invocation, execution)
+                self.app.runs().run(plan, &invocation, execution)
             }
         }
     }
