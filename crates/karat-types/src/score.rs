@@ -68,6 +68,9 @@ impl TryFrom<ScoreForm> for Score {
 /// The beginning of the reason for a score whose output has nothing at the scorer's path.
 pub const NOTHING_AT: &str = "the output has nothing at ";
 
+/// The same for an output that is a text, and no JSON that a path could lead into.
+pub const NO_JSON: &str = "the output is no JSON";
+
 impl Score {
     /// A score from a number; a number that is not finite becomes *unscored*.
     pub fn value(value: f64) -> Self {

@@ -1,9 +1,10 @@
-//! Scorers whose path into the output leads to nothing in any output. That is a misspelt path, not a bad result, so their
-//! metrics have no figure. A path that a part of the outputs lacks is the fault of those outputs: they score lowest.
+//! Scorers whose path into the output leads to nothing in any output. That is a misspelt path, or one into texts that
+//! nothing parses, not a bad result, so their metrics have no figure. A path that a part of the outputs lacks is the fault of
+//! those outputs: they score lowest.
 
 use std::collections::BTreeSet;
 
-use karat_types::{CellRow, CellStatus, NOTHING_AT, PlanHeader, RowError, RunRows, Score};
+use karat_types::{CellRow, CellStatus, NO_JSON, NOTHING_AT, PlanHeader, RowError, RunRows, Score};
 use serde_json::Value;
 
 /// Most outputs whose fields are listed.
@@ -49,7 +50,7 @@ impl OutputPaths {
             if counted.replace(scorer) == Some(scorer) {
                 continue;
             }
-            if reason.as_ref().is_some_and(|reason| reason.starts_with(NOTHING_AT)) {
+            if reason.as_ref().is_some_and(|reason| [NOTHING_AT, NO_JSON].iter().any(|it| reason.starts_with(it))) {
                 count.missed += 1;
                 if count.first.len() < SAMPLED {
                     count.first.push(row.cell.ordinal);

@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(read(good, "123456789012345678901", Some(2)).unwrap(), good.lines().nth(1).unwrap());
         assert_eq!(read(good, "c", None).unwrap_err().code, CallErrorCode::NotFound);
         for (broken, problem) in [
-            ("{\"id\": \"a\"}\n{\"id\": \"b\"\n", "rows.jsonl:2: invalid JSON: EOF"),
+            ("{\"id\": \"a\"}\n{\"id\": \"b\"\n", "rows.jsonl:2: invalid JSON: it ends too early"),
             (
                 "{\"id\": \"a\", \"t\": 1}\n{\"id\": \"b\", \"t\": \"first\"}\n",
                 "rows.jsonl:2: the number of the trial at",

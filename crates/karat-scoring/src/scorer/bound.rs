@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::{NOTHING_AT, Request, Score, ScorerSpec};
+use karat_types::{NO_JSON, NOTHING_AT, Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
 use super::metric::{Metric, MetricInput, Needs};
@@ -161,7 +161,7 @@ impl BoundMetric {
         let document = match output {
             Value::String(text) => match ladder::read(text, Expectation::Any) {
                 Ok((value, _)) => Cow::Owned(value),
-                Err(error) => return Err(format!("the output is no JSON: {error}")),
+                Err(error) => return Err(format!("{NO_JSON}: {error}")),
             },
             other => Cow::Borrowed(other),
         };

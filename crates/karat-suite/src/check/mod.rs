@@ -1,11 +1,13 @@
 //! Checks a tree against the grammar. Everything that is wrong is reported; nothing is decoded here.
 //!
 //! - here: the checker, which walks the tree along the grammar's tables
+//! - `foreign_files.rs`: files of other tools in place of a suite
 //! - `options.rs`: options of a metric, provider or analysis, against the JSON Schema of the catalog
 //! - `secrets.rs`: keys and passwords in plain text, which a suite must not contain
 //! - `stop_early.rs`: settings that a run that stops early does not go with
 //! - `references.rs`: metrics that have nothing to compare with; runs after the pass over the dataset
 
+pub(crate) mod foreign_files;
 pub(crate) mod options;
 pub(crate) mod references;
 pub(crate) mod secrets;

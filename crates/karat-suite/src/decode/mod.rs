@@ -74,6 +74,8 @@ pub(crate) struct Decoder<'a> {
     pub watched: Vec<RequiredPath>,
     /// The fields of the outputs, once the variants are known.
     pub output_fields: Option<OutputFields>,
+    /// The first chosen variant whose outputs are texts that no step parses.
+    pub text_variant: Option<String>,
     /// Outputs of the suite's last run.
     pub stored_outputs: Option<OutputSamples>,
     /// True if files of labels may be empty or not be there yet.
@@ -123,6 +125,7 @@ impl<'a> Decoder<'a> {
             recordings: BTreeMap::new(),
             watched: Vec::new(),
             output_fields: None,
+            text_variant: None,
             stored_outputs: None,
             labelling: false,
         }

@@ -93,11 +93,7 @@ impl RowsById {
             }
             Err(_) => Self::read_lines(text, |line, error| match error {
                 None => not_a_row(line),
-                Some(error) => {
-                    let reason = error.to_string();
-                    let reason = reason.split(" at line ").next().unwrap_or(&reason);
-                    problem(line, format!("invalid JSON: {reason}, in column {}", error.column()))
-                }
+                Some(error) => problem(line, format!("invalid JSON: {}, in column {}", reason(&error), error.column())),
             }),
         }
     }
@@ -200,9 +196,17 @@ pub(crate) fn syntax(path: &str, text: &str, first: usize, error: &serde_json::E
     let index = error.line().saturating_sub(1).min(last);
     let line = text.lines().nth(index).unwrap_or_default();
     let at = if error.is_eof() { line.len() } else { error.column().saturating_sub(1).min(line.len()) };
-    let reason = error.to_string();
-    let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    Diagnostic::of_line(path, first + index, line, at..(at + 1).min(line.len()), format!("invalid JSON: {reason}"))
+    let message = format!("invalid JSON: {}", reason(error));
+    Diagnostic::of_line(path, first + index, line, at..(at + 1).min(line.len()), message)
+}
+
+/// The reason of a syntax error without its place.
+fn reason(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "it ends too early: a quote, bracket or brace is not closed, or a value is missing".to_owned();
+    }
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

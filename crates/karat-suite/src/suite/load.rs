@@ -12,7 +12,7 @@ use karat_schedule::ScheduleSpec;
 use karat_text::redact::Redactor;
 use karat_types::{
     AnalysisSpec, DatasetDesign, DatasetHeader, Gate, GateReference, GateRules, KeyBuilder, ModelSpec, PASS,
-    PrivacySpec, ScorerKind, ScorerSpec, VariantSpec,
+    PrivacySpec, ScorerKind, ScorerSpec, StepSpec, VariantSpec,
 };
 
 use super::selection::{
@@ -22,7 +22,7 @@ use super::selection::{
 use super::{Suite, read};
 use crate::catalog::Catalog;
 use crate::check;
-use crate::check::{references, secrets, stop_early};
+use crate::check::{foreign_files, references, secrets, stop_early};
 use crate::dataset::checks::CheckCounts;
 use crate::dataset::checks::only::KnownSystems;
 use crate::dataset::checks::row_checks::{COLUMN, RowChecks};
@@ -111,6 +111,9 @@ struct LoadedSource {
 fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<LoadedSource, Diagnostics> {
     decoder.labelling = overrides.context.purpose == LoadPurpose::Label;
     let (text, mut node) = read(path, "suite", decoder)?;
+    if foreign_files::refuse(path, &node, &mut decoder.problems) {
+        return Err(std::mem::take(&mut decoder.problems).into_diagnostics());
+    }
     write_out_dataset(&mut node);
     changes::apply_sets(&mut node, overrides, &mut decoder.problems);
     let swept = changes::apply_sweeps(&mut node, overrides, &mut decoder.problems);
@@ -206,6 +209,8 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     decoder.stored_outputs = overrides.context.last_outputs.read(name, &variants).map(OutputSamples::of);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
     let variants = select_variants(variants, overrides, decoder);
+    let is_text = |variant: &&VariantSpec| variant.steps.last().is_some_and(StepSpec::is_unparsed_text);
+    decoder.text_variant = variants.iter().find(is_text).map(|variant| variant.id.clone());
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);
     let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, known, decoder);
@@ -225,6 +230,7 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
         None => judges.into_iter().map(|judge| judge.id).collect(),
     };
     let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
+    metrics::warn_of_mixed(node.field("scorers"), &scorers, decoder.catalog, &mut decoder.problems);
     decoder.warn_of_related_users(node.field("variants"), &variants, &models, known);
     versions::missing(node, &variants, &scorers, decoder);
     if overrides.safe {

@@ -25,6 +25,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
     });
     let mut metrics: Vec<MetricSpec> = each.collect();
     mark_combined(&mut metrics, scorers, catalog);
+    turn_combined(&mut metrics, scorers);
     // A cascade does not grade every cell, so it is no check.
     let is_test = |metric: &&MetricSpec| {
         (metric.binary || metric.verdicts) && scorers.get(metric.scorer).is_some_and(|it| !it.is_in_cascade())
@@ -65,6 +66,51 @@ fn mark_combined(metrics: &mut [MetricSpec], scorers: &[ScorerSpec], catalog: &C
         };
         let parts = with.get("of").and_then(Value::as_array).into_iter().flatten();
         metrics[at].by_words |= parts.into_iter().any(is_by_words);
+    }
+}
+
+/// Name of the metric that makes one figure of others.
+const COMBINE: &str = "combine";
+
+/// The better directions of the metrics that a `combine` is made of; none for any other scorer.
+fn combined_directions(metrics: &[MetricSpec], scorer: &ScorerSpec) -> Vec<(String, Better)> {
+    let ScorerKind::Metric { metric, with } = &scorer.kind else { return Vec::new() };
+    let names = with.get("of").and_then(Value::as_array).filter(|_| metric == COMBINE).into_iter().flatten();
+    let direction = |name: &str| metrics.iter().find(|it| it.name == name).map(|it| (name.to_owned(), it.better));
+    names.filter_map(Value::as_str).filter_map(direction).collect()
+}
+
+/// Makes less better of a `combine` of metrics of which less is better, unless its scorer says what is.
+fn turn_combined(metrics: &mut [MetricSpec], scorers: &[ScorerSpec]) {
+    for at in 0..metrics.len() {
+        let Some(scorer) = scorers.get(metrics[at].scorer) else { continue };
+        // A bound makes it a check, which is better passed.
+        if scorer.better.is_some() || !scorer.bound.is_none() {
+            continue;
+        }
+        let parts = combined_directions(metrics, scorer);
+        if !parts.is_empty() && parts.iter().all(|(_, better)| *better == Better::Lower) {
+            metrics[at].better = Better::Lower;
+        }
+    }
+}
+
+/// Warns of a `combine` that mixes metrics of which more is better with such of which less is, and does not say which of its
+/// own figures is better.
+pub(crate) fn warn_of_mixed(node: Option<&Node>, scorers: &[ScorerSpec], catalog: &Catalog, problems: &mut Problems) {
+    let metrics = of_scorers(scorers, catalog);
+    for scorer in scorers.iter().filter(|scorer| scorer.better.is_none()) {
+        let parts = combined_directions(&metrics, scorer);
+        let first = |wanted: Better| parts.iter().find(|(_, better)| *better == wanted).map(|(name, _)| name);
+        let place = node.and_then(|node| node.field(&scorer.id)).map(|at| at.place.clone());
+        if let (Some(more), Some(less), Some(place)) = (first(Better::Higher), first(Better::Lower), place) {
+            let message = format!(
+                "`{}` combines `{more}`, of which more is better, with `{less}`, of which less is: its figure says neither",
+                scorer.id
+            );
+            let hint = "combine metrics of one direction, or say `better: higher` or `better: lower` here";
+            problems.warn(&place, message).hint(hint);
+        }
     }
 }
 

@@ -535,3 +535,78 @@ fn short_and_own_forms_are_read() {
         told(&world(&with("    provider: openai", "    provider: openai\n    x-note: y")), &Overrides::default());
     assert!(nested.contains("unknown key `x-note`"), "{nested}");
 }
+
+/// F59: a path into outputs that no step parses is found, however it is written and wherever it stands: in a scorer, in a
+/// rubric, in an option, in the next step. Where it can never work, it is an error.
+#[test]
+fn paths_into_unparsed_outputs_are_found() {
+    let judged = |show: &str| {
+        let scorers = format!(
+            "judges: [gpt-4o]\nscorers:\n  good: {{ rubric: {{ ask: \"Is it good?\", show: {{ reply: \"{show}\" }} }} }}\n"
+        );
+        SUITE.split("scorers:").next().unwrap().to_owned() + &scorers
+    };
+    let step = "    - prompt: { text: \"Classify {{ sample.ticket }}\" }";
+    let two = with(step, &format!("{step}\n    - prompt: {{ text: \"Improve {{{{ output.reply }}}}\" }}"));
+    let parsed =
+        |scorer: &str| with(step, &format!("{step}\n      parse: {{ as: json }}")).replace("metric: exact", scorer);
+    let shown = told_of(&[
+        ("a path", with("metric: exact", "metric: exact, output: $.category")),
+        ("a path without `$`", with("metric: exact", "metric: exact, output: category")),
+        ("a deeper path", with("metric: exact", "metric: exact, output: $.a.b")),
+        ("a quoted path", with("metric: exact", "metric: exact, output: \"$['category']\"")),
+        ("a place in a list", with("metric: exact", "metric: exact, output: \"$[0]\"")),
+        ("a path that begins with the output", with("metric: exact", "metric: exact, output: output.category")),
+        ("what a rubric shows", judged("{{ output.reply }}")),
+        ("with a default", judged("{{ output.reply | default('none') }}")),
+        ("an option", with("metric: exact", "metric: contains, with: { any: [\"{{ output.reply }}\"] }")),
+        ("the next step", two),
+        ("the whole output", with("metric: exact", "metric: exact, output: $")),
+        ("a parsed output", parsed("metric: exact, output: $.category")),
+        ("a parsed output that may have a part `output`", parsed("metric: exact, output: output.category")),
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+/// F59: files of other tools are named as what they are, with the command that imports them.
+#[test]
+fn files_of_other_tools_are_named() {
+    let told = |text: &str| told(&world(text), &Overrides::default());
+    for (text, wanted) in [
+        ("prompts: [a]\nproviders: [openai:gpt-4o]\ntests: []\n", "a config of promptfoo"),
+        ("description: d\nprompts: [a]\ndefaultTest: {}\n", "karat import promptfoo karat.yaml"),
+        ("targets: [a]\ntests: []\n", "karat import promptfoo karat.yaml"),
+        ("{\"evalId\": \"e\", \"results\": {}}", "a file of results of promptfoo"),
+        (
+            "{\"name\": \"e\", \"data_source_config\": {}, \"testing_criteria\": []}",
+            "karat import openai-evals karat.yaml",
+        ),
+        ("{\"version\": 2, \"eval\": {}, \"samples\": []}", "karat import inspect karat.yaml"),
+        ("{\"results\": {}, \"configs\": {}, \"n-shot\": {}}", "karat import lm-eval karat.yaml"),
+    ] {
+        let shown = told(text);
+        assert!(shown.contains(wanted) && !shown.contains("a suite needs"), "{wanted}: {shown}");
+    }
+    assert!(told("prompts: [a]\nname: x\n").contains("a suite needs `dataset`"));
+}
+
+/// F64: of a `combine` of metrics of which less is better, less is better; one that mixes directions must say its own.
+#[test]
+fn a_combination_has_the_direction_of_its_parts() {
+    let combined = |of: &str, more: &str| {
+        let scorers = format!(
+            "scorers:\n  a: {{ metric: bleu, better: lower }}\n  b: {{ metric: rouge, better: lower }}\n  right: {{ metric: exact }}\n  all: {{ metric: combine, with: {{ of: [{of}] }}{more} }}\n"
+        );
+        world(&(SUITE.split("scorers:").next().unwrap().to_owned() + &scorers))
+    };
+    let better = |of: &str, more: &str| {
+        let plan = combined(of, more).plan(&Overrides::default()).unwrap();
+        plan.header.metrics.iter().find(|it| it.name == "all").map(|it| it.better).unwrap()
+    };
+    use karat_types::Better::{Higher, Lower};
+    assert_eq!([better("a, b", ""), better("right", ""), better("a, b", ", better: higher")], [Lower, Higher, Higher]);
+    let mixed = told(&combined("right, a", ""), &Overrides::default());
+    assert!(mixed.contains("`all` combines `right`, of which more is better, with `a`, of which less is"), "{mixed}");
+    let said = told(&combined("right, a", ", better: higher"), &Overrides::default());
+    assert!(!said.contains("combines"), "{said}");
+}

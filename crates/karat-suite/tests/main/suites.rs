@@ -123,7 +123,11 @@ fn recorded_rows_that_cannot_be_read_are_errors() {
                 "out.jsonl:2\n",
                 "invalid JSON: expected ident",
             ),
-            ("{\"id\": \"a\", \"o\": \n{\"id\": \"b\", \"o\": 1}\n", "out.jsonl:1\n", "invalid JSON: EOF"),
+            (
+                "{\"id\": \"a\", \"o\": \n{\"id\": \"b\", \"o\": 1}\n",
+                "out.jsonl:1\n",
+                "invalid JSON: it ends too early",
+            ),
             ("{\"id\": \"a\", \"o\": 1}\n[1]\n", "out.jsonl:2\n", "a row must be an object"),
             ("[{\"id\": \"a\", \"o\": 1},\n 7]", "out.jsonl:2\n", "a row must be an object"),
             ("[{\"id\": \"a\", \"o\": 1},\n {]", "out.jsonl:2\n", "invalid JSON"),

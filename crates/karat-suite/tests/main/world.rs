@@ -142,6 +142,8 @@ pub(crate) fn catalog() -> Catalog {
     });
     catalog.metrics.insert("valid_calls".to_owned(), Entry { options: tools, ..Entry::default() });
     catalog.metrics.insert("json_schema".to_owned(), Entry { options: schema, binary: true, ..Entry::default() });
+    let of = json!({ "type": "object", "properties": { "of": { "type": "array", "items": { "type": "string" } } } });
+    catalog.metrics.insert("combine".to_owned(), Entry { options: of, ..Entry::default() });
     let dimensions = ["title", "outcome", "overall"].map(str::to_owned).to_vec();
     catalog.metrics.insert("summary".to_owned(), Entry { dimensions, ..Entry::default() });
     catalog.metrics.insert("latency".to_owned(), Entry { volatile: true, ..Entry::default() });

@@ -180,6 +180,14 @@ impl StepSpec {
         }
     }
 
+    /// Returns whether its output is the text of a reply, which nothing turns into a value.
+    pub fn is_unparsed_text(&self) -> bool {
+        let makes_text = matches!(&self.action, Action::Prompt(_)) && !self.offers_tools();
+        let parses = self.parse.as_ref().is_some_and(|parse| parse.form != ParseAs::Text || parse.into.is_some());
+        let asks_json = self.parameters.extra.contains_key("response_format");
+        makes_text && !parses && !asks_json && self.take.is_empty() && self.chunk.is_none() && self.merge.is_none()
+    }
+
     /// Ids of the models that it names: its own, and the one that plays the user.
     pub fn named_models(&self) -> impl Iterator<Item = &str> {
         let user = self.action.as_agent().and_then(|agent| agent.user.as_ref()?.model());

@@ -11,7 +11,8 @@ use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scor
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Combine {
-    /// Names of metrics whose scorers stand before this one: `fidelity.overall`. Judges grade later and cannot be named.
+    /// Names of metrics whose scorers stand before this one: `fidelity.overall`. Judges grade later and cannot be named. Where
+    /// less is better of all of them, less is better of their combination.
     of: Vec<String>,
     /// The rule that combines them.
     #[serde(default)]

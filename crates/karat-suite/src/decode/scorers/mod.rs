@@ -82,8 +82,8 @@ impl Decoder<'_> {
         }
         if let Some(output) = node.field("output")
             && let Some(written) = output.text()
+            && !self.check_output_path(written, &output.place)
             && let Some(field) = output_fields::first_field(written)
-            && !self.begins_with_output(written, field, &output.place)
             && !self.check_output_field(written, field, &output.place)
         {
             self.check_stored_path(written, written, ToString::to_string, &output.place);
@@ -242,6 +242,7 @@ impl Decoder<'_> {
             let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
             if let Ok(template) = karat_text::template::Template::compile(&inlined) {
                 names::check(template.reads(), text, &node.place, names::STEP, &mut self.pending, &mut self.problems);
+                self.check_output_reads(template.reads(), text, &node.place);
                 if template.reads().is_empty() {
                     let context = karat_text::template::Context::new();
                     return template.value(&context).unwrap_or(Value::String(inlined));

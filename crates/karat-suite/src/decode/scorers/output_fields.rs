@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use karat_text::path::Path;
 use karat_types::{StepSpec, VariantSpec};
 use serde_json::Value;
 
 use crate::decode::Decoder;
 use crate::diagnostics::nearest::nearest;
 use crate::syntax::node::Place;
+use crate::syntax::{names, notation};
 
 /// The fields of an output that may call tools.
 const CALLING: [&str; 3] = ["text", "tool_calls", "stop_reason"];
@@ -67,21 +69,59 @@ impl OutputFields {
     }
 }
 
+/// The remedy for a path into a text.
+const PARSE_IT: &str = "add `parse: { as: json }` to";
+
 impl Decoder<'_> {
-    /// Warns of a path into the output that names the output first, as templates do.
-    pub(super) fn begins_with_output(&mut self, path: &str, field: &str, place: &Place) -> bool {
-        let is_field = self.output_fields.as_ref().is_some_and(|fields| fields.names.contains(field));
-        if field != "output" || is_field {
+    /// Reports a path of a scorer that leads into a text, or that names the output first, as templates do. Returns whether
+    /// nothing more can be said of it.
+    pub(super) fn check_output_path(&mut self, path: &str, place: &Place) -> bool {
+        if Path::parse(path).is_ok_and(|path| path.is_root()) {
             return false;
         }
-        let rest = path.trim_start_matches('$').trim_start_matches('.').trim_start_matches(field);
-        self.problems
-            .warn(
-                place,
-                format!("`{path}` looks for a part `output` within the output, and the path begins there already"),
-            )
-            .hint(format!("write `${rest}`"));
-        true
+        let field = first_field(path).filter(|field| *field == "output");
+        let is_field = |field: &str| self.output_fields.as_ref().is_some_and(|fields| fields.names.contains(field));
+        if let Some(field) = field.filter(|field| !is_field(field)) {
+            let rest = path.trim_start_matches('$').trim_start_matches('.').trim_start_matches(field);
+            let message =
+                format!("`{path}` looks for a part `output` within the output, and the path begins there already");
+            let can_work = self.text_variant.is_none() && self.output_fields.as_ref().is_none_or(|it| !it.is_closed);
+            let parse = match self.text_variant.as_deref().filter(|_| !rest.is_empty()) {
+                Some(variant) => format!(", and {PARSE_IT} the last step of `{variant}`"),
+                None => String::new(),
+            };
+            let reported = match can_work {
+                true => self.problems.warn(place, message),
+                false => self.problems.error(place, message),
+            };
+            reported.hint(format!("write `${rest}`{parse}"));
+            return true;
+        }
+        let Some(variant) = &self.text_variant else { return false };
+        let message = format!(
+            "`{path}` reads a part of the output, but the outputs of `{variant}` are texts that no step parses: each reply \
+             that is not JSON counts as wrong"
+        );
+        self.problems.warn(place, message).hint(format!("{PARSE_IT} the last step of `{variant}`"));
+        // The outputs of the last run may tell more.
+        false
+    }
+
+    /// Checks what a template reads of the output: parts that no output has, and parts of a text.
+    pub(super) fn check_output_reads(&mut self, reads: &[String], text: &str, place: &Place) {
+        for name in reads.iter().filter(|name| !names::is_defaulted(text, name)) {
+            let Some(rest) = name.strip_prefix("output.") else { continue };
+            let at = notation::name_within(place, text, name, &self.problems);
+            if let Some(variant) = &self.text_variant {
+                let message = format!(
+                    "`{name}` reads a part of the output, but the outputs of `{variant}` are texts that no step parses"
+                );
+                self.problems.error(&at, message).hint(format!("{PARSE_IT} the last step of `{variant}`"));
+            } else if !self.check_output_field(name, rest.split('.').next().unwrap_or(rest), &at) {
+                let written = |path: &Path| path.to_string().replacen('$', "output", 1);
+                self.check_stored_path(rest, name, written, &at);
+            }
+        }
     }
 
     /// Reports a field of the output that no output can have; `name` is what reads it, as it is written. Where outputs

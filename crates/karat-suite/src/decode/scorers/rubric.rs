@@ -1,6 +1,5 @@
 //! Rubrics: files, inline, and the one-question shorthand.
 
-use karat_text::path::Path;
 use karat_text::template::{Expression, Template};
 use karat_types::{
     Better, BreakdownSpec, Cap, ChunkMerge, DiagnosticSpec, Dimension, FieldType, InvalidReplyRule, Overall,
@@ -275,15 +274,7 @@ impl Decoder<'_> {
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         let template = Template::compile(&inlined).ok()?;
         names::check(template.reads(), text, &node.place, roots, &mut self.pending, &mut self.problems);
-        for name in template.reads().iter().filter(|name| !names::is_defaulted(text, name)) {
-            if let Some(rest) = name.strip_prefix("output.") {
-                let at = notation::name_within(&node.place, text, name, &self.problems);
-                if !self.check_output_field(name, rest.split('.').next().unwrap_or(rest), &at) {
-                    let written = |path: &Path| path.to_string().replacen('$', "output", 1);
-                    self.check_stored_path(rest, name, written, &at);
-                }
-            }
-        }
+        self.check_output_reads(template.reads(), text, &node.place);
         let known = |name: &&String| names::RUBRIC.contains(&name.split('.').next().unwrap_or_default());
         reads.extend(template.reads().iter().filter(known).cloned());
         Some(inlined)

@@ -53,6 +53,8 @@ pub(crate) struct Position {
     pub index: usize,
     /// True if a step before it, in a variant that uses this one too, has made an output.
     pub has_output: bool,
+    /// True if that output is the text of a reply.
+    pub is_after_text: bool,
     /// True if it works on pieces, so that its templates see `chunk`.
     pub is_chunked: bool,
 }
@@ -309,6 +311,16 @@ impl Decoder<'_> {
             self.problems
                 .error(&at, "the first step has no `output` to read")
                 .hint("`output` is the output of the previous step");
+        }
+        let of_text = reads.iter().filter(|name| position.is_after_text && name.starts_with("output."));
+        for name in of_text.filter(|name| !names::is_defaulted(text, name)) {
+            let at = notation::name_within(place, text, name, &self.problems);
+            self.problems
+                .error(
+                    &at,
+                    format!("`{name}` reads a part of the step before, whose reply is a text that nothing parses"),
+                )
+                .hint("add `parse: { as: json }` to that step");
         }
     }
 

@@ -72,7 +72,7 @@ impl Decoder<'_> {
         let text = from.text().unwrap_or_default();
         names::check(compiled.reads(), text, &from.place, roots, &mut self.pending, &mut self.problems);
         let mut reads = compiled.reads().to_vec();
-        let start = Position { index: 0, has_output: true, is_chunked: false };
+        let start = Position { index: 0, has_output: true, is_after_text: false, is_chunked: false };
         let of_sample = |name: &String| ["sample", "input", "reference"].iter().any(|root| names::is_under(name, root));
         let by = match by {
             Some(by) => Some(self.template(by, roots, start, &mut reads)?),

@@ -53,9 +53,9 @@ impl Decoder<'_> {
                 continue;
             }
             let index = before + steps.len();
-            let Some(mut step) =
-                self.step(node, Position { index, has_output: index > 0, is_chunked: false }, registry)
-            else {
+            let is_after_text = steps.last().is_some_and(StepSpec::is_unparsed_text);
+            let position = Position { index, has_output: index > 0, is_after_text, is_chunked: false };
+            let Some(mut step) = self.step(node, position, registry) else {
                 continue;
             };
             if let Some(model) = node.field("model") {
