@@ -173,6 +173,11 @@ impl Analysis<'_> {
             return Err(GoldenError::Empty { folder: folder.display().to_string() }.into());
         }
         let all = pinned.len();
+        if let Some(sample) = unpinned_sample(&pinned, &invocation.overrides.samples) {
+            let ids = pinned.iter().map(|golden| golden.sample.as_str());
+            let near = karat_suite::nearest(&sample, ids.clone()).map(|near| format!("did you mean `{near}`? "));
+            return Err(GoldenError::NotPinned { near: near.unwrap_or_default(), sample }.into());
+        }
         let golden = filter_chosen(pinned, &invocation.overrides);
         if golden.is_empty() {
             return Err(GoldenError::NoneAsked { all }.into());
@@ -283,9 +288,24 @@ pub(crate) fn pin_into(
     Ok(GoldenPin { folder: folder.to_owned(), files, warnings: Vec::new() })
 }
 
+/// The ids that `--sample` names: an id with commas where a sample of this id is pinned, else the ids between the commas.
+fn requested_samples<'a>(pinned: &[Golden], texts: &'a [String]) -> Vec<&'a str> {
+    let is_pinned = |id: &str| pinned.iter().any(|golden| golden.sample == id);
+    let parts = |text: &'a String| if is_pinned(text) { vec![text.as_str()] } else { text.split(',').collect() };
+    texts.iter().flat_map(parts).collect()
+}
+
+/// The first requested sample that is not pinned.
+fn unpinned_sample(pinned: &[Golden], texts: &[String]) -> Option<String> {
+    let mut requested = requested_samples(pinned, texts).into_iter();
+    requested.find(|id| pinned.iter().all(|golden| golden.sample != *id)).map(str::to_owned)
+}
+
 /// The requested samples: all, those of `--sample`, or the first `--limit`.
 fn filter_chosen(pinned: Vec<Golden>, overrides: &Overrides) -> Vec<Golden> {
-    let is_named = |golden: &Golden| overrides.samples.is_empty() || overrides.samples.contains(&golden.sample);
+    let requested: BTreeSet<String> =
+        requested_samples(&pinned, &overrides.samples).into_iter().map(str::to_owned).collect();
+    let is_named = |golden: &Golden| requested.is_empty() || requested.contains(&golden.sample);
     let most = overrides.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     pinned.into_iter().filter(is_named).take(most).collect()
 }
@@ -413,6 +433,23 @@ fn write_error(path: &Path, error: std::io::Error) -> FileError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F59: `--sample A,B` names two samples, as for `run`; an id that contains a comma is taken as a whole.
+    #[test]
+    fn samples_are_named_as_for_a_run() {
+        let pinned = |sample: &str| {
+            Golden::read(&serde_json::json!({"sample": sample, "baseline_composite": 1.0}).to_string()).unwrap()
+        };
+        let all = ["a", "b", "c,d"].map(pinned);
+        let chosen = |text: &str| {
+            let overrides = Overrides { samples: vec![text.to_owned()], ..Overrides::default() };
+            let kept = filter_chosen(all.to_vec(), &overrides);
+            kept.iter().map(|golden| golden.sample.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!([chosen("a,b"), chosen("b"), chosen("c,d")], ["a b", "b", "c,d"]);
+        let unpinned = |text: &str| unpinned_sample(&all, &[text.to_owned()]);
+        assert_eq!((unpinned("a,x"), unpinned("c,d"), unpinned("a,b")), (Some("x".to_owned()), None, None));
+    }
 
     #[test]
     fn sample_ids_never_become_paths() {

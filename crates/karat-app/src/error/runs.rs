@@ -226,6 +226,8 @@ errors! {
             hint "add some first: `karat golden pin SUITE` pins what the store holds";
         NoneAsked { all: usize } => "none of the {all} pinned samples is selected"
             hint "`karat golden list` shows them; `--sample` names one, `--limit` is at least 1";
+        NotPinned { sample: String, near: String } => "the sample `{sample}` is not pinned"
+            hint "{near}`karat golden list` shows the pinned ones";
         NoneInDataset { count: usize, folder: String } => "none of the {count} pinned samples is in the dataset"
             hint "`karat golden list` shows them; they lie in {folder}";
         NoFolder { suite: String } => "the suite {suite} names no folder for its golden set"

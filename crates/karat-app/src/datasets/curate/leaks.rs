@@ -7,7 +7,7 @@ use karat_dataset::{row_text, value_text};
 use karat_report::count_noun;
 use karat_suite::Plan;
 use karat_types::Sample;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::dedup::cut;
@@ -71,9 +71,25 @@ pub(super) fn leaks_of(rows: &DatasetRows, plan: &Plan) -> Result<LeakReport, Ap
     })?;
     let mut leaks = finder.finish();
     let ids = ids_of(rows, leaks.hits.iter().map(|hit| hit.row))?;
+    let sample_of = |hit: &LeakHit| suite.samples.get(hit.other as usize).and_then(Option::as_deref);
+    // What an example says after its own row says nothing of another row that has the same sentence.
+    let mut shared = FxHashSet::default();
+    let examples: FxHashSet<&str> = leaks.hits.iter().filter_map(sample_of).collect();
+    if !examples.is_empty() {
+        rows.for_each(&mut |row| {
+            let id: &str = &row.sample.id;
+            if let Some(text) = row_text(&row.sample).filter(|_| examples.contains(id)) {
+                let passages = leaks.hits.iter().enumerate().filter(|(_, hit)| sample_of(hit) == Some(id));
+                shared.extend(passages.filter(|(_, hit)| has_passage(&text, &hit.passage)).map(|(at, _)| at));
+            }
+            Ok(())
+        })?;
+    }
+    let mut at = 0;
     leaks.hits.retain(|hit| {
-        let sample = suite.samples.get(hit.other as usize).and_then(Option::as_ref);
-        sample.is_none_or(|sample| ids.get(&hit.row) != Some(sample))
+        let is_shared = shared.contains(&at);
+        at += 1;
+        !is_shared && sample_of(hit).is_none_or(|sample| ids.get(&hit.row).map(String::as_str) != Some(sample))
     });
     let name = |other: u32| suite.names.get(other as usize).cloned().unwrap_or_default();
     Ok(LeakReport::of(rows, "its own prompts, examples and rubrics", leaks, &ids, name))
@@ -112,6 +128,17 @@ impl Datasets<'_> {
         let name = |other: u32| others.get(&other).cloned().unwrap_or_default();
         Ok(LeakReport::of(tests, &corpus.source, leaks, &ids, name))
     }
+}
+
+/// Returns whether a text has the words of a passage in their order; a passage that was cut is compared as far as it goes.
+fn has_passage(text: &str, passage: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    };
+    // The last word of a passage that was cut may be a part of one.
+    let whole = passage.strip_suffix('…').map_or(passage, |cut| cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole));
+    let (text, passage) = (words(text), words(whole));
+    !passage.is_empty() && text.windows(passage.len()).any(|part| part == passage.as_slice())
 }
 
 /// The texts of a row that may leak.

@@ -99,3 +99,31 @@ fn a_test_is_compared_with_a_training_set() {
     let missing = app.datasets().leaks_against(&tests, &DatasetRequest::of("nowhere.jsonl")).unwrap_err();
     assert!(missing.to_string().contains("there is no file nowhere.jsonl"), "{missing}");
 }
+
+/// F59: a sentence that a labelled example has from its own row is no leak of another row that has the same sentence, while
+/// one that it has from nowhere else is; so the preset `claims` is silent.
+#[test]
+fn labelled_examples_leak_only_what_is_not_of_their_own_row() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let preset = app.load(&Invocation::of("claims")).unwrap().plan;
+    assert_eq!(karat_app::dataset_warnings(&preset), [""; 0]);
+    let shared = "the committee of the harbour found no fault with the lamps of the ferry that night";
+    let other = "a captain of nine boats wrote every passing light into his book of the long winter";
+    let rows = [("one", format!("Log: {shared}.")), ("two", format!("Notes: {shared}! {other}?"))];
+    write_rows(
+        &folder.path().join("data.jsonl"),
+        rows.map(|(id, input)| json!({"id": id, "input": input, "reference": id})),
+    );
+    let label = |text: &str| json!({"sample": "one", "output": text, "scores": {"q": 1}}).to_string();
+    fs::write(folder.path().join("labels.jsonl"), format!("{}\n{}\n", label(shared), label(other))).unwrap();
+    let judge = "{ id: judge, provider: scripted, with: { reply: '{}' } }";
+    let text = format!(
+        "name: s\ndataset: {{ source: data.jsonl }}\nmodels: [ {{ id: echo, provider: scripted, with: {{ reply: ok }} }} ]\njudges: [ {judge} ]\nvariants: {{ v: [ {{ prompt: {{ text: \"{{{{ input }}}}\" }} }} ] }}\nscorers: {{ good: {{ rubric: {{ ask: Good?, dimensions: {{ q: {{ definition: Good, scale: [1, 5] }} }}, examples: 2 }}, labels: labels.jsonl }} }}\n"
+    );
+    let path = folder.path().join("karat.yaml");
+    fs::write(&path, text).unwrap();
+    let report = leaks(&app, &path.display().to_string());
+    let hits: Vec<(&str, &str)> = report.hits.iter().map(|hit| (&*hit.row, &*hit.other)).collect();
+    assert_eq!(hits, [("two", "labelled example 2 of `good`")], "{}", report.text());
+}

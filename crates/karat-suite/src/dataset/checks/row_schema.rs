@@ -40,7 +40,9 @@ pub(crate) enum Leniency {
 impl fmt::Display for Leniency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Filled { field, default } => write!(f, "`{field}` is missing and is read as {default}"),
+            Self::Filled { field, default } => {
+                write!(f, "rows without `{field}` are read with {default}, as their schema says")
+            }
             Self::Opened { field, main } => {
                 write!(f, "`{field}` contains bare texts (an older format); each is read as an object with `{main}`")
             }

@@ -35,7 +35,7 @@ pub struct Fetch {
 }
 
 impl Dataset {
-    /// The files that are not there, by row and column. Rows that cannot be read want none.
+    /// The files that are not there or are empty, by row and column. Rows that cannot be read want none.
     pub fn missing_files(self: &Arc<Self>) -> Vec<Fetch> {
         let mut rows = Rows::new(self.clone());
         let mut absent = Vec::new();
@@ -54,16 +54,26 @@ impl Dataset {
         let wanted = self.columns.iter().filter_map(|column| {
             let (ColumnKind::File(path), Some(maker)) = (&column.kind, &column.fetch) else { return None };
             let path = path.render(&context).ok()?;
-            self.files.open_path(&path).is_err().then(|| Fetch {
+            let fetch = Fetch {
                 sample: sample.id.to_string(),
                 column: column.name.clone(),
                 path,
                 request: maker.request(&context),
                 row: row.clone(),
                 at: at.clone(),
-            })
+            };
+            self.is_wanted(&fetch).then_some(fetch)
         });
         wanted.collect()
+    }
+
+    /// Returns whether a file is absent, or holds nothing that the suite could use: a fetch that broke off leaves such a
+    /// file. One with content that is wrong in another way stays, since a person may have written it.
+    fn is_wanted(&self, fetch: &Fetch) -> bool {
+        match self.files.read_path(&fetch.path) {
+            Err(error) => error.kind() != std::io::ErrorKind::PermissionDenied,
+            Ok(bytes) => columns::has_no_content(&bytes) && self.accepts(fetch, &bytes).is_err(),
+        }
     }
 
     /// Checks fetched content against the column, the row schema and the checks that no row may meet. The error completes a

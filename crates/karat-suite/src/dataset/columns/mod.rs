@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::FilePath;
+use karat_types::{FilePath, json};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -32,6 +32,8 @@ pub(crate) struct Column {
     pub kind: ColumnKind,
     /// True if an absent value is null, not an error.
     pub may_be_empty: bool,
+    /// True while missing files are fetched: then a file without content counts as missing.
+    pub is_fetched: bool,
     /// The way `dataset fetch` creates a file that does not exist yet.
     pub fetch: Option<FileMaker>,
 }
@@ -137,12 +139,22 @@ impl Column {
             Err(_) if self.may_be_empty => return Ok(Value::Null),
             Err(error) => {
                 let message = format!("the file {path} of the column `{}` cannot be read: {error}", self.name);
-                let hint = "add the file, or set `missing: empty` on the column";
-                return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
+                let hint = self.hint_of_missing("add the file");
+                return Err(at.problem_with_hint("", message, Some(hint)));
             }
         };
+        if self.is_fetched && has_no_content(&bytes) {
+            return Ok(Value::Null);
+        }
         seen.file(&bytes);
         let path = path.to_string();
+        if bytes.trim_ascii().is_empty() {
+            let message = format!("the file {path} of the column `{}` is empty", self.name);
+            return match self.may_be_empty {
+                true => Ok(Value::Null),
+                false => Err(at.problem_with_hint("", message, Some(self.hint_of_missing("fill it")))),
+            };
+        }
         content(&path, bytes).and_then(|value| match is_empty(&value) && !self.may_be_empty {
             true => {
                 let message = format!("the column `{}` of {}:{} is empty", self.name, at.file, at.line);
@@ -150,6 +162,13 @@ impl Column {
             }
             false => Ok(value),
         })
+    }
+
+    fn hint_of_missing(&self, remedy: &str) -> String {
+        match self.fetch {
+            Some(_) => format!("`karat dataset fetch` fetches it; or {remedy}, or set `missing: empty` on the column"),
+            None => format!("{remedy}, or set `missing: empty` on the column"),
+        }
     }
 
     fn resolver_value(
@@ -214,6 +233,15 @@ pub(super) fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError>
         return jsonl::document(path, &text).map_err(|problem| DatasetError::new(*problem));
     }
     Ok(Value::String(text))
+}
+
+/// Returns whether a file is blank, or JSON that is empty or has an empty part: what a fetch that found nothing writes.
+pub(super) fn has_no_content(bytes: &[u8]) -> bool {
+    let is_hollow = |value: &Value| match value {
+        Value::Object(members) => members.is_empty() || members.values().any(is_empty),
+        value => is_empty(value),
+    };
+    bytes.trim_ascii().is_empty() || json::parse_slice(bytes).is_ok_and(|value| is_hollow(&value))
 }
 
 pub(super) fn is_empty(value: &Value) -> bool {

@@ -57,7 +57,8 @@ impl Decoder<'_> {
         }
         let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.field("fetch").is_some();
         let fetch = node.field("fetch").and_then(|fetch| self.maker(fetch, &kind));
-        Some(Column { name: entry.key.clone(), kind, may_be_empty, fetch })
+        let is_fetched = fetching && fetch.is_some();
+        Some(Column { name: entry.key.clone(), kind, may_be_empty, is_fetched, fetch })
     }
 
     /// Decodes `fetch`.

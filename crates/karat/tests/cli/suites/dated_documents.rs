@@ -238,6 +238,39 @@ fn absent_files_are_fetched_once() {
     assert_eq!(place.karat(&["validate"]).code, 1, "a file is still missing");
 }
 
+/// F59: an empty file, such as a transcript whose fetch broke off, is fetched again; until then its error says so. JSON
+/// without its words counts as empty where the suite cannot use it.
+#[cfg(unix)]
+#[test]
+fn empty_files_are_fetched_again() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset:\n  rows: [{ id: blank }, { id: hollow }, { id: kept }, { id: odd }]\n  row_schema: row.json\n  columns:\n    talk: { file: \"talks/{{ sample.id }}.json\", fetch: { command: [cat, talk] } }\nvariants: { same: [ { recorded: { column: talk } } ] }\n",
+    );
+    place
+        .write("row.json", r#"{"properties": {"talk": {"required": ["of"], "properties": {"of": {"minLength": 1}}}}}"#);
+    place.write("talk", r#"{"of": "words"}"#);
+    place.write("talks/blank.json", " \n");
+    place.write("talks/hollow.json", r#"{"of": "", "by": "x"}"#);
+    place.write("talks/kept.json", r#"{"of": "my own", "note": ""}"#);
+    place.write("talks/odd.json", r#"{"of": "my own"}"#);
+    let said = place.karat(&["validate"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    for wanted in ["talks/blank.json of the column `talk` is empty", "`karat dataset fetch` fetches it"] {
+        assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+    }
+    let said = place.karat(&["dataset", "fetch"]);
+    assert_eq!((said.code, said.stdout.trim()), (0, "2 files fetched"), "{}", said.all());
+    let text = |name: &str| std::fs::read_to_string(place.path().join("talks").join(name)).unwrap();
+    assert_eq!(
+        (text("blank.json").as_str(), text("hollow.json").as_str()),
+        (r#"{"of": "words"}"#, r#"{"of": "words"}"#)
+    );
+    assert!(text("kept.json").contains("note"));
+    assert_eq!(place.karat(&["validate"]).code, 0);
+}
+
 /// CL-02: a fetched file is checked before it is written: an error page, an empty reply, another shape or another video
 /// is reported.
 #[cfg(unix)]
