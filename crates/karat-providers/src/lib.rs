@@ -22,7 +22,9 @@ mod process;
 mod registry;
 mod scripted;
 
-pub use crate::attempt::exchange::{Call, Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun};
+pub use crate::attempt::exchange::{
+    Call, Exchange, ExchangeWithSlot, FailedAttempt, FailedAttempts, Payer, ProgramRun,
+};
 pub use crate::attempt::failure::FailedBill;
 pub use crate::attempt::failure::RERUN;
 pub use crate::attempt::refused_settings::unapplied_settings;

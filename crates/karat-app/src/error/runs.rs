@@ -113,6 +113,8 @@ errors! {
             hint "it was removed by `karat cache prune --traces`, or the run kept no requests (`run.capture`)";
         NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
+        CellNotMade { run: String, cell: String } => "the cell `{cell}` of run {run} has no result yet"
+            hint "`karat resume {run}` makes it; `karat show {run}` lists those that are made";
         NoCellNumber { run: String, cell: String, last: u64 } => "run {run} has no cell `{cell}`"
             hint "its plan numbers the cells from 0 to {last}; `karat show {run}` lists those that are made";
         CellIsSample { run: String, cell: String, path: String } => "`{cell}` is a sample of run {run}, and a sample has several cells"

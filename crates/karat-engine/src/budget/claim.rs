@@ -7,8 +7,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use futures::future::FutureExt;
-use karat_providers::{Exchange, FailedAttempts, Payer};
+use karat_providers::{Exchange, FailedAttempt, FailedAttempts, Payer};
 use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, Money, Record};
 
@@ -69,9 +70,23 @@ struct ClaimState<'a> {
     failed_attempts: FailedAttempts,
     /// The error of the latest of them.
     last_error: Option<CallError>,
+    /// What the latest of them sent and got, for a call that ends before another is made.
+    last: LastAttempt,
     /// Those of them whose cost is unknown.
     unknown: u32,
 }
+
+/// What an attempt sent and got. The answer is cut, since it is held while the call waits.
+#[derive(Default, Clone)]
+struct LastAttempt {
+    request: Bytes,
+    response: Bytes,
+    status: Option<u16>,
+    latency_ms: f64,
+}
+
+/// Bytes that are held of the answer of a failed attempt.
+const HELD: usize = 64 << 10;
 
 impl ClaimState<'_> {
     /// Adds the reservation of the current attempt if its cost is unknown; `unknown` is the number of such attempts so far.
@@ -137,14 +152,22 @@ impl<'a> Claim<'a> {
         self.funds.refusals.refusal(self.price.target).map_or(Ok(()), Err)
     }
 
-    /// The exchange of a call that ended between two attempts, or before the first.
+    /// The exchange of a call that ended between two attempts, or before the first: with what the last attempt sent and got,
+    /// so that a trace shows why there was to be another.
     pub fn ended_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
-        let (attempts, failed_attempts) = {
-            let state = self.state();
-            (state.attempts, state.failed_attempts.clone())
-        };
+        let state = self.state();
+        let LastAttempt { request, response, status, latency_ms } = state.last.clone();
+        let (attempts, failed_attempts) = (state.attempts, state.failed_attempts.clone());
         let error = CallError { code, message, status: None };
-        Exchange { attempts, failed_attempts, ..Exchange::without_attempt(error) }
+        Exchange {
+            request,
+            response,
+            status,
+            latency_ms,
+            attempts,
+            failed_attempts,
+            ..Exchange::without_attempt(error)
+        }
     }
 
     /// The error of the latest attempt that failed and was to be followed by another.
@@ -159,13 +182,17 @@ impl<'a> Claim<'a> {
 
     /// The exchange of a call whose cell has run out of time. A running attempt may still be billed.
     pub fn timed_out_exchange(&self) -> Exchange {
-        let ClaimState { is_sent, attempts, .. } = *self.state();
+        let (is_sent, attempts, last_error) = {
+            let state = self.state();
+            (state.is_sent, state.attempts, state.last_error.clone())
+        };
         let when = match attempts {
             _ if is_sent => "was under way",
             0 => "waited for its turn",
             _ => "waited for its next attempt",
         };
-        let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
+        let before = last_error.map_or_else(String::new, |error| format!(" ({})", error.message));
+        let message = format!("the cell's time was used up while this call {when}{before}. Raise `run.cell_timeout`");
         let mut exchange = self.ended_exchange(CallErrorCode::CellTimeout, message);
         exchange.failed_attempts.unknown += u32::from(is_sent);
         exchange
@@ -299,7 +326,8 @@ impl Payer for Claim<'_> {
         }
     }
 
-    fn attempt_failed(&self, failed_attempts: &FailedAttempts, error: Option<&CallError>) {
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts, attempt: FailedAttempt<'_>) {
+        let FailedAttempt { request, response, status, latency_ms, error } = attempt;
         if let Some(error) = error {
             self.funds.refusals.note_attempt(self.price.target, self.price.request, error);
         }
@@ -312,6 +340,8 @@ impl Payer for Claim<'_> {
         state.turn = (None, None);
         state.failed_attempts.clone_from(failed_attempts);
         state.last_error = error.cloned();
+        let response = response.slice(..response.len().min(HELD));
+        state.last = LastAttempt { request: request.clone(), response, status, latency_ms };
         if std::mem::take(&mut state.is_on_disk) {
             let (kept, freed) =
                 if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };

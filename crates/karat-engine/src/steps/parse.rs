@@ -20,6 +20,15 @@ pub(crate) struct Parser {
 pub(crate) struct ParseFailure(pub String);
 
 impl ParseFailure {
+    /// The failure of a reply without a text that calls a tool which the step does not offer.
+    pub fn of_call(tool: &str) -> Self {
+        Self(format!(
+            "it calls the tool `{}` in place of an answer, and the step offers no tools; offer it under `tools` of the \
+             prompt, or ask for the answer as text",
+            karat_text::kind::ends(tool, 60, 0)
+        ))
+    }
+
     /// Adds a hint if the reply was cut off, which is not the model's mistake.
     pub fn of(self, finish: FinishReason) -> Self {
         match finish {
@@ -146,6 +155,16 @@ mod tests {
 
     fn parser(form: ParseAs, schema: Option<Value>) -> Parser {
         Parser::new(&ParseSpec { form, section: None, schema: schema.map(Into::into), into: None, reask: 1 }).unwrap()
+    }
+
+    /// F59: a reply that is a call of a tool that nobody offered is told as that call, with what to do.
+    #[test]
+    fn a_call_in_place_of_an_answer_is_named() {
+        let said = ParseFailure::of_call("look_up").0;
+        assert!(
+            said.contains("calls the tool `look_up` in place of an answer") && said.contains("under `tools`"),
+            "{said}"
+        );
     }
 
     #[test]

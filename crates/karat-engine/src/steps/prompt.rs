@@ -205,7 +205,12 @@ impl PromptMachine {
             self.pieces[at].state = PieceState::Done(Value::String(Arc::unwrap_or_clone(reply).text));
             return Ok(None);
         };
-        match parser.read(&reply.text).map_err(|failure| failure.of(reply.finish)) {
+        let called = reply.tool_calls.first().filter(|_| reply.text.trim().is_empty());
+        let of_call = |failure: ParseFailure| match called {
+            Some(call) => ParseFailure::of_call(&call.name),
+            None => failure.of(reply.finish),
+        };
+        match parser.read(&reply.text).map_err(of_call) {
             Ok((value, note)) => {
                 self.pieces[at].state = PieceState::Done(value);
                 if let Some(note) = note {

@@ -10,7 +10,7 @@ use karat_types::{CallError, CallErrorCode, Event, FinishReason, Observer, Reply
 use tokio::time::Instant;
 
 use crate::attempt::exchange::{
-    Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun, milliseconds, unsent_exchange,
+    Exchange, ExchangeWithSlot, FailedAttempt, FailedAttempts, Payer, ProgramRun, milliseconds, unsent_exchange,
 };
 use crate::attempt::failure::{CallTarget, Failure};
 use crate::attempt::named_wait::wait_in_body;
@@ -218,7 +218,14 @@ impl Dispatch {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on_event(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
-                        payer.attempt_failed(&failed_attempts, Some(&error).filter(|_| empty.is_none()));
+                        let failed = FailedAttempt {
+                            request: &request,
+                            response: &response,
+                            status,
+                            latency_ms: milliseconds(latency),
+                            error: Some(&error).filter(|_| empty.is_none()),
+                        };
+                        payer.attempt_failed(&failed_attempts, failed);
                         // Boxed: few attempts are followed by another.
                         admitted = match Box::pin(next_turn(wait, path, payer)).await? {
                             Some(admitted) => admitted,

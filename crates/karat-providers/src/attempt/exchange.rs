@@ -72,6 +72,21 @@ impl Exchange {
     }
 }
 
+/// An attempt that is followed by another, as it would stand in an [`Exchange`].
+#[derive(Debug, Clone, Copy)]
+pub struct FailedAttempt<'a> {
+    /// The body of the request.
+    pub request: &'a Bytes,
+    /// The body of the answer.
+    pub response: &'a Bytes,
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// Its duration in milliseconds.
+    pub latency_ms: f64,
+    /// Its error; a reply without content has none.
+    pub error: Option<&'a CallError>,
+}
+
 /// The cost of attempts without a reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailedAttempts {
@@ -123,9 +138,8 @@ pub trait Payer: Sync {
     /// Takes back the last payment: its attempt was not sent, and no other follows.
     fn withdraw(&self);
 
-    /// Called after an attempt that is followed by another, with its error; a reply without content has none. `failed_attempts`
-    /// is the sum of all attempts so far.
-    fn attempt_failed(&self, failed_attempts: &FailedAttempts, error: Option<&CallError>);
+    /// Called after an attempt that is followed by another. `failed_attempts` is the sum of all attempts so far.
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts, attempt: FailedAttempt<'_>);
 
     /// Reserves the next attempt after the wait; no slot is held.
     ///
@@ -146,7 +160,7 @@ impl Payer for UnmeteredPayer {
 
     fn withdraw(&self) {}
 
-    fn attempt_failed(&self, _: &FailedAttempts, _: Option<&CallError>) {}
+    fn attempt_failed(&self, _: &FailedAttempts, _: FailedAttempt<'_>) {}
 
     async fn reserve_next(&self) -> Result<(), Infallible> {
         Ok(())

@@ -154,7 +154,11 @@ fn missing_cell(rows: &dyn RunRows, run: &str, cell: &str) -> Result<StoredError
     let (run, cell, plan) = (run.to_owned(), cell.to_owned(), &rows.header().plan);
     if cell.parse::<u64>().is_ok() {
         let last = plan.cells().saturating_sub(1);
-        return Ok(StoredError::NoCellNumber { run, cell, last });
+        let is_planned = cell.parse::<u64>().is_ok_and(|number| number <= last);
+        return Ok(match is_planned {
+            true => StoredError::CellNotMade { run, cell },
+            false => StoredError::NoCellNumber { run, cell, last },
+        });
     }
     let mut path = None;
     rows.for_each(&mut |row| match &*row.sample.id == cell.as_str() {
