@@ -74,9 +74,11 @@ impl<'a> Axis<'a> {
             Side { label: (*id).clone(), findings, systems }
         };
         let declared = findings.deltas().find(|delta| delta.over == axis).map(|delta| &delta.base);
-        let base = ids.iter().position(|id| Some(*id) == declared).unwrap_or_default();
+        // A model that is no system, such as one that plays the user, is no side: nothing ranks behind it.
+        let sides = ids.iter().enumerate().map(side).filter(|side| !side.systems.is_empty());
+        let sides: Vec<Side<'a>> = sides.collect();
+        let base = sides.iter().position(|side| Some(&side.label) == declared).unwrap_or_default();
         let base = (axis != DeltaAxis::Model).then_some(base);
-        let sides: Vec<Side<'a>> = ids.iter().enumerate().map(side).collect();
         let numbered = || sides.iter().enumerate();
         let two = |(first, one): (usize, &Side<'a>)| -> Vec<_> {
             numbered().filter(|it| it.0 != first).map(|(at, it)| ((first, at), sides::pairs(one, it))).collect()
@@ -396,6 +398,24 @@ mod tests {
         let outside = compared(1, 2, &[]);
         assert_eq!(outside.family, 6);
         assert!(outside.metrics[0].p_adjusted > own.p_adjusted, "{:?}", outside.metrics[0].p_adjusted);
+    }
+
+    /// F60: a model of the plan that is no system, such as one that plays the user, takes no rank.
+    #[test]
+    fn models_that_are_no_systems_take_no_rank() {
+        let mut sketch = Sketch::new(2, 1, 40);
+        for sample in 0..40 {
+            let noise = (sample * 7 % 11) as f64 / 10.0;
+            sketch = sketch.value(sample, 0, 7.0 + noise).value(sample, 1, 5.0 + (sample * 5 % 11) as f64 / 10.0);
+        }
+        let mut run = sketch.run();
+        let plan = std::sync::Arc::make_mut(&mut run.header.plan);
+        let user = karat_types::ModelSpec { id: "user".to_owned(), ..plan.models[0].clone() };
+        plan.models.push(user);
+        let found = analyse(&run, &Options::default()).unwrap();
+        let ranks: Vec<_> = found.leaderboards[0].places.iter().map(|it| it.rank.unwrap()).collect();
+        assert_eq!(ranks, [[1, 1], [2, 2]]);
+        assert!(found.recommendations[0].advice.starts_with("Prefer model-a"), "{:?}", found.recommendations);
     }
 
     /// DC-04: models have rank sets; only one that is alone first is preferred.

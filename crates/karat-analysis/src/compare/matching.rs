@@ -11,7 +11,7 @@ use super::significance::TestedMetric;
 use super::{CompareError, CompareOptions, KEPT, Kind, LeftOut, NotCompared, PairedFigures, Side, SideSummary};
 use crate::figures::contrast::GatedChange;
 use crate::figures::cost::Spend;
-use crate::figures::groups::system_id;
+use crate::figures::groups::{CellCounts, system_id};
 use crate::figures::looks::{Look, system_content};
 use crate::findings::Findings;
 use crate::infer::pairs::resampling;
@@ -203,6 +203,7 @@ impl<'a> Matching<'a> {
         let bounds = bounds.filter(|_| aggregate == Aggregate::Mean);
         let tested = TestedMetric {
             spec: metric.spec,
+            unit: self.candidate.findings.plan.unit_of(metric.spec),
             kind,
             aggregate,
             test,
@@ -360,12 +361,16 @@ impl<'a> Matching<'a> {
 
     pub(super) fn summary(&self, side: &Side<'_>, only: &[usize]) -> SideSummary {
         let system_of = |(from, to): &(usize, usize)| if std::ptr::eq(side, self.baseline) { *from } else { *to };
-        let mut spend = Spend::default();
+        let (mut spend, mut tally) = (Spend::default(), CellCounts::default());
         let groups = self.pairs.iter().filter_map(|pair| side.findings.systems.get(system_of(pair)));
-        groups.for_each(|group| spend += group.spend);
+        groups.for_each(|group| {
+            spend += group.spend;
+            tally += group.tally;
+        });
         SideSummary {
             label: side.label.clone(),
             cost_per_cell_usd: spend.per_cell_usd(),
+            latency_ms: tally.mean_latency_ms(),
             systems: self.pairs.iter().map(|pair| system_id(&side.findings.plan, system_of(pair))).collect(),
             n_only: only.len() as u64,
             only: only.iter().take(KEPT).map(|at| side.findings.sample_id(*at).to_owned()).collect(),

@@ -202,6 +202,9 @@ pub struct ComparedMetric {
     pub better: Better,
     /// Lowest and highest possible value, if bounded.
     pub range: Option<(f64, f64)>,
+    /// The unit of its values: `ms` or `USD`; absent for scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
     /// Figure of the baseline on the compared samples.
     pub baseline: Finding,
     /// Figure of the candidate on the compared samples.
@@ -268,6 +271,9 @@ pub struct SideSummary {
     pub only: Vec<String>,
     /// Cost of one of its cells in dollars; `None` if a price is unknown.
     pub cost_per_cell_usd: Option<f64>,
+    /// Mean time of one of its cells in milliseconds; `None` if none was timed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
 }
 
 /// A comparison.

@@ -20,6 +20,8 @@ use crate::score::observations::{Aggregate, Observations};
 /// A tested metric before the correction.
 pub(super) struct TestedMetric<'a> {
     pub(super) spec: &'a MetricSpec,
+    /// The unit that its scorer measures in.
+    pub(super) unit: Option<&'static str>,
     pub(super) kind: Kind,
     pub(super) aggregate: Aggregate,
     pub(super) baseline: Observations,
@@ -134,6 +136,7 @@ impl TestedMetric<'_> {
             kind: self.kind,
             better: self.spec.better,
             range: self.spec.range,
+            unit: self.unit,
             baseline,
             candidate,
             difference: self.difference(local_level)?,

@@ -39,6 +39,9 @@ pub struct CellCounts {
     pub judgments_reused: u64,
     /// Start of the run that made the oldest reused output or judgment.
     pub oldest_reused: Option<Moment>,
+    /// Cells with an output whose time is known, and the sum of their times in microseconds.
+    #[serde(skip)]
+    pub(crate) timed: (u64, u64),
 }
 
 impl CellCounts {
@@ -59,7 +62,17 @@ impl CellCounts {
             judgments: row.judgments.iter().filter(|judgment| judgment.is_asked()).count() as u64,
             judgments_reused: row.judgments.iter().filter(|judgment| judgment.reused).count() as u64,
             oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
+            timed: match row.cell.status {
+                CellStatus::Ok if row.cell.latency_ms > 0.0 => (1, (1_000.0 * row.cell.latency_ms) as u64),
+                _ => (0, 0),
+            },
         }
+    }
+
+    /// The mean time of a cell with an output in milliseconds.
+    pub fn mean_latency_ms(&self) -> Option<f64> {
+        let (cells, micros) = self.timed;
+        (cells > 0).then(|| micros as f64 / 1_000.0 / cells as f64)
     }
 
     /// Also counts the cell as stopped if its output waits for a judge, as it may in an unfinished run.
@@ -116,6 +129,7 @@ impl AddAssign for CellCounts {
         self.reused += other.reused;
         self.judgments_reused += other.judgments_reused;
         self.judgments += other.judgments;
+        self.timed = (self.timed.0 + other.timed.0, self.timed.1 + other.timed.1);
         self.oldest_reused = self.oldest_reused.into_iter().chain(other.oldest_reused).min();
     }
 }

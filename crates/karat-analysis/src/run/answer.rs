@@ -226,7 +226,14 @@ pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recomm
             let impossible = contrast.and_then(|it| it.impossible.as_ref());
             let why = impossible.map(|reason| format!("{}.", capitalize(reason))).or_else(needed);
             let why = why.map_or_else(String::new, |why| format!(" {why}"));
-            format!("Undecided: any of {} may be the best by {metric} ({figure}).{why}", open.join(", "))
+            match open.as_slice() {
+                [_] | [] => {
+                    format!("Undecided: {} is first by {metric}, and its lead is not shown ({figure}).{why}", first.id)
+                }
+                several => {
+                    format!("Undecided: any of {} may be the best by {metric} ({figure}).{why}", several.join(", "))
+                }
+            }
         }
     };
     let of_lead = contrast.and_then(|it| contrast_caveat(findings, it));

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use karat_stats::inference::DECIDABLE_DF;
 use karat_stats::interval::Level;
 use karat_types::{
-    CellRow, CellStatus, Gate, NoteKind, PASS, PlanHeader, Policy, RunHeader, RunRows, RunStatus, StoredStop,
+    CallErrorCode, CellRow, CellStatus, Gate, NoteKind, PASS, PlanHeader, Policy, RunHeader, RunRows, RunStatus,
+    StoredStop,
 };
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, FinishContext, Outcome, RunningAnalysis, ScoredCell, SkippedAnalyses};
+use crate::analyses::{
+    self, AnalysisResult, Errors, FinishContext, Outcome, RunningAnalysis, ScoredCell, SkippedAnalyses,
+};
 use crate::compare::contrasts::add_contrasts;
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
@@ -302,6 +305,9 @@ fn clear_order_dependent(plan: &PlanHeader, analyses: &[AnalysisResult], boards:
     }
 }
 
+/// Code of an error of a template of a step or rubric.
+const TEMPLATE: &str = "template";
+
 fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {
     let figure = |(metric, measure): (usize, &Measure)| spread(table, metric, *measure, systems, 0..table.samples());
     measures.iter().enumerate().map(figure).collect()
@@ -364,7 +370,14 @@ fn warnings(findings: &Findings, skipped: &SkippedAnalyses) -> Vec<String> {
     }
     if tally.unjudged > 0 {
         let (unjudged, ok) = (tally.unjudged, tally.ok);
+        let cause = findings.errors().and_then(Errors::of_judges);
+        // A template fails for the same values again; a program may have lacked what it has by then.
+        let may_pass = cause.is_none_or(|(code, _)| {
+            code != TEMPLATE
+                && CallErrorCode::from_code(code).is_none_or(|it| it.may_pass() || it == CallErrorCode::Process)
+        });
         let mend = match tally.unfit {
+            0 if !may_pass => "Fix the cause and run the suite again, which reuses what is finished.".to_owned(),
             0 => "`karat retry` repeats the calls.".to_owned(),
             unfit => format!(
                 "{unfit} of them exceed every judge's context window: split the value with `chunk`, or use a judge with a \

@@ -73,9 +73,15 @@ fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
     }
 }
 
-/// 1 if the bound holds, else 0 with the value as the reason.
+/// 1 if the bound holds, else 0, with the value as the reason: a reader of `count` wants the count. What is 1 or 0 already has
+/// no other value to tell.
 fn bound_score(metric: &MetricSpec, value: f64) -> Score {
-    if metric.bound.passes(value) { Score::value(1.0) } else { Score::value_because(0.0, format!("it is {value}")) }
+    let is_told = metric.bound.min.is_some() || metric.bound.max.is_some();
+    match metric.bound.passes(value) {
+        true if is_told => Score::value_because(1.0, format!("it is {value}")),
+        true => Score::value(1.0),
+        false => Score::value_because(0.0, format!("it is {value}")),
+    }
 }
 
 /// 0 if any check fails, with their names; else *unscored* if any is unscored; else 1. `None` if a score is still
@@ -127,10 +133,13 @@ mod tests {
         pass_score(&specs.iter().zip(&scores).collect::<Vec<_>>())
     }
 
+    /// F64: a count that passes its bound is told, as one that fails it.
     #[test]
     fn a_bound_makes_a_score_pass_or_fail_and_keeps_its_number() {
         let slow = metric("slow", true, Bound { max: Some(3000.0), ..Bound::default() });
-        assert_eq!(bound_score(&slow, 12.0), Score::value(1.0));
+        assert_eq!(bound_score(&slow, 12.0), Score::value_because(1.0, "it is 12"));
+        let not = metric("not", true, Bound { not: true, ..Bound::default() });
+        assert_eq!(bound_score(&not, 0.0), Score::value(1.0));
         assert_eq!(bound_score(&slow, 4000.5), Score::value_because(0.0, "it is 4000.5"));
     }
 

@@ -19,7 +19,9 @@ const MAX_HASHED_BYTES: u64 = 1 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     schema: String,
-    run: String,
+    /// Absent in the canonical form, which is the same for every run of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     suite: String,
     suite_hash: String,
     plan_hash: Key,
@@ -50,10 +52,10 @@ pub(crate) struct Listed {
 }
 
 impl Manifest {
-    pub fn new(header: &RunHeader, files: Vec<Listed>) -> Self {
+    pub fn new(header: &RunHeader, is_canonical: bool, files: Vec<Listed>) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
-            run: header.id.clone(),
+            run: (!is_canonical).then(|| header.id.clone()),
             suite: header.plan.suite.clone(),
             suite_hash: header.plan.suite_hash.clone(),
             plan_hash: header.plan.plan_hash,
@@ -68,7 +70,7 @@ impl Manifest {
         let mut text = Vec::new();
         File::open(manifest).ok()?.take(MAX_HASHED_BYTES).read_to_end(&mut text).ok()?;
         let manifest: Self = serde_json::from_slice(&text).ok()?;
-        let is_known = manifest.schema == SCHEMA && manifest.run == run;
+        let is_known = manifest.schema == SCHEMA && manifest.run.as_deref() == Some(run);
         manifest.files.into_iter().find(|file| is_known && Path::new(&file.path) == path)
     }
 }

@@ -114,7 +114,7 @@ impl Reports<'_> {
             for format in formats {
                 files.extend(place.write(report, *format, &mut cells)?);
             }
-            files.push(place.manifest(stored.header(), &files, cells.wait_for_file()?)?);
+            files.push(place.manifest((stored.header(), canonical), &files, cells.wait_for_file()?)?);
             let summary = karat_report::terminal::render(report);
             if key.is_some() && context.series.is_none() {
                 let page = fs::read_to_string(place.path("report.html")).ok();
@@ -261,7 +261,7 @@ impl ReportFolder<'_> {
             .and_then(|()| out.finish())
             .map_err(|error| report_write_error(&target, error))?;
         let mut files = vec![target];
-        files.push(self.manifest(header, &files, None)?);
+        files.push(self.manifest((header, false), &files, None)?);
         Ok(WrittenReport { summary: kept.summary.clone() + &file_lines(&files), files, exit: kept.exit() })
     }
 
@@ -304,7 +304,7 @@ impl ReportFolder<'_> {
 
     fn manifest(
         &self,
-        header: &RunHeader,
+        (header, canonical): (&RunHeader, bool),
         files: &[PathBuf],
         cells: Option<&WrittenCells>,
     ) -> Result<PathBuf, AppError> {
@@ -316,7 +316,7 @@ impl ReportFolder<'_> {
             }
             .map_err(|error| report_write_error(file, error))
         });
-        let manifest = Manifest::new(header, listed.collect::<Result<_, _>>()?);
+        let manifest = Manifest::new(header, canonical, listed.collect::<Result<_, _>>()?);
         let (target, mut out) = self.writer(MANIFEST)?;
         let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
         writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| report_write_error(&target, error))?;

@@ -126,6 +126,7 @@ fn gate_table() -> Markup {
         name: name.to_owned(),
         verdict,
         observed,
+        change: None,
         scale: Scale::score(0.0, 1.0),
         threshold: threshold.to_owned(),
         reason: reason.to_owned(),

@@ -39,7 +39,11 @@ fn cell(page: &mut Page, cell: &CellText) {
         let piece = Inline::code(&score.metric).and(" ").and_text(&score.value);
         if score.is_low { piece.bold() } else { piece }
     });
-    let title = Inline::code(&cell.system).and(if cell.is_failed { " (failed): " } else { ": " });
+    let title = Inline::code(&cell.system);
+    let title = match cell.flag() {
+        Some(flag) => title.and(" (").and(flag).and("): "),
+        None => title.and(": "),
+    };
     let title = title.then(Inline::list(scores));
     match (&cell.output, &cell.missing) {
         (Some(output), _) => block(page, title, output, &cell.command),

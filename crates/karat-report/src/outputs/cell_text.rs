@@ -1,12 +1,14 @@
 //! The texts of one cell, cut to what a reader can take in.
 
 use karat_analysis::{CellScores, system_id};
+use karat_page::number::Scale;
 use karat_text::template::conversation_text;
 use karat_types::{CellRow, CellStatus, MetricSpec, SampleRecord, Score};
 
 use super::select::Thresholds;
 use crate::shared::figures;
 use crate::shared::report::{RenderError, Report};
+use crate::shared::scales;
 use crate::shared::visible::{excerpt, visible};
 
 /// Number of characters shown of an input, output or reference.
@@ -141,13 +143,25 @@ impl CellText {
             missing,
             scores: report
                 .metrics()
-                .filter_map(|it| Some((it.1.volatile, score_text(it, &scores, thresholds, &expected)?)))
+                .filter_map(|it| {
+                    let scale = scales::scale_of(plan, it.1);
+                    Some((it.1.volatile, score_text(it, &scale, &scores, thresholds, &expected)?))
+                })
                 // A latency is worth reading where it is too long.
                 .filter(|(volatile, score)| !volatile || score.is_low)
                 .map(|(_, score)| score)
                 .collect(),
             judges: judge_texts(report, row),
             command: report.trace_command(row.cell.ordinal),
+        })
+    }
+
+    /// Returns the word for a cell that needs a look: one without an output failed, any other one only scores badly.
+    pub(crate) fn flag(&self) -> Option<&'static str> {
+        self.is_failed.then(|| match (&self.output, self.scores.iter().any(|it| it.is_low && it.value != "unscored")) {
+            (None, _) => "failed",
+            (Some(_), true) => "below a threshold",
+            (Some(_), false) => "unscored",
         })
     }
 
@@ -167,6 +181,7 @@ impl CellText {
 
 fn score_text(
     (at, metric): (usize, &MetricSpec),
+    scale: &Scale,
     scores: &CellScores,
     thresholds: &Thresholds<'_>,
     expected: &impl Fn(usize) -> Option<f64>,
@@ -177,13 +192,13 @@ fn score_text(
             let text = match (*verdict || metric.binary, *value) {
                 (true, value) if value >= 1.0 => "pass".to_owned(),
                 (true, value) if value <= 0.0 => "fail".to_owned(),
-                (_, value) => figures::value(metric, value),
+                (_, value) => figures::value(scale, value),
             };
             (text, reason.as_deref())
         }
         Score::NotApplicable { na } => match expected(at) {
             // A cascade did not ask the judges about the cell.
-            Some(value) => (format!("≈ {}", figures::value(metric, value)), Some(&**na)),
+            Some(value) => (format!("≈ {}", figures::value(scale, value)), Some(&**na)),
             None => ("n/a".to_owned(), Some(&**na)),
         },
         Score::Unscored { unscored } => ("unscored".to_owned(), Some(unscored.as_str())),

@@ -5,7 +5,7 @@ use karat_analysis::Finding;
 use karat_analysis::agree::MetricRaters;
 use karat_analysis::compare::ComparedMetric;
 use karat_analysis::planning::MetricPower;
-use karat_page::number;
+use karat_page::number::{self, Scale, Unit};
 pub(crate) use karat_page::number::{MOST_DIGITS, NONE, count, count_noun, percent, to_digits, usd, with_sign};
 use karat_types::{Better, MetricSpec, Money};
 
@@ -15,6 +15,21 @@ use crate::shared::report::Estimate;
 pub(crate) trait Scaled {
     /// Returns the lowest and highest possible value, if they are known.
     fn range(&self) -> Option<(f64, f64)>;
+
+    /// Returns the unit that its values are written in.
+    fn unit(&self) -> Unit {
+        Unit::Score
+    }
+}
+
+impl Scaled for Scale {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.range
+    }
+
+    fn unit(&self) -> Unit {
+        self.unit.clone()
+    }
 }
 
 impl Scaled for MetricSpec {
@@ -26,6 +41,10 @@ impl Scaled for MetricSpec {
 impl<T: Scaled> Scaled for &T {
     fn range(&self) -> Option<(f64, f64)> {
         (**self).range()
+    }
+
+    fn unit(&self) -> Unit {
+        (**self).unit()
     }
 }
 
@@ -45,6 +64,19 @@ impl Scaled for ComparedMetric {
     fn range(&self) -> Option<(f64, f64)> {
         self.range
     }
+
+    fn unit(&self) -> Unit {
+        unit_named(self.unit)
+    }
+}
+
+/// The unit of a metric by the name that its plan has for it.
+pub(crate) fn unit_named(name: Option<&str>) -> Unit {
+    match name {
+        Some("ms") => Unit::Millis,
+        Some("USD") => Unit::Dollars,
+        _ => Unit::Score,
+    }
 }
 
 /// The scale of differences between two values: from 0 to the width of the range.
@@ -53,6 +85,10 @@ pub(crate) struct DifferenceScale<'a, M>(pub(crate) &'a M);
 impl<M: Scaled> Scaled for DifferenceScale<'_, M> {
     fn range(&self) -> Option<(f64, f64)> {
         self.0.range().map(|(lo, hi)| (0.0, hi - lo))
+    }
+
+    fn unit(&self) -> Unit {
+        self.0.unit()
     }
 }
 
@@ -78,7 +114,10 @@ pub(crate) fn look_different((one, other): (f64, f64), digits: usize) -> bool {
 
 /// Formats a value in the metric's unit.
 pub(crate) fn value(metric: &impl Scaled, value: f64) -> String {
-    to_digits(value, digits(metric, value))
+    match metric.unit() {
+        Unit::Score => to_digits(value, digits(metric, value)),
+        unit => Scale { unit, range: metric.range(), ..Scale::default() }.text(value),
+    }
 }
 
 /// Formats the value, or returns [`NONE`].

@@ -259,7 +259,14 @@ impl<'a> Report<'a> {
     /// Returns the primary metric with its index.
     pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
         let at = self.findings.primary?;
-        Some((at, self.findings.plan.metrics.get(at)?))
+        let metric = self.findings.plan.metrics.get(at)?;
+        // A suite that measures only time or money has nothing that is the same in every run.
+        (!(self.context.canonical && metric.volatile)).then_some((at, metric))
+    }
+
+    /// Returns whether what the run decides depends on time or price, which the canonical form leaves out.
+    pub(crate) fn leaves_out_answers(self) -> bool {
+        self.findings.primary.is_some() && self.primary().is_none()
     }
 
     /// Returns the metrics that summaries show, with their index, most important first.

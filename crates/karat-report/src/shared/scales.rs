@@ -5,6 +5,8 @@ use karat_analysis::{Finding, Spread};
 use karat_page::number::{Estimate, Scale, Unit};
 use karat_types::{MetricSpec, PlanHeader};
 
+use crate::shared::figures::unit_named;
+
 /// The scale of shares of 1.
 pub(crate) fn shares() -> Scale {
     Scale { range: Some((0.0, 1.0)), ..Scale::of(Unit::Share) }
@@ -17,12 +19,7 @@ pub(crate) fn bare_scale() -> Scale {
 
 /// Returns the scale of a metric: its range, its better direction, and the unit that its scorer measures in.
 pub(crate) fn scale_of(plan: &PlanHeader, metric: &MetricSpec) -> Scale {
-    let unit = match plan.unit_of(metric) {
-        Some("ms") => Unit::Millis,
-        Some("USD") => Unit::Dollars,
-        _ => Unit::Score,
-    };
-    Scale { unit, range: metric.range, better: metric.better }
+    Scale { unit: unit_named(plan.unit_of(metric)), range: metric.range, better: metric.better }
 }
 
 /// Returns the scale of the metric of this name; a quantity without a range if the plan has none.
@@ -32,7 +29,7 @@ pub(crate) fn scale_named(plan: &PlanHeader, name: &str) -> Scale {
 
 /// Returns the scale of a compared metric.
 pub(crate) fn scale_of_compared(metric: &ComparedMetric) -> Scale {
-    Scale { range: metric.range, better: metric.better, ..Scale::default() }
+    Scale { unit: unit_named(metric.unit), range: metric.range, better: metric.better }
 }
 
 /// Returns the figure with its interval, cut to the range of the scale.

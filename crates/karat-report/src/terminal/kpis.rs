@@ -5,6 +5,7 @@ use karat_analysis::Kpi;
 
 use crate::shared::figures;
 use crate::shared::report::Report;
+use crate::shared::scales;
 use crate::shared::visible::excerpt;
 use crate::wording::kpis::{bounds_text, change_text, gate_state, has_many_systems, is_notable};
 
@@ -30,6 +31,7 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     table.set_header(["figure", "value", "baseline", "change", "threshold", "state"]);
     for kpi in gated.into_iter().take(ROWS) {
         let Some((_, metric)) = report.metrics().find(|(_, metric)| metric.name == kpi.metric) else { continue };
+        let metric = &scales::scale_of(&report.findings.plan, metric);
         let name = if several { format!("{} {}", kpi.metric, kpi.system) } else { kpi.metric.clone() };
         table.add_row([
             excerpt(&name, NAME),

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::{Finding, Group, Verdict};
-use karat_types::MetricSpec;
+use karat_page::number::Scale;
 
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
+use crate::shared::scales;
 use crate::shared::visible::excerpt;
 
 /// Number of columns of a terminal that a table is made for.
@@ -21,13 +22,25 @@ const ROWS: usize = 12;
 /// Length of an id, in characters.
 const NAME: usize = 32;
 
+/// A metric of the table.
+struct Shown<'a> {
+    at: usize,
+    name: &'a str,
+    scale: Scale,
+}
+
 /// Returns the table, the best systems by the primary metric first, and what it leaves out. Metrics are left out before
 /// systems, and systems that failed a gate never before others.
 pub(super) fn lines(report: Report<'_>) -> Vec<String> {
-    let metrics = report.headline();
+    let plan = &report.findings.plan;
+    let metrics: Vec<Shown<'_>> = report
+        .headline()
+        .into_iter()
+        .map(|(at, metric)| Shown { at, name: &metric.name, scale: scales::scale_of(plan, metric) })
+        .collect();
     let ranked = report.systems_by_rank();
     let shown = most_important(report, &ranked);
-    let Some(first) = metrics.first().copied() else { return Vec::new() };
+    let Some(first) = metrics.first() else { return Vec::new() };
     let hidden = ranked.len() - shown.len();
     if metrics.len() == 1 {
         return with_rest(text(&single(&shown, first)), hidden, "system");
@@ -85,8 +98,8 @@ fn figure(group: &Group, at: usize) -> Option<&Finding> {
     group.metrics.get(at)?.figure()
 }
 
-fn value(metric: &MetricSpec, figure: Option<&Finding>) -> String {
-    figures::value_or_none(metric, figure.map(Finding::value))
+fn value(scale: &Scale, figure: Option<&Finding>) -> String {
+    figures::value_or_none(scale, figure.map(Finding::value))
 }
 
 /// The columns behind the figures: failures where there are any, and the cost of a cell.
@@ -115,16 +128,16 @@ impl Tail {
     }
 }
 
-fn single(shown: &[&Group], (at, metric): (usize, &MetricSpec)) -> Table {
+fn single(shown: &[&Group], metric: &Shown<'_>) -> Table {
     let tail = Tail::of(shown);
-    let head = [Cell::new("system"), right(excerpt(&metric.name, NAME)), right("interval"), right("n")];
+    let head = [Cell::new("system"), right(excerpt(metric.name, NAME)), right("interval"), right("n")];
     let mut table = new_table(head.into_iter().chain(tail.heads()).collect());
     for group in shown {
-        let of = figure(group, at);
+        let of = figure(group, metric.at);
         let row = [
             name(&group.id),
-            right(value(metric, of)),
-            right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+            right(value(&metric.scale, of)),
+            right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(&metric.scale, it))),
             right(count(of.map_or(0, Finding::n))),
         ];
         table.add_row(row.into_iter().chain(tail.cells(group)));
@@ -132,17 +145,18 @@ fn single(shown: &[&Group], (at, metric): (usize, &MetricSpec)) -> Table {
     table
 }
 
-fn beside(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
+fn beside(shown: &[&Group], metrics: &[Shown<'_>]) -> Table {
     let tail = Tail::of(shown);
-    let heads = metrics.iter().map(|(_, metric)| right(excerpt(&metric.name, NAME)));
+    let heads = metrics.iter().map(|metric| right(excerpt(metric.name, NAME)));
     let mut table =
         new_table([Cell::new("system")].into_iter().chain(heads).chain([right("n")]).chain(tail.heads()).collect());
     for group in shown {
-        let of = |(at, metric): &(usize, &MetricSpec)| {
-            figure(group, *at).map_or(figures::NONE.to_owned(), |it| figures::value_with_interval(metric, it))
+        let of = |metric: &Shown<'_>| {
+            let found = figure(group, metric.at);
+            found.map_or(figures::NONE.to_owned(), |it| figures::value_with_interval(&metric.scale, it))
         };
         let figures = metrics.iter().map(|it| right(of(it)));
-        let n = n_of_all(metrics.iter().filter_map(|(at, _)| Some(figure(group, *at)?.n())));
+        let n = n_of_all(metrics.iter().filter_map(|metric| Some(figure(group, metric.at)?.n())));
         table.add_row([name(&group.id)].into_iter().chain(figures).chain([right(n)]).chain(tail.cells(group)));
     }
     table
@@ -154,17 +168,17 @@ fn n_of_all(each: impl Iterator<Item = u64> + Clone) -> String {
     if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) }
 }
 
-fn below(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
+fn below(shown: &[&Group], metrics: &[Shown<'_>]) -> Table {
     let head = [Cell::new("metric"), Cell::new("system"), right("value"), right("interval"), right("n")];
     let mut table = new_table(head.into_iter().collect());
-    for (at, metric) in metrics {
+    for metric in metrics {
         for (row, group) in shown.iter().enumerate() {
-            let of = figure(group, *at);
+            let of = figure(group, metric.at);
             table.add_row([
-                if row == 0 { name(&metric.name) } else { Cell::new("") },
+                if row == 0 { name(metric.name) } else { Cell::new("") },
                 name(&group.id),
-                right(value(metric, of)),
-                right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+                right(value(&metric.scale, of)),
+                right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(&metric.scale, it))),
                 right(count(of.map_or(0, Finding::n))),
             ]);
         }

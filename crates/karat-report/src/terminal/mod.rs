@@ -279,9 +279,10 @@ fn cost(report: Report<'_>) -> String {
     )
 }
 
-/// Returns what the figures rest on. What only identifies them (hashes, seed, version) is in the reports.
+/// Returns what the figures rest on. What only identifies them (hashes, seed, version) is in the reports, and the addresses
+/// that were asked are said when the run starts.
 fn how_made(report: Report<'_>) -> String {
-    let identity = ["suite", "plan", "dataset", "seed", "reused", "karat"];
+    let identity = ["suite", "plan", "dataset", "seed", "reused", "addresses", "karat"];
     let parts = provenance::parts(report).into_iter().filter(|(label, _)| !identity.contains(label));
     let parts = parts.map(|(label, text)| format!("{label} {}", excerpt(&text, WIDTH)));
     format!("how these numbers were made: {}", parts.collect::<Vec<_>>().join(" · "))

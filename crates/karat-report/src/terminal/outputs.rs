@@ -60,8 +60,8 @@ fn text(sample: &SampleTexts) -> String {
 
 // Writing to a String cannot fail.
 fn cell(text: &mut String, cell: &CellText) {
-    let failed = if cell.is_failed { ", failed" } else { "" };
-    let _ = writeln!(text, "\n── {} (cell {}{failed}) ──", visible_name(&cell.system), cell.ordinal);
+    let flag = cell.flag().map_or_else(String::new, |flag| format!(", {flag}"));
+    let _ = writeln!(text, "\n── {} (cell {}{flag}) ──", visible_name(&cell.system), cell.ordinal);
     let scores: Vec<String> = cell.scores.iter().map(|it| format!("{} {}", it.metric, it.value)).collect();
     if !scores.is_empty() {
         let _ = writeln!(text, "scores: {}", scores.join(", "));

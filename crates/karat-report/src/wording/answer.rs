@@ -2,9 +2,12 @@
 
 use karat_analysis::{Answer, DeltaAxis, Finding, Group, Leaderboard, Recommendation, Verdict};
 
+use karat_types::MetricSpec;
+
 use crate::shared::figures::{self, count, goodness};
 use crate::shared::ranking;
 use crate::shared::report::Report;
+use crate::shared::scales;
 use crate::wording::gates::verdict_words;
 
 /// A figure that a summary names.
@@ -25,7 +28,7 @@ pub(crate) struct Leader<'a> {
 
 /// Returns the answers on the axes of a run: question, answer, caveat.
 pub(crate) fn answers(report: Report<'_>) -> &[Answer] {
-    &report.findings.summary.answers
+    if report.leaves_out_answers() { &[] } else { &report.findings.summary.answers }
 }
 
 /// Returns the recommendations: what failed checks ask for, then those of the analysis.
@@ -38,7 +41,8 @@ pub(crate) fn recommendations(report: Report<'_>) -> Vec<Recommendation> {
         );
         Recommendation { advice, caveat: None }
     });
-    failed.into_iter().chain(report.findings.recommendations.iter().cloned()).collect()
+    let of_figures = report.findings.recommendations.iter().filter(|_| !report.leaves_out_answers());
+    failed.into_iter().chain(of_figures.cloned()).collect()
 }
 
 /// Returns the first system, the best and the last of the ranking, and the hardest sample.
@@ -47,6 +51,7 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
         return Vec::new();
     };
     let findings = report.findings;
+    let scale = &scales::scale_of(&findings.plan, metric);
     let joins = findings.ranked_axis() == DeltaAxis::Model && findings.plan.variants.len() > 1;
     // Variants without a model are no part of a model's mean.
     let variants = findings.models.iter().map(|model| model.systems.len()).max().unwrap_or_default() as u64;
@@ -58,7 +63,7 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
         id,
         finding,
         joined: joined.clone(),
-        text: figures::value_with_method_of(metric, finding, &n),
+        text: figures::value_with_method_of(scale, finding, &n),
     };
     let is_ranked = board.places.len() > 1 && !board.is_level();
     let (first, last) = (board.places.first(), board.places.last().filter(|_| is_ranked));
@@ -71,23 +76,25 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
     let system = systems.first().filter(|_| joins && is_ranked && systems.len() > 2);
     let system = system.and_then(|group| {
         let finding = group.metrics.get(at)?.figure()?;
-        let text = figures::value_with_method(metric, finding);
+        let text = figures::value_with_method(scale, finding);
         let is_equal = |it: &&&Group| it.metrics.get(at).and_then(|it| it.value()) == Some(finding.value());
         let equal = systems.iter().filter(is_equal).count() as u64;
         let joined = (equal > 1).then(|| format!("{} have this score", figures::count_noun(equal, "system")));
         Some(Leader { key: "system", label: "First of all systems", id: &group.id, finding, joined, text })
     });
-    // A hardest sample on which all did as well as they could is no finding.
-    let hardest = board
-        .hardest_sample
-        .as_ref()
-        .filter(|it| board.shared_samples > 1 && goodness(metric, it.finding.value()).is_none_or(|share| share < 1.0));
+    // A hardest sample on which all did as well as they could, or as on every other one, is no finding.
+    let hardest = board.hardest_sample.as_ref().filter(|it| {
+        let value = it.finding.value();
+        board.shared_samples > 1
+            && goodness(metric, value).is_none_or(|share| share < 1.0)
+            && !is_every_mean(metric, board, value)
+    });
     [
         system,
         first.map(|it| place("best", best, &it.id, &it.finding, &joined)),
         last.map(|it| place("worst", "Last", &it.id, &it.finding, &joined)),
         hardest.map(|it| Leader {
-            text: figures::value_with_method(metric, &it.finding),
+            text: figures::value_with_method(scale, &it.finding),
             ..place("hardest", "Hardest sample", &it.id, &it.finding, &None)
         }),
     ]
@@ -96,10 +103,24 @@ pub(crate) fn leaders(report: Report<'_>) -> Vec<Leader<'_>> {
     .collect()
 }
 
+/// Returns whether a sample's mean is that of all samples, so that it is as hard as any other: the worst mean is never above
+/// the mean of all, and equals it only if they are all the same.
+fn is_every_mean(metric: &MetricSpec, board: &Leaderboard, value: f64) -> bool {
+    let all = board.places.iter().map(|place| place.finding.value()).sum::<f64>() / board.places.len().max(1) as f64;
+    metric.aggregate == "mean" && (value - all).abs() <= 1e-9 * value.abs().max(1.0)
+}
+
 /// Returns the sentence for a ranking in which all are equal.
 pub(crate) fn level(report: Report<'_>, board: &Leaderboard) -> Option<String> {
     let kind = if report.findings.ranked_axis() == DeltaAxis::Model { "models" } else { "variants" };
-    board.is_level().then(|| format!("All {} {kind} have the same score.", count(board.places.len() as u64)))
+    let partial = if board.shared < board.scored { " on the cells that all have" } else { "" };
+    let all = count(board.places.len() as u64);
+    let failed = report.findings.run.tally.errors;
+    let failed = match failed {
+        0 => String::new(),
+        some => format!(", where they have one: {} failed", figures::count_noun(some, "cell")),
+    };
+    board.is_level().then(|| format!("All {all} {kind} have the same score{partial}{failed}."))
 }
 
 /// Returns the number of scores behind a place: of `80 samples × 2`, where each sample counts once a variant.

@@ -109,34 +109,42 @@ pub(crate) fn bounds(metric: &ComparedMetric, difference: &Finding) -> String {
     }
 }
 
-/// Formats a difference with its sign, with as many digits as its precision deserves.
+/// Formats a difference with its sign, in the metric's unit, with as many digits as its precision deserves. An end of an
+/// interval that is not 0 never looks like it.
 pub(crate) fn signed_difference(metric: &ComparedMetric, difference: f64) -> String {
-    figures::with_sign(&figures::to_digits(difference, digits(metric)))
+    let text = match metric.unit {
+        Some(_) => figures::value(metric, difference),
+        None => figures::to_digits(difference, digits(metric)),
+    };
+    let is_told = text.chars().any(|c| ('1'..='9').contains(&c));
+    // The last digits of a float are no difference.
+    let is_zero = !figures::look_different((difference, 0.0), MOST_DIGITS);
+    match is_told || is_zero {
+        true => figures::with_sign(&text),
+        false if difference > 0.0 => "just above 0".to_owned(),
+        false => "just below 0".to_owned(),
+    }
 }
 
 /// Formats a difference without its sign.
 pub(crate) fn magnitude(metric: &ComparedMetric, difference: f64) -> String {
-    figures::to_digits(difference.abs(), digits(metric))
+    match metric.unit {
+        Some(_) => figures::value(metric, difference.abs()),
+        None => figures::to_digits(difference.abs(), digits(metric)),
+    }
 }
 
 /// Returns the number of decimals: those of the scale, and more if the standard error would vanish or an end of an
-/// interval would look equal to the limit it is compared with.
+/// interval would look equal to the margin it is compared with.
 fn digits(metric: &ComparedMetric) -> usize {
     let scale = figures::digits(metric, metric.difference.value());
     let needed = metric.difference.se().filter(|se| *se > 0.0).map_or(0.0, |se| (1.0 - se.log10()).floor());
     let least = scale.max(needed.clamp(0.0, 6.0) as usize);
-    (least..MOST_DIGITS)
-        .find(|digits| interval_limits(metric).iter().all(|pair| figures::look_different(*pair, *digits)))
-        .unwrap_or(least)
-}
-
-/// Returns the ends of the metric's intervals, each with the limit it is compared with.
-fn interval_limits(metric: &ComparedMetric) -> Vec<(f64, f64)> {
-    let ends =
-        |finding: Option<&Finding>| finding.and_then(Finding::interval).map_or(Vec::new(), |(lo, hi)| vec![lo, hi]);
+    let ends = metric.equivalence.as_ref().and_then(Finding::interval).map_or(Vec::new(), |(lo, hi)| vec![lo, hi]);
     let margin = metric.margin.unwrap_or_default();
-    let of_margin = ends(metric.equivalence.as_ref()).into_iter().map(|end| (end.abs(), margin));
-    ends(Some(&metric.difference)).into_iter().map(|end| (end, 0.0)).chain(of_margin).collect()
+    (least..MOST_DIGITS)
+        .find(|digits| ends.iter().all(|end| figures::look_different((end.abs(), margin), *digits)))
+        .unwrap_or(least)
 }
 
 /// Formats a p-value with three significant digits, or as below a thousandth.
@@ -185,19 +193,27 @@ fn against(compared: &RunComparison, metric: &ComparedMetric) -> String {
     if said.is_empty() { String::new() } else { format!(". But {}", said.join(", ")) }
 }
 
-/// Returns what a cell costs on both sides; `None` if nothing costs anything.
-pub(crate) fn costs(compared: &RunComparison) -> Option<String> {
-    let (before, after) = (compared.baseline.cost_per_cell_usd, compared.candidate.cost_per_cell_usd);
-    let is_free = [before, after].iter().all(|cost| cost.is_some_and(|cost| cost <= 0.0));
+/// Returns what a cell costs and how long it takes on both sides; nothing costs anything, nothing is timed: nothing is said.
+pub(crate) fn costs(compared: &RunComparison) -> Vec<String> {
+    let (before, after) = (&compared.baseline, &compared.candidate);
+    let money = (before.cost_per_cell_usd, after.cost_per_cell_usd);
+    let is_free = [money.0, money.1].iter().all(|cost| cost.is_some_and(|cost| cost <= 0.0));
+    let time = (before.latency_ms, after.latency_ms);
+    let millis = |time: Option<f64>| time.map_or_else(|| "unknown".to_owned(), karat_page::number::millis);
+    let cost = (!is_free).then(|| both_sides("cost of a cell", money, figures::usd));
+    let time = (time != (None, None)).then(|| both_sides("time of a cell", time, millis));
+    cost.into_iter().chain(time).collect()
+}
+
+/// Returns for example `cost of a cell: baseline $0.01, candidate $0.02 (+100 %)`.
+fn both_sides(what: &str, (before, after): (Option<f64>, Option<f64>), text: impl Fn(Option<f64>) -> String) -> String {
     let change = match (before, after) {
         (Some(before), Some(after)) if before > 0.0 => {
             format!(" ({})", figures::with_sign(&percent_change(after / before - 1.0)))
         }
         _ => String::new(),
     };
-    (!is_free).then(|| {
-        format!("cost of a cell: baseline {}, candidate {}{change}", figures::usd(before), figures::usd(after))
-    })
+    format!("{what}: baseline {}, candidate {}{change}", text(before), text(after))
 }
 
 /// Formats a relative change: `12 %`, `−3 %`.

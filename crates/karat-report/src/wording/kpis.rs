@@ -1,17 +1,16 @@
 //! Texts about key figures: the change since the baseline, the bounds and their state.
 
 use karat_analysis::Kpi;
-use karat_types::MetricSpec;
 
-use crate::shared::figures::{self, NONE, percent, with_sign};
+use crate::shared::figures::{self, NONE, Scaled, percent, with_sign};
 use crate::wording::gates::sign;
 
-/// Returns for example `+1619 (+193 %, CI +12.0 to +1800)`. The percentage appears if the metric has no range to read
+/// Returns for example `+1.62 s (+193 %, CI +12 ms to +1.80 s)`. The percentage appears if the metric has no range to read
 /// the change against; an interval without width is left out.
-pub(crate) fn change_text(metric: &MetricSpec, kpi: &Kpi) -> String {
+pub(crate) fn change_text(metric: &impl Scaled, kpi: &Kpi) -> String {
     let Some(change) = &kpi.change else { return NONE.to_owned() };
     let by = change.value();
-    let of = kpi.baseline.filter(|before| metric.range.is_none() && *before > 0.0 && by != 0.0);
+    let of = kpi.baseline.filter(|before| metric.range().is_none() && *before > 0.0 && by != 0.0);
     let share = of.map(|before| with_sign(&percent(by / before).replace('-', "−")));
     let interval = change.interval().filter(|(lo, hi)| lo < hi);
     let interval = interval

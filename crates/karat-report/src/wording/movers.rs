@@ -79,9 +79,11 @@ pub(crate) fn unchanged_systems(compared: &RunComparison) -> Option<String> {
 /// Returns the correction of the results of each system.
 pub(crate) fn system_correction(compared: &RunComparison) -> String {
     let n = count(compared.system_family);
+    // Corrections in steps test each row at a level of its own, and an interval that belongs to its verdict has that level.
+    let levels = "each interval at the level of its own test";
     match compared.correction {
-        "holm" => format!("p-values corrected by Holm over {n} tests of systems and metrics"),
-        "bh" => format!("p-values corrected by Benjamini-Hochberg over {n} tests of systems and metrics"),
+        "holm" => format!("p-values corrected by Holm over {n} tests of systems and metrics, {levels}"),
+        "bh" => format!("p-values corrected by Benjamini-Hochberg over {n} tests of systems and metrics, {levels}"),
         _ => "p-values not corrected".to_owned(),
     }
 }

@@ -96,3 +96,39 @@ fn every_format_has_the_same_answer() {
         assert!(report.contains("## Variant × sample"), "{report}");
     }
 }
+
+/// F64: a score is written alike in the terminal, in report.md and on the page; times and money have their unit; a sample that
+/// is as hard as all others is not named.
+#[test]
+fn figures_have_one_spelling() {
+    let mut run = Sketch::new(1, 2, 40).metric("binary", json!(true)).metric("range", json!([0, 1])).fill(1.0).run();
+    let level = Example::of(run.clone());
+    assert!(!terminal::render(level.report()).contains("Hardest sample"), "{}", terminal::render(level.report()));
+    run.cells[0].cell.scores = vec![(0, karat_types::Score::value(0.0))];
+    let one = Example::of(run);
+    let shown =
+        [terminal::render(one.report()), markdown::render(one.report()).unwrap(), page::file(one.report()).unwrap()];
+    for text in &shown {
+        assert!(text.contains("0.975") && !text.contains("97.5 %"), "{text}");
+    }
+    assert!(shown[0].contains("Hardest sample"), "{}", shown[0]);
+}
+
+/// F64: a suite that measures only time has an answer, with its unit, and no score beside it; the canonical form has none.
+#[test]
+fn a_suite_of_time_alone_has_an_answer() {
+    let mut sketch = Sketch::new(1, 2, 40).metric("better", json!("lower")).metric("volatile", json!(true));
+    for sample in 0..40 {
+        sketch = sketch.value(sample, 0, 900.0 + sample as f64).value(sample, 1, 400.0 + sample as f64);
+    }
+    let mut run = sketch.run();
+    let plan = std::sync::Arc::make_mut(&mut run.header.plan);
+    plan.scorers[0].kind =
+        karat_types::ScorerKind::Metric { metric: "latency".to_owned(), with: serde_json::Map::new() };
+    let mut example = Example::of(run);
+    let shown = terminal::render(example.report());
+    assert!(shown.contains("Which variant? Prefer ") && shown.contains(" ms"), "{shown}");
+    example.context.canonical = true;
+    let canonical = terminal::render(example.report());
+    assert!(!canonical.contains("Which variant?"), "{canonical}");
+}

@@ -327,7 +327,7 @@ fn short(text: &str) -> String {
 
 fn headline(headline: Option<&Headline>) -> Markup {
     let Some(headline) = headline else { return html! { span.reason { "n/a" } } };
-    let scale = figure::scale_of(headline.unit.as_deref(), headline.range, headline.binary, headline.better);
+    let scale = figure::scale_of(headline.unit.as_deref(), headline.range, headline.better);
     let estimate = match headline.value {
         Some(value) => Estimate { interval: headline.interval, ..Estimate::point(value, headline.n) },
         None => Estimate::missing("nothing has a score"),

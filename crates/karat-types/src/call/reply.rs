@@ -303,6 +303,12 @@ impl CallErrorCode {
         )
     }
 
+    /// Returns true if the same request may succeed later without a change: the recipient was busy or not reached. An answer
+    /// that is something else, such as a web page, stays what it is.
+    pub fn may_pass(self) -> bool {
+        (self.is_retryable() && self != Self::Malformed) || self == Self::CellTimeout
+    }
+
     /// Returns true if the call was not made because the run stops: nothing is known of its answer, and `resume` makes it.
     pub fn is_stop(self) -> bool {
         matches!(self, Self::Cancelled | Self::Budget)

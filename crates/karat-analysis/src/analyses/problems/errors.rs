@@ -193,6 +193,12 @@ impl Errors {
         of_system.next().map(|(code, example)| (code, example.message.as_str()))
     }
 
+    /// Code and message of the most frequent failure of judgments.
+    pub fn of_judges(&self) -> Option<(&str, &str)> {
+        let kind = self.kinds.iter().find(|kind| kind.stage == Stage::Judgment)?;
+        Some((kind.code.as_str(), kind.examples.first()?.message.as_str()))
+    }
+
     /// The most frequent reason why a scorer without judges failed.
     pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
         let is_score = |kind: &&ErrorKind| kind.stage == Stage::Score;

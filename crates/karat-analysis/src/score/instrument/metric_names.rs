@@ -3,7 +3,8 @@
 use karat_types::{Gate, MetricSpec, PlanHeader, ScorerKind, Subject};
 
 /// Index of the primary metric: the first that the suite names under `headline`, else a rubric's composite, else one named
-/// `overall`, else the first. It depends on neither time nor price, and one that finds texts by their words ranks no system.
+/// `overall`, else the first. It depends on neither time nor price, unless the suite measures nothing else, and one that finds
+/// texts by their words ranks no system.
 pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
@@ -15,7 +16,8 @@ pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let is_named = |it: &MetricSpec| it.name == "overall" || it.name.ends_with(".overall");
     let named = || plan.metrics.iter().position(|it| is_named(it) && !it.by_words);
     let steady = || plan.metrics.iter().position(is_usable);
-    headline.or(composite).or_else(named).or_else(steady)
+    let measured = || plan.metrics.iter().position(|it| !it.by_words);
+    headline.or(composite).or_else(named).or_else(steady).or_else(measured)
 }
 
 /// Index of the metric that decides a run: the primary one. Where that is only the first of the suite, and no gate is on it, the
@@ -134,6 +136,21 @@ mod tests {
         assert_eq!(primary(&plan).as_deref(), Some("mentions"));
         let warning = by_words_warning(&plan).unwrap();
         assert!(warning.contains("`recall_of_ideal` is matched by words: a paraphrase counts as missing"), "{warning}");
+    }
+
+    /// F64: a suite that measures nothing but time has a primary metric; beside anything else, time leads nothing.
+    #[test]
+    fn time_leads_where_nothing_else_is_measured() {
+        let mut plan = crate::testing::example().header.plan.as_ref().clone();
+        let steady = primary_metric(&plan).map(|at| plan.metrics[at].volatile);
+        assert_eq!(steady, Some(false));
+        plan.metrics.retain(|metric| metric.volatile);
+        if plan.metrics.is_empty() {
+            let only = MetricSpec { volatile: true, ..crate::testing::example().header.plan.metrics[0].clone() };
+            plan.metrics.push(only);
+        }
+        plan.scorers.clear();
+        assert_eq!(primary_metric(&plan), Some(0));
     }
 
     /// Field test C12: a summary shows the metrics that the suite names, else the main one of each scorer.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::{
-    AnchoredFigure, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
+    AnchoredFigure, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, Summary,
+    SummaryCorpus,
 };
 use karat_types::{Pricing, RateSet, Rates, ScorerKind, SourceDigest, TierPrice};
 use serde::Serialize;
@@ -32,7 +33,10 @@ impl Serialize for ReportDocument<'_> {
         map.serialize_entry("schema", "karat.report/1")?;
         map.serialize_entry("run", &run(report))?;
         map.serialize_entry("totals", &totals(report))?;
-        map.serialize_entry("summary", &findings.summary)?;
+        match report.leaves_out_answers() {
+            true => map.serialize_entry("summary", &Summary::default())?,
+            false => map.serialize_entry("summary", &findings.summary)?,
+        }
         map.serialize_entry("warnings", &report.warnings().collect::<Vec<_>>())?;
         map.serialize_entry("metrics", &spreads(report, &findings.run.metrics))?;
         map.serialize_entry("systems", &groups(report, &findings.systems))?;

@@ -33,7 +33,7 @@ pub fn comparison(compared: &RunComparison) -> String {
     }
     block::write(page, &blocks::verdicts(compared), if several { 3 } else { 2 });
     blocks::moved_samples(compared, &|_| None).iter().for_each(|it| block::write(page, it, 2));
-    page.list(costs(compared).map(Inline::text));
+    page.list(costs(compared).into_iter().map(Inline::text));
     super::diagnostics::write(page, &compared.diagnostics);
     beside(page, compared);
     for warning in &compared.warnings {

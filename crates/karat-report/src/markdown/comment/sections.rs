@@ -93,6 +93,7 @@ fn gates(page: &mut Page, document: &CommentDocument, size: usize) {
     let heads = [
         Column::left(Inline::plain("Gate")),
         Column::right(Inline::plain("Figure")),
+        Column::right(Inline::plain("Change")),
         Column::right(Inline::plain("Interval")),
         Column::right(Inline::plain("n")),
         Column::right(Inline::plain("Bound")),
@@ -120,17 +121,15 @@ fn gate_row(gate: &Gate) -> Vec<Inline> {
     if !place.is_empty() {
         name = name.and(" ").and_code(excerpt(&place.join(", "), 100));
     }
-    let figure = match gate.change {
-        Some(change) => format!("{} ({})", number(gate.observed), figures::signed_value(&Unscaled, change)),
-        None => number(gate.observed),
-    };
+    let change = gate.change.map_or_else(String::new, |change| figures::signed_value(&Unscaled, change));
     let interval = gate.interval.map_or(NONE.to_owned(), |(lo, hi)| {
         let level = gate.level.map_or(String::new(), |level| format!(" ({})", percent(level)));
         format!("{} to {}{level}", number(Some(lo)), number(Some(hi)))
     });
     vec![
         name,
-        Inline::text(figure),
+        Inline::text(number(gate.observed)),
+        Inline::text(change),
         Inline::text(interval),
         Inline::text(count(gate.n)),
         Inline::text(format!("{} {}", gate.bound.replace('_', " "), number(gate.threshold))),

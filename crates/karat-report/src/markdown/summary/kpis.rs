@@ -5,6 +5,7 @@ use karat_analysis::Kpi;
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
+use crate::shared::scales;
 use crate::wording::kpis::{bounds_text, change_text, gate_state, has_many_systems, is_notable};
 
 /// Number of systems shown. report.json has all.
@@ -60,6 +61,7 @@ fn columns() -> Vec<Column> {
 
 fn row(report: Report<'_>, kpi: &Kpi) -> Option<Vec<Inline>> {
     let (_, metric) = report.metrics().find(|(_, metric)| metric.name == kpi.metric)?;
+    let metric = &scales::scale_of(&report.findings.plan, metric);
     let state = gate_state(kpi);
     let state = if matches!(state, "" | "pass") { Inline::plain(state) } else { Inline::plain(state).bold() };
     Some(vec![

@@ -6,6 +6,7 @@ use karat_types::MetricSpec;
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures;
 use crate::shared::report::Report;
+use crate::shared::scales;
 
 /// Number of samples shown. Of more, the hardest are shown.
 const SAMPLES: usize = 50;
@@ -40,10 +41,11 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     }
     let mut heads = vec![Column::left(Inline::plain("Sample"))];
     heads.extend(groups.iter().map(|group| Column::right(Inline::code(&group.id))));
+    let scale = scales::scale_of(&findings.plan, metric);
     let row = |sample: usize| {
         let cell = |group: &Group| {
             let value = value(sample, group);
-            let text = Inline::text(figures::value_or_none(metric, value));
+            let text = Inline::text(figures::value_or_none(&scale, value));
             if is_poor(metric, value) { text.bold() } else { text }
         };
         let id = Inline::code(findings.sample_id(sample));

@@ -3,6 +3,7 @@
 use crate::markdown::page::{Inline, Page};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
+use crate::shared::scales;
 use crate::wording::answer;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
@@ -36,7 +37,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
         }));
         let of_all = findings.run.metrics.get(at).and_then(|spread| spread.figure());
         if let Some(figure) = of_all.filter(|_| findings.systems.len() > 1) {
-            let figure = figures::value_with_method(metric, figure);
+            let figure = figures::value_with_method(&scales::scale_of(&findings.plan, metric), figure);
             lines.push(Inline::plain("**Overall** (equal-weight mean over systems): ").and_text(figure));
         }
         lines.extend(answer::shared_part(report, board).map(Inline::text));

@@ -1,11 +1,13 @@
 //! Section with one scorecard a model: every metric with its spread, and a profile of its dimensions in words.
 
 use karat_analysis::{Group, Spread, Weighting};
+use karat_page::number::Scale;
 use karat_types::MetricSpec;
 
 use crate::markdown::page::{Inline, Page, columns};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
+use crate::shared::scales;
 
 /// Differences below this share of the range count as even.
 const EVEN: f64 = 0.1;
@@ -25,17 +27,21 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
         page.heading(3, Inline::code(&group.id));
         profile(report, group).into_iter().for_each(|words| page.paragraph(words));
         let heads = columns(&["Metric", "Figure", "Interval", "Median", "Min", "Max", "SD", "n", "Left out"]);
-        page.table(&heads, report.metrics().filter_map(|(at, metric)| Some(row(metric, group.metrics.get(at)?))));
+        let row_of = |(at, metric): (usize, &MetricSpec)| {
+            let scale = scales::scale_of(&report.findings.plan, metric);
+            Some(row((metric.name.as_str(), &scale), group.metrics.get(at)?))
+        };
+        page.table(&heads, report.metrics().filter_map(row_of));
     }
 }
 
-fn row(metric: &MetricSpec, spread: &Spread) -> Vec<Inline> {
-    let number = |value| Inline::text(figures::value_or_none(metric, value));
-    let interval = spread.figure().map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it));
+fn row((name, scale): (&str, &Scale), spread: &Spread) -> Vec<Inline> {
+    let number = |value| Inline::text(figures::value_or_none(scale, value));
+    let interval = spread.figure().map_or(figures::NONE.to_owned(), |it| figures::interval(scale, it));
     let left_out = [(spread.n_errors(), "failed"), (spread.n_unscored(), "unscored"), (spread.n_na(), "n/a")];
     let left_out = left_out.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", count(*n)));
     vec![
-        Inline::code(&metric.name),
+        Inline::code(name),
         number(spread.value()).bold(),
         Inline::text(interval),
         number(spread.median()),

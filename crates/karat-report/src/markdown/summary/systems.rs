@@ -6,6 +6,7 @@ use crate::markdown::page::{Column, Inline, Page, columns};
 use crate::shared::anchored::anchored_line;
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
+use crate::shared::scales;
 
 /// Number of metrics that get a column besides the primary one.
 const COLUMNS: usize = 6;
@@ -23,17 +24,19 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     }
     heads.extend(others.iter().map(|(_, metric)| Column::right(Inline::code(&metric.name))));
     heads.extend(columns(&["", "Failed", "Unscored", "$/cell"]).into_iter().skip(1));
+    let scale = |metric| scales::scale_of(&report.findings.plan, metric);
     let row = |group: &Group| {
         let spread = |at: usize| group.metrics.get(at);
         let mut row = vec![Inline::code(&group.id)];
         if let Some((at, metric)) = primary {
             let figure = spread(at).and_then(|spread| spread.figure());
-            row.push(Inline::text(figures::value_or_none(metric, figure.map(|it| it.value()))).bold());
-            row.push(Inline::text(figure.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))));
+            let scale = scale(metric);
+            row.push(Inline::text(figures::value_or_none(&scale, figure.map(|it| it.value()))).bold());
+            row.push(Inline::text(figure.map_or(figures::NONE.to_owned(), |it| figures::interval(&scale, it))));
             row.push(Inline::text(count(figure.map_or(0, |it| it.n()))));
         }
         row.extend(others.iter().map(|(at, metric)| {
-            Inline::text(figures::value_or_none(metric, spread(*at).and_then(|spread| spread.value())))
+            Inline::text(figures::value_or_none(&scale(metric), spread(*at).and_then(|spread| spread.value())))
         }));
         row.push(Inline::text(count(group.tally.errors)));
         row.push(Inline::text(count(group.tally.unscored)));
@@ -65,6 +68,7 @@ fn write_anchored(page: &mut Page, report: Report<'_>) {
 /// Writes the primary figures for the cases that all failed cells had scored worst or best.
 fn bounds(page: &mut Page, report: Report<'_>) {
     let Some((at, metric)) = report.primary() else { return };
+    let metric = &scales::scale_of(&report.findings.plan, metric);
     let line = |group: &Group| {
         let (worst, best) = group.metrics.get(at)?.bounds()?;
         Some(

@@ -83,7 +83,7 @@ fn verdict(compared: &RunComparison) -> Markup {
     html! {
         (verdict_line(page_verdict(overall), &format!("{of}: {}.", counted.join(", "))))
         @if let Some(answer) = answer(compared) { p data-testid="answer" { (Words(&answer)) } }
-        @if let Some(costs) = costs(compared) { p.soft { (Words(&costs)) } }
+        @for line in costs(compared) { p.soft { (Words(&line)) } }
         (render(&blocks::verdicts(compared)))
     }
 }

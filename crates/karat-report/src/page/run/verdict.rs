@@ -188,6 +188,7 @@ fn gate_table(report: Report<'_>) -> Markup {
                 name: check.check_name(),
                 verdict: page_verdict(decision.verdict),
                 observed: observed_value(decision, &scale),
+                change: observed_change(decision),
                 threshold: condition_bound(decision, |value| scale.text(value)),
                 scale,
                 reason: decision.reason.clone(),
@@ -203,13 +204,22 @@ fn gate_table(report: Report<'_>) -> Markup {
 }
 
 fn observed_value(decision: &Decision, scale: &Scale) -> Estimate {
-    match (&decision.finding, decision.observed) {
-        // A change may lie beyond the ends of the scale.
-        (Some(finding), _) if decision.bound.starts_with("max_") => scales::difference(finding),
+    let finding = decision.finding.as_ref().filter(|_| !is_of_change(decision));
+    match (finding, decision.observed) {
         (Some(finding), _) => scales::estimate(scale, finding),
         (None, Some(observed)) => Estimate::point(observed, 0),
         (None, None) => Estimate::missing("not observed"),
     }
+}
+
+/// Returns whether a gate bounds a change.
+fn is_of_change(decision: &Decision) -> bool {
+    decision.bound.starts_with("max_")
+}
+
+fn observed_change(decision: &Decision) -> Option<Estimate> {
+    let missing = || Estimate::missing("not observed");
+    is_of_change(decision).then(|| decision.finding.as_ref().map_or_else(missing, scales::difference))
 }
 
 /// The recommendations, each with its caveat; nothing if there are none.

@@ -9,18 +9,12 @@ use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 use karat_types::{Better, Moment, Score};
 
-/// The scale of a metric from what is known of it.
-pub(in crate::pages) fn scale_of(
-    unit: Option<&str>,
-    range: Option<(f64, f64)>,
-    is_binary: bool,
-    better: Better,
-) -> Scale {
+/// The scale of a metric from what is known of it. A share of passes is a score from 0 to 1, as in reports.
+pub(in crate::pages) fn scale_of(unit: Option<&str>, range: Option<(f64, f64)>, better: Better) -> Scale {
     let unit = match unit {
         Some("ms") => Unit::Millis,
         Some("USD") => Unit::Dollars,
         Some(other) => Unit::Named(other.to_owned()),
-        None if is_binary => Unit::Share,
         None => Unit::Score,
     };
     Scale { unit, range, better }
@@ -28,7 +22,7 @@ pub(in crate::pages) fn scale_of(
 
 /// The scale of a metric.
 pub(in crate::pages) fn scale(metric: &ViewMetric) -> Scale {
-    scale_of(metric.unit, metric.range, metric.binary, metric.better)
+    scale_of(metric.unit, metric.range, metric.better)
 }
 
 /// Returns pass or fail for a value of a check; the mean of trials that differ is neither.
