@@ -162,10 +162,10 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     }
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
-        let cause = findings.errors().and_then(|errors| errors.of_system(&it.system));
-        // What no further attempt changes is not retried either.
-        let may_pass =
-            cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_none_or(CallErrorCode::is_retryable));
+        let cause = findings.errors().and_then(|errors| {
+            errors.of_system(&it.system).or_else(|| errors.of_judges().filter(|_| it.unjudged > 0))
+        });
+        let may_pass = cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_some_and(CallErrorCode::may_pass));
         let retry = if may_pass { format!(" (after an outage: `karat retry {}`)", header.id) } else { String::new() };
         Failure {
             what: format!(
@@ -234,7 +234,11 @@ fn unmatched_failure(findings: &Findings, unmatched: &UnmatchedOutput) -> String
             let meant = path.replacen(field, near, 1);
             format!("{wrong}: did you mean `{meant}`? Correct it and run the suite again, which reuses the outputs")
         }
-        None if fields.is_empty() => format!("{wrong}: no output is an object"),
+        None if fields.is_empty() => {
+            format!(
+                "{wrong}: no output is an object; add `parse: {{ as: json }}` to the last step, or correct the path"
+            )
+        }
         None => format!("{wrong}; the outputs have: {}", fields.join(", ")),
     }
 }

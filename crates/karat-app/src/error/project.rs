@@ -18,7 +18,9 @@ errors! {
         IsVariant { name: String } => "there is no suite file and no preset `{name}`"
             hint "`{name}` is a variant of karat.yaml: choose it with `--variants {name}`";
         IsModel { name: String } => "there is no suite file and no preset `{name}`"
-            hint "`{name}` is a model: lists have commas, as in `--models ID,{name}`";
+            hint "`{name}` is a model: choose it with `--models {name}`";
+        IsOfList { name: String, flag: &'static str, list: String } => "there is no suite file and no preset `{name}`"
+            hint "lists have commas: if `{name}` belongs to `{flag}`, write `{flag} {list},{name}`";
         NotFoundHereBut { files: String } => "there is no `karat.yaml` in this folder, but {files}"
             hint "name the suite file after the command, or call it `karat.yaml`";
         NotFound { suite: String, presets: Names } => "there is no suite file and no preset `{suite}`"

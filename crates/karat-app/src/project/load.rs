@@ -63,7 +63,8 @@ impl Project<'_> {
         change: impl FnOnce(&mut Overrides),
     ) -> Result<ReadSuite, AppError> {
         let read = || {
-            let path = find_suite(&invocation.suite, &**files)?;
+            let path = find_suite_file(&invocation.suite, &**files)
+                .map_err(|error| after_list(error, &invocation.suite, &invocation.overrides))?;
             let mut overrides = invocation.overrides_at(&self.app.lookup, self.app.clock.now());
             overrides.context.traces = self.trace_files();
             overrides.context.host_functions = self.app.opened.host().versions();
@@ -159,6 +160,10 @@ pub(crate) fn with_shadow_note(mut loaded: LoadedSuite, invocation: &Invocation)
 
 /// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
 pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+    Ok(find_suite_file(suite, files)?)
+}
+
+fn find_suite_file(suite: &str, files: &dyn Files) -> Result<String, SuiteError> {
     let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
     if files.is_file(suite) {
         return Ok(suite.to_owned());
@@ -169,7 +174,24 @@ pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppEr
     if files.is_file(&in_folder) {
         return Ok(in_folder);
     }
-    Err(missing_suite(suite, files).into())
+    Err(missing_suite(suite, files))
+}
+
+/// The error for a missing suite whose name was most likely meant as one more item of a list: `--models small big`.
+fn after_list(error: SuiteError, suite: &str, overrides: &Overrides) -> SuiteError {
+    let Overrides { models, variants, judges, samples, .. } = overrides;
+    let lists = [("--models", models), ("--variants", variants), ("--judges", judges), ("--sample", samples)];
+    let mut given = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    let list = match &error {
+        SuiteError::IsModel { .. } => given.find(|(flag, _)| ["--models", "--judges"].contains(flag)),
+        SuiteError::IsVariant { .. } => given.find(|(flag, _)| *flag == "--variants"),
+        SuiteError::NotFound { .. } => given.next(),
+        _ => None,
+    };
+    match list {
+        Some((flag, list)) => SuiteError::IsOfList { name: suite.to_owned(), flag, list: list.join(",") },
+        None => error,
+    }
 }
 
 /// The suite that a bare command runs.

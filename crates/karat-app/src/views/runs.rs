@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use karat_analysis::system_id;
 use karat_store::{RunSummary, Store};
-use karat_suite::Overrides;
-use karat_types::{Moment, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{Moment, PlanHeader, RunRows, RunStatus};
 
 use crate::AppError;
 use crate::stored::figures::{RunFigures, all_kept_figures, kept_figures};
-use crate::stored::invocation::read_stored_invocation;
-use crate::stored::run::count_done;
-use crate::stored::run::is_dated;
+use crate::stored::run::{count_done, is_dated};
 use crate::views::Views;
 use crate::views::patience;
 use crate::views::query::Cursor;
+use crate::views::show::runs::run_notes;
 
 /// Rows of a page.
 const ROWS: usize = 50;
@@ -122,7 +120,7 @@ pub struct RunEntry {
     pub figures: Option<RunFigures>,
     /// Headline values of the suite's last runs up to this one, oldest first.
     pub trend: Vec<Option<f64>>,
-    /// The request of the run beside its suite, such as a part of its rows.
+    /// The request of the run beside its suite, such as a part of its rows, and what changed since the suite's run before.
     pub notes: Vec<String>,
 }
 
@@ -201,7 +199,8 @@ impl Views<'_> {
                     None
                 }
             };
-            page.rows.push(entry(&store, run, figures)?);
+            let at = runs.iter().position(|it| it.id == run.id).unwrap_or_default();
+            page.rows.push(entry(&store, runs.get(at..).unwrap_or_default(), run, figures)?);
         }
         if let ([suite], Some(newest)) = (query.suites.as_slice(), listed.first()) {
             page.suite = Some((suite.clone(), is_dated(&store.rows(&newest.id)?)?));
@@ -290,7 +289,13 @@ impl RunOrder {
     }
 }
 
-fn entry(store: &Store, run: &RunSummary, figures: Option<RunFigures>) -> Result<RunEntry, AppError> {
+/// The row of a run; `runs` begins with it, the newest first.
+fn entry(
+    store: &Store,
+    runs: &[RunSummary],
+    run: &RunSummary,
+    figures: Option<RunFigures>,
+) -> Result<RunEntry, AppError> {
     let rows = store.rows(&run.id)?;
     let plan = &rows.header().plan;
     Ok(RunEntry {
@@ -308,26 +313,8 @@ fn entry(store: &Store, run: &RunSummary, figures: Option<RunFigures>) -> Result
         is_simulated: plan.is_simulated(),
         figures,
         trend: Vec::new(),
-        notes: notes(rows.header()),
+        notes: run_notes(store, runs, rows.header())?,
     })
-}
-
-/// The request of a run beside its suite: by whom, of which rows, with which values.
-fn notes(header: &RunHeader) -> Vec<String> {
-    let asked = read_stored_invocation(header).map(|stored| stored.invocation).unwrap_or_default();
-    let Overrides { params, set, samples, limit, as_of, trials, no_cache, judge_again, .. } = asked.overrides;
-    let mut notes = Vec::new();
-    notes.extend(Some(asked.trigger).filter(|by| !by.is_empty()).map(|by| format!("by {by}")));
-    notes.extend(header.plan.run.measures_judges.then(|| "golden check".to_owned()));
-    notes.extend(header.shard().map(|shard| format!("shard {shard}")));
-    notes.extend(limit.map(|rows| format!("first {rows} rows")));
-    notes.extend((!samples.is_empty()).then(|| format!("chosen samples: {}", samples.join(", "))));
-    notes.extend(as_of.map(|day| format!("as of {day}")));
-    notes.extend(trials.map(|trials| format!("{trials} trials")));
-    notes.extend(no_cache.then(|| "without cached results".to_owned()));
-    notes.extend(judge_again.then(|| "judged again".to_owned()));
-    notes.extend(params.into_iter().chain(set).map(|(name, value)| format!("{name}={value}")));
-    notes
 }
 
 /// Headline values of the suite's last runs up to a run, oldest first: of the metric that the run shows.

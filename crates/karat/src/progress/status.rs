@@ -75,13 +75,21 @@ impl Status {
 
     fn text_at(&mut self, elapsed: Duration) -> String {
         let mut text = format!("{} of {} cells", self.done, self.total);
+        if self.done == self.earlier && self.done < self.total {
+            // Writing to a String cannot fail.
+            let _ = write!(text, ", the first calls are under way for {}", rough(elapsed));
+        }
         let counts = [(self.failed, "failed"), (self.unscored, "unscored"), (self.retries, "retries")];
         for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
             let what = if (count, what) == (1, "retries") { "retry" } else { what };
             // Writing to a String cannot fail.
             let _ = write!(text, ", {count} {what}");
         }
-        let _ = write!(text, ", {}", usd(self.spent.usd()));
+        // What costs nothing, or nothing yet, has no place beside what is awaited.
+        let has_cost = self.spent > Money::ZERO || self.budget.is_some();
+        if has_cost {
+            let _ = write!(text, ", {}", usd(self.spent.usd()));
+        }
         if let Some(budget) = self.budget {
             let _ = write!(text, " of {}", usd(budget.usd()));
         }
@@ -138,6 +146,18 @@ mod tests {
         assert_eq!(status.text_at(seconds(48)), "45 of 120 cells, 2 failed, $0.42 of $25.00, about 1 min 20 s left");
         (status.failed, status.retries, status.budget, status.done) = (0, 1, None, 120);
         assert_eq!(status.text_at(seconds(90)), "120 of 120 cells, 1 retry, $0.42");
+    }
+
+    /// F64: while no cell has ended, the line says that calls are under way, and since when; what costs nothing shows no money.
+    #[test]
+    fn slow_first_cells_are_awaited_aloud() {
+        let mut status = Status::new();
+        status.total = 20;
+        assert_eq!(status.text_at(seconds(50)), "0 of 20 cells, the first calls are under way for 50 s");
+        (status.done, status.earlier) = (7, 7);
+        assert_eq!(status.text_at(seconds(3)), "7 of 20 cells, the first calls are under way for 3 s");
+        status.done = 20;
+        assert_eq!(status.text_at(seconds(80)), "20 of 20 cells");
     }
 
     /// The remaining time counts down while the speed changes little, and is corrected when it changes much.

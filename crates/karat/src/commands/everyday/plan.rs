@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use karat_app::{
     Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count, count_noun, estimate_document,
 };
-use karat_types::{Exit, PlanHeader, Shard};
+use karat_types::{Exit, Money, PlanHeader, Shard};
 use serde_json::json;
 
 use super::power;
@@ -69,7 +69,7 @@ fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, rea
     let (least, most) = estimate.calls();
     let _ = writeln!(text, "calls: {}", range(least, most));
     if !estimate.models.is_empty() {
-        let head = ["model", "role", "calls", "input tokens", "output tokens", "price"];
+        let head = ["asked", "role", "calls", "input tokens", "output tokens", "price"];
         text.push_str(&table(context, &head, estimate.models.iter().map(model_row)));
         text.push('\n');
     }
@@ -174,6 +174,8 @@ fn work(cells: u64, estimate: &Estimate, reasons: &ReuseReasons) -> String {
 fn model_row(model: &ModelEstimate) -> Vec<String> {
     let cost = match model.cost {
         Some(_) if model.metered => "known afterwards".to_owned(),
+        // What a service or program costs is not free only because nobody says it.
+        Some((_, high)) if model.outside && high == Money::ZERO => "none stated".to_owned(),
         Some((low, high)) => format!("{} – {}", usd(low.usd()), usd(high.usd())),
         None => "unknown".to_owned(),
     };
@@ -184,12 +186,18 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
         (false, true) => "step",
         (false, false) => "model",
     };
+    let asked = match (model.outside, model.id.as_str()) {
+        (true, "http") => "services",
+        (true, _) => "programs",
+        (false, id) => id,
+    };
+    let tokens = |(low, high): (u64, u64)| if model.outside { String::new() } else { range(low, high) };
     vec![
-        model.id.clone(),
+        asked.to_owned(),
         role.to_owned(),
         range(model.calls.0, model.calls.1),
-        range(model.input_tokens.0, model.input_tokens.1),
-        range(model.output_tokens.0, model.output_tokens.1),
+        tokens(model.input_tokens),
+        tokens(model.output_tokens),
         cost,
     ]
 }

@@ -37,9 +37,10 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
                 .map_or_else(String::new, |(metric, value)| format!("{metric} {value:.3}")),
             cost(run),
             run.started_at.get(..16).unwrap_or(&run.started_at).replace('T', " "),
+            run.notes.join(" · "),
         ]
     });
-    let heads = ["run", "suite", "status", "cells", "errors", "verdict", "metric", "cost", "started (UTC)"];
+    let heads = ["run", "suite", "status", "cells", "errors", "verdict", "metric", "cost", "started (UTC)", "notes"];
     context.printer.text(&table(context, &heads, rows))?;
     Ok(Exit::Pass)
 }

@@ -304,3 +304,16 @@ fn retry_asks_services_again() {
     let said = place.karat(&["retry", "r"]);
     assert_eq!((provider.requests(), &place.report("r")["totals"]["errors"]), (4, &0.into()), "{}", said.all());
 }
+
+/// F64: the plan names programs as programs: they are no model, have no tokens, and are not free because they state no price.
+#[test]
+fn programs_are_not_models_of_a_plan() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset: { rows: [{ id: a, q: hi }] }\nvariants: { say: [ { command: { run: [echo, \"{{ sample.q }}\"] }, version: v1 } ] }\n",
+    );
+    let planned = place.fine(&["plan"]).stdout;
+    let row = planned.lines().find(|line| line.trim_start().starts_with("programs")).unwrap();
+    assert!(row.contains("step") && row.ends_with("none stated") && !planned.contains("model  "), "{planned}");
+}

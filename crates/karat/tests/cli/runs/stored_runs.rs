@@ -218,3 +218,41 @@ fn every_form_is_written() {
     assert_eq!(read("cells.csv"), read("out/cells.csv"));
     assert!(place.fine(&["export", "junit", "a"]).stdout.starts_with("<?xml"));
 }
+
+/// F64: rows of `ls` that look alike say what changed since the suite's run before.
+#[test]
+fn the_list_says_what_changed() {
+    let place = Place::new();
+    let suite = |text: &str| {
+        format!(
+            "name: x\ndataset: {{ rows: [{{ id: a, q: hi }}] }}\nmodels: [ {{ id: m, provider: scripted, with: {{ reply: hi }} }} ]\nvariants: {{ ask: [ {{ prompt: {{ text: \"{text} {{{{ sample.q }}}}\" }} }} ] }}\nscorers: {{ hit: {{ metric: contains, value: hi }} }}\n"
+        )
+    };
+    place.write("karat.yaml", &suite("Say"));
+    place.fine(&["run", "--run-id", "one"]);
+    place.fine(&["run", "--run-id", "two"]);
+    place.write("karat.yaml", &suite("Please say"));
+    place.fine(&["run", "--run-id", "three", "--limit", "1"]);
+    let listed = place.fine(&["ls"]).stdout;
+    let row = |id: &str| listed.lines().find(|line| line.trim_start().starts_with(id)).unwrap().to_owned();
+    assert!(row("three").ends_with("first 1 rows · changed: variant ask"), "{listed}");
+    assert!(row("two").ends_with("unchanged"), "{listed}");
+    assert!(!row("one").contains("changed"), "{listed}");
+}
+
+/// F53: the trace of a call that ended while it waited for its next attempt shows what was sent and answered; a cell that was
+/// not made is told as that.
+#[test]
+fn a_call_between_two_attempts_is_traced() {
+    let provider = FakeProvider::start(Script::by(|_| Behaviour::rate_limited("20"))).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(1));
+    let text = suite(&provider.base_url());
+    place.write("karat.yaml", &format!("{}run: {{ cell_timeout: 1s }}\n", text.split("run:").next().unwrap()));
+    let said = place.karat(&["run", "--run-id", "r"]);
+    assert!(said.all().contains("waited for its next attempt (") && said.all().contains("429"), "{}", said.all());
+    let traced = place.fine(&["trace", "r", "0", "--raw"]).stdout;
+    assert!(traced.contains("Question 0") && !traced.contains("request:\n\n"), "{traced}");
+    let missing = place.karat(&["trace", "r", "7"]);
+    assert!(missing.stderr.contains("has no cell `7`"), "{}", missing.all());
+}

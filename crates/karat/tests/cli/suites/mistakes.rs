@@ -252,8 +252,8 @@ fn mistakes_name_what_was_meant() {
         (&tickets, &["cost"], 1, &["`karat plan`"]),
         (&tickets, &["golden", "pinn"], 1, &["did you mean `golden pin`?"]),
         (&tickets, &["run", "kind"], 1, &["`kind` is a variant of karat.yaml", "`--variants kind`"]),
-        (&tickets, &["run", "--models", "gpt-4o", "small"], 1, &["`small` is a model: lists have commas"]),
-        (&tickets, &["run", "--models", "small", "gpt-4o"], 1, &["`gpt-4o` is a model: lists have commas"]),
+        (&tickets, &["run", "--models", "gpt-4o", "small"], 1, &["write `--models gpt-4o,small`"]),
+        (&tickets, &["run", "--models", "small", "gpt-4o"], 1, &["write `--models small,gpt-4o`"]),
         (&tickets, &["show", "lastest"], 1, &["did you mean `latest`?"]),
         (&tickets, &["show", "t01"], 1, &["run a has a sample of this id", "`karat show a --sample t01`"]),
         (&tickets, &["trace", "t01"], 1, &["`t01` is a sample of run a", "`karat trace a t01/small/"]),
@@ -315,4 +315,23 @@ fn the_end_of_a_programs_error_is_shown() {
         assert!(shown.contains("KeyError: 'MY_TOKEN'") && shown.contains("frame0.py"), "{}", said.all());
     }
     assert!(said.stdout.contains("`env: { NAME: \"${NAME}\" }`"), "{}", said.all());
+}
+
+/// F59: one more item of a list that was meant, and a file of another tool, are told as that.
+#[test]
+fn lists_without_commas_and_foreign_files_are_named() {
+    let tickets = place(SUITE);
+    tickets.write("pf.yaml", "prompts: [a]\nproviders: [openai:gpt-4o]\ntests: []\n");
+    for (arguments, wanted) in [
+        (&["run", "--models", "small", "big"][..], "write `--models small,big`"),
+        (&["validate", "--models", "small", "gpt-4o"], "write `--models small,gpt-4o`"),
+        (&["run", "--variants", "plain", "kind"], "write `--variants plain,kind`"),
+        (&["run", "--sample", "t01", "t02"], "write `--sample t01,t02`"),
+        (&["run", "plain"], "choose it with `--variants plain`"),
+        (&["run", "gpt-4o"], "choose it with `--models gpt-4o`"),
+        (&["run", "pf.yaml"], "`karat import promptfoo pf.yaml` makes a suite of it"),
+    ] {
+        let said = tickets.karat(arguments);
+        assert!(said.code == 1 && said.stderr.contains(wanted), "{}", said.all());
+    }
 }
