@@ -162,10 +162,11 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     }
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
-        let cause = findings.errors().and_then(|errors| {
-            errors.of_system(&it.system).or_else(|| errors.of_judges().filter(|_| it.unjudged > 0))
-        });
-        let may_pass = cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_some_and(CallErrorCode::may_pass));
+        let cause = findings
+            .errors()
+            .and_then(|errors| errors.of_system(&it.system).or_else(|| errors.of_judges().filter(|_| it.unjudged > 0)));
+        let may_pass =
+            cause.is_none_or(|(code, _)| CallErrorCode::from_code(code).is_some_and(CallErrorCode::may_pass));
         let retry = if may_pass { format!(" (after an outage: `karat retry {}`)", header.id) } else { String::new() };
         Failure {
             what: format!(

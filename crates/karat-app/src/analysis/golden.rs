@@ -175,7 +175,7 @@ impl Analysis<'_> {
         let all = pinned.len();
         if let Some(sample) = unpinned_sample(&pinned, &invocation.overrides.samples) {
             let ids = pinned.iter().map(|golden| golden.sample.as_str());
-            let near = karat_suite::nearest(&sample, ids.clone()).map(|near| format!("did you mean `{near}`? "));
+            let near = karat_suite::nearest(&sample, ids).map(|near| format!("did you mean `{near}`? "));
             return Err(GoldenError::NotPinned { near: near.unwrap_or_default(), sample }.into());
         }
         let golden = filter_chosen(pinned, &invocation.overrides);

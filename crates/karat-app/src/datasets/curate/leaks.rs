@@ -79,8 +79,9 @@ pub(super) fn leaks_of(rows: &DatasetRows, plan: &Plan) -> Result<LeakReport, Ap
         rows.for_each(&mut |row| {
             let id: &str = &row.sample.id;
             if let Some(text) = row_text(&row.sample).filter(|_| examples.contains(id)) {
+                let words = folded_words(&text);
                 let passages = leaks.hits.iter().enumerate().filter(|(_, hit)| sample_of(hit) == Some(id));
-                shared.extend(passages.filter(|(_, hit)| has_passage(&text, &hit.passage)).map(|(at, _)| at));
+                shared.extend(passages.filter(|(_, hit)| has_passage(&words, &hit.passage)).map(|(at, _)| at));
             }
             Ok(())
         })?;
@@ -130,15 +131,16 @@ impl Datasets<'_> {
     }
 }
 
+fn folded_words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
 /// Returns whether a text has the words of a passage in their order; a passage that was cut is compared as far as it goes.
-fn has_passage(text: &str, passage: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
-    };
+fn has_passage(words: &[String], passage: &str) -> bool {
     // The last word of a passage that was cut may be a part of one.
     let whole = passage.strip_suffix('…').map_or(passage, |cut| cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole));
-    let (text, passage) = (words(text), words(whole));
-    !passage.is_empty() && text.windows(passage.len()).any(|part| part == passage.as_slice())
+    let passage = folded_words(whole);
+    !passage.is_empty() && words.windows(passage.len()).any(|part| part == passage.as_slice())
 }
 
 /// The texts of a row that may leak.
