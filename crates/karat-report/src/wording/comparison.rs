@@ -193,7 +193,7 @@ fn against(compared: &RunComparison, metric: &ComparedMetric) -> String {
     if said.is_empty() { String::new() } else { format!(". But {}", said.join(", ")) }
 }
 
-/// Returns what a cell costs and how long it takes on both sides; nothing costs anything, nothing is timed: nothing is said.
+/// Returns what a cell costs and how long it takes on both sides. What is free, or was not timed, is left out.
 pub(crate) fn costs(compared: &RunComparison) -> Vec<String> {
     let (before, after) = (&compared.baseline, &compared.candidate);
     let money = (before.cost_per_cell_usd, after.cost_per_cell_usd);

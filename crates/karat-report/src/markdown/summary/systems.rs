@@ -1,6 +1,7 @@
 //! Section with the summary table: one row a system.
 
 use karat_analysis::Group;
+use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page, columns};
 use crate::shared::anchored::anchored_line;
@@ -24,7 +25,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     }
     heads.extend(others.iter().map(|(_, metric)| Column::right(Inline::code(&metric.name))));
     heads.extend(columns(&["", "Failed", "Unscored", "$/cell"]).into_iter().skip(1));
-    let scale = |metric| scales::scale_of(&report.findings.plan, metric);
+    let scale = |metric: &MetricSpec| scales::scale_of(&report.findings.plan, metric);
     let row = |group: &Group| {
         let spread = |at: usize| group.metrics.get(at);
         let mut row = vec![Inline::code(&group.id)];
