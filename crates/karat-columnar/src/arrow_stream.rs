@@ -3,7 +3,7 @@
 
 use std::io::SeekFrom;
 
-use arrow_ipc::root_as_message;
+use arrow_ipc::{root_as_footer, root_as_message};
 
 use crate::random_access::ReadSeek;
 use crate::read_error::ReadError;
@@ -21,9 +21,6 @@ pub(crate) fn check(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
     let size = file.seek(SeekFrom::End(0))?;
     let mut at = file.seek(SeekFrom::Start(0))?;
     while let Some(word) = read_word(file)? {
-        if at == 0 && FILE_MARK.starts_with(&word.to_le_bytes()) {
-            return Err(ReadError::ArrowFile);
-        }
         at += 4;
         let length = match word {
             CONTINUATION => {
@@ -50,6 +47,44 @@ pub(crate) fn check(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// Returns true of Arrow's file format, and goes back to the beginning.
+pub(crate) fn is_file(file: &mut dyn ReadSeek) -> Result<bool, ReadError> {
+    file.seek(SeekFrom::Start(0))?;
+    let word = read_word(file)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(word.is_some_and(|word| FILE_MARK.starts_with(&word.to_le_bytes())))
+}
+
+/// Checks that all batches of a file lie within it, and goes back to its beginning.
+///
+/// # Errors
+/// A footer that is none, or names a batch outside of the file.
+pub(crate) fn check_file(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
+    let size = file.seek(SeekFrom::End(0))?;
+    // The length of the footer and the mark stand at the end.
+    let end = size.checked_sub(10).ok_or(ReadError::CutArrow)?;
+    file.seek(SeekFrom::Start(end))?;
+    let length = u64::from(read_word(file)?.ok_or(ReadError::CutArrow)?);
+    let mut mark = [0; 6];
+    file.read_exact(&mut mark)?;
+    let start = end.checked_sub(length).filter(|_| mark == FILE_MARK).ok_or(ReadError::CutArrow)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut footer = vec![0; usize::try_from(length).map_err(|_| ReadError::CutArrow)?];
+    file.read_exact(&mut footer)?;
+    let footer = root_as_footer(&footer).map_err(|_| ReadError::CutArrow)?;
+    for blocks in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten() {
+        for block in blocks {
+            let part = |number: i64| u64::try_from(number).map_err(|_| ReadError::CutArrow);
+            let header = part(i64::from(block.metaDataLength()))?;
+            let whole =
+                part(block.offset())?.checked_add(header).and_then(|at| at.checked_add(part(block.bodyLength()).ok()?));
+            whole.filter(|whole| *whole <= start).ok_or(ReadError::CutArrow)?;
+        }
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(())
+}
+
 /// The next four bytes; `None` at the end of the file.
 fn read_word(file: &mut dyn ReadSeek) -> Result<Option<u32>, ReadError> {
     let mut word = [0; 4];
@@ -68,7 +103,7 @@ mod tests {
     use std::io::Cursor;
 
     use arrow_array::{RecordBatch, StringArray};
-    use arrow_ipc::writer::StreamWriter;
+    use arrow_ipc::writer::{FileWriter, StreamWriter};
     use std::sync::Arc;
 
     use super::*;
@@ -85,7 +120,7 @@ mod tests {
     }
 
     fn rows(bytes: Vec<u8>) -> Result<usize, ReadError> {
-        ColumnarRows::of_arrow_stream(Box::new(Cursor::new(bytes)))?.try_fold(0, |count, row| row.map(|_| count + 1))
+        ColumnarRows::of_arrow(Box::new(Cursor::new(bytes)))?.try_fold(0, |count, row| row.map(|_| count + 1))
     }
 
     /// IO-15: a damaged stream is an error, whichever byte it is, and never asks for more memory than the file has.
@@ -105,6 +140,27 @@ mod tests {
         let mut long = whole.clone();
         long[4..8].copy_from_slice(&0x7fff_0000_u32.to_le_bytes());
         assert!(matches!(rows(long), Err(ReadError::CutArrow)));
-        assert!(matches!(rows(b"ARROW1\0\0".to_vec()), Err(ReadError::ArrowFile)));
+        assert!(matches!(rows(b"ARROW1\0\0".to_vec()), Err(ReadError::CutArrow)));
+    }
+
+    /// F86: a file of Arrow, as polars and Feather write it, is read; a damaged one is an error.
+    #[test]
+    fn files_are_read_and_damaged_ones_are_errors() {
+        let texts: Arc<dyn arrow_array::Array> = Arc::new(StringArray::from(vec!["a", "bc", "déf"]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        let mut whole = Vec::new();
+        let mut writer = FileWriter::try_new(&mut whole, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        assert_eq!(rows(whole.clone()).unwrap(), 3);
+        for at in 0..whole.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[at] = value;
+                let _ = rows(damaged);
+            }
+            assert!(rows(whole[..at].to_vec()).is_err() || at == 0, "{at}");
+        }
     }
 }

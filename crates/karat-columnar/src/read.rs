@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec::IntoIter;
 
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
@@ -26,6 +26,7 @@ pub struct ColumnarRows {
     batches: Batches,
     rows: IntoIter<Map<String, Value>>,
     labels: ClassLabels,
+    left_out: Vec<String>,
     is_over: bool,
 }
 
@@ -33,39 +34,51 @@ impl ColumnarRows {
     /// The rows of a Parquet file: snappy, zstd, gzip or plain.
     ///
     /// # Errors
-    /// No valid file; a column of bytes.
+    /// No valid file, or nothing but columns of bytes.
     pub fn of_parquet(file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
         let file = RandomAccess::new(file)?;
         let builder = guard(|| ParquetRecordBatchReaderBuilder::try_new(file).map_err(ReadError::from))?;
         Self::new(&builder.schema().clone(), Box::new(builder.with_batch_size(BATCH_ROWS).build()?))
     }
 
-    /// The rows of an Arrow IPC stream.
+    /// The rows of an Arrow IPC stream, or of a file, which is Feather, too.
     ///
     /// # Errors
-    /// No valid stream; a column of bytes.
-    pub fn of_arrow_stream(mut file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
+    /// Neither of them, or nothing but columns of bytes.
+    pub fn of_arrow(mut file: Box<dyn ReadSeek>) -> Result<Self, ReadError> {
+        if arrow_stream::is_file(&mut *file)? {
+            arrow_stream::check_file(&mut *file)?;
+            let reader = guard(|| FileReader::try_new(BufReader::new(file), None).map_err(ReadError::from))?;
+            let schema = reader.schema();
+            return Self::new(&schema, in_slices(reader));
+        }
         arrow_stream::check(&mut *file)?;
         let reader = guard(|| StreamReader::try_new(BufReader::new(file), None).map_err(ReadError::from))?;
         let schema = reader.schema();
-        let small = reader.flat_map(|batch| -> Batches {
-            match batch {
-                Ok(batch) => Box::new(slices(batch)),
-                Err(error) => Box::new(std::iter::once(Err(error))),
-            }
-        });
-        Self::new(&schema, Box::new(small))
+        Self::new(&schema, in_slices(reader))
     }
 
     fn new(schema: &Schema, batches: Batches) -> Result<Self, ReadError> {
-        if let Some(column) = schema.fields().iter().find_map(|field| binary_column(field)) {
-            return Err(ReadError::Binary(column));
-        }
         if let Some(name) = equal_names(schema.fields()) {
             return Err(ReadError::EqualNames(name));
         }
+        let is_binary = |field: &Field| binary_column(field).is_some();
+        let kept: Vec<usize> =
+            schema.fields().iter().enumerate().filter(|(_, field)| !is_binary(field)).map(|(at, _)| at).collect();
+        let left_out: Vec<String> =
+            schema.fields().iter().filter(|field| is_binary(field)).map(|field| field.name().clone()).collect();
+        let batches: Batches = match schema.fields().iter().find_map(|field| binary_column(field)) {
+            Some(column) if kept.is_empty() => return Err(ReadError::Binary(column)),
+            Some(_) => Box::new(batches.map(move |batch| batch.and_then(|batch| batch.project(&kept)))),
+            None => batches,
+        };
         let labels = ClassLabels::of_schema(schema.metadata());
-        Ok(Self { batches, rows: Vec::new().into_iter(), labels, is_over: false })
+        Ok(Self { batches, rows: Vec::new().into_iter(), labels, left_out, is_over: false })
+    }
+
+    /// Names of columns with bytes, which are not read.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// The same rows, with names for labels that the file itself does not name.
@@ -107,6 +120,16 @@ impl Iterator for ColumnarRows {
 /// Runs a decoder. It checks little and asserts much: a damaged file makes it panic.
 fn guard<T>(decode: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(ReadError::Damaged))
+}
+
+/// The batches of a reader in parts with a bounded number of rows.
+fn in_slices(reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static) -> Batches {
+    Box::new(reader.flat_map(|batch| -> Batches {
+        match batch {
+            Ok(batch) => Box::new(slices(batch)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    }))
 }
 
 /// Parts of a batch with a bounded number of rows.

@@ -17,17 +17,14 @@ pub enum ReadError {
     /// The file is not an Arrow stream, or broken.
     #[error("it is no valid Arrow stream: {0}")]
     Arrow(#[from] ArrowError),
-    /// The file is Arrow's file format.
-    #[error("it is an Arrow file, and only Arrow streams are read")]
-    ArrowFile,
-    /// A message of an Arrow stream is broken, or longer than the file.
-    #[error("it is no valid Arrow stream, or it is cut off")]
+    /// A message of an Arrow file or stream is broken, or longer than the file.
+    #[error("it is no valid Arrow file or stream, or it is cut off")]
     CutArrow,
     /// The decoder gave up.
     #[error("it is damaged: its content cannot be decoded")]
     Damaged,
-    /// A column has bytes, which are not text.
-    #[error("its column `{0}` is binary, and rows are text, numbers and lists")]
+    /// All columns have bytes, which are not text.
+    #[error("its column `{0}` is binary, as all are, and rows are text, numbers and lists")]
     Binary(String),
     /// Two columns, or two fields of one, have the same name, by which rows hold them.
     #[error("two of its columns have the name `{0}`")]

@@ -2,6 +2,7 @@
 //!
 //! - A folder per tool reads its files: `promptfoo`, `openai`, `inspect`, `lm_eval`; `testsets` those of ragas and deepeval;
 //!   `traces` calls that applications reported.
+//! - `evals_registry` reads the files of OpenAI's open-source package, which `openai` does not know.
 //! - `recorded` makes a suite of outputs and scores.
 //! - `source` reads files below the imported one's folder; `draft` is the suite, and writes its files.
 //! - `report` counts, and lists what is not carried over; `text` makes ids valid, and keeps the marks of
@@ -12,6 +13,7 @@
 
 mod draft;
 mod error;
+mod evals_registry;
 mod inspect;
 mod lm_eval;
 mod openai;
@@ -67,15 +69,19 @@ impl ImportKind {
 }
 
 /// Writes a suite made of `file` into the empty folder `into`: `karat.yaml`, data, prompts, rubrics, `import.json` and
-/// `import.md`.
+/// `import.md`. Files that it names are read below `root`; without one, below the current folder if the file lies there, and
+/// below the file's own folder if not.
 ///
 /// # Errors
 /// A file that cannot be read, or is not what `kind` names. The folder may then hold a part of the files.
-pub fn import(kind: ImportKind, file: &Path, into: &Path) -> Result<ImportReport, ImportError> {
-    let source = Source::open(file)?;
+pub fn import(kind: ImportKind, file: &Path, root: Option<&Path>, into: &Path) -> Result<ImportReport, ImportError> {
+    let source = Source::open(file, root)?;
     let mut draft = Draft::new(into, ImportReport::new(kind.name(), &source));
     match kind {
         ImportKind::Promptfoo => promptfoo::import(&source, &mut draft)?,
+        ImportKind::OpenaiEvals if evals_registry::is_registry_file(&source) => {
+            evals_registry::import(&source, &mut draft)?;
+        }
         ImportKind::OpenaiEvals => openai::import(&source, &mut draft)?,
         ImportKind::Inspect => inspect::import(&source, &mut draft)?,
         ImportKind::Ragas => testsets::import_ragas(&source, &mut draft)?,

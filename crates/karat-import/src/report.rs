@@ -36,6 +36,9 @@ pub struct ImportReport {
     /// Figures of the source, to be compared with the run's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
+    /// True if the source names no model that can be asked: a run needs one.
+    #[serde(skip)]
+    pub lacks_model: bool,
     /// Positions in the lists by what stands there, so that long lists are searched quickly.
     #[serde(skip)]
     places: HashMap<(&'static str, String, String), usize>,
@@ -154,6 +157,7 @@ impl ImportReport {
             approximate: Vec::new(),
             notes: Vec::new(),
             figures: Vec::new(),
+            lacks_model: false,
             places: HashMap::new(),
         }
     }
@@ -189,6 +193,11 @@ impl ImportReport {
         if self.position("note", &note.path, &note.text, self.notes.len()).is_none() {
             self.notes.push(note);
         }
+    }
+
+    /// Returns true if nothing was dropped or stands in another form, and the suite can run as it is.
+    pub fn is_whole(&self) -> bool {
+        self.dropped.is_empty() && self.approximate.is_empty() && !self.lacks_model
     }
 
     /// Dropped constructs by name, with the number of places and the reason.
@@ -234,7 +243,7 @@ impl ImportReport {
                 text.push_str(&format!("- and {} more, in `import.json`\n", lines.len() - LISTED));
             }
         }
-        if self.dropped.is_empty() {
+        if self.is_whole() {
             text.push_str("\nEverything was carried over.\n");
         }
         text

@@ -25,6 +25,8 @@ const MAX_LINE: u64 = 128 << 20;
 pub(crate) struct Source {
     /// The file or folder, as given.
     path: PathBuf,
+    /// The folder, or that of the file.
+    own: PathBuf,
     /// The folder that nothing is read outside of.
     root: PathBuf,
     /// Hash of all that was read, in order: name and hash of each file.
@@ -32,13 +34,37 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Opens a file or folder; files that it names are read below `root`, or below the current folder if it lies there.
+    ///
     /// # Errors
-    /// A path that does not exist.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let unreadable = |error: io::Error| ImportError::reading(path, &error);
-        let whole = fs::canonicalize(path).map_err(unreadable)?;
-        let root = if whole.is_dir() { whole.clone() } else { whole.parent().map(Path::to_owned).unwrap_or_default() };
-        Ok(Self { path: path.to_owned(), root, read: RefCell::default() })
+    /// A path that does not exist, or lies outside of `root`.
+    pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
+        let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| ImportError::reading(path, &error));
+        let whole = canonical(path)?;
+        let own = if whole.is_dir() { whole.clone() } else { whole.parent().map(Path::to_owned).unwrap_or_default() };
+        let root = match root {
+            Some(root) => {
+                let root_path = canonical(root)?;
+                if !own.starts_with(&root_path) {
+                    let problem = format!("lies outside of the folder {}", root.display());
+                    return Err(ImportError::new(path.display(), problem)
+                        .with_hint("name a folder above the file with `--root`"));
+                }
+                root_path
+            }
+            None => {
+                let current = std::env::current_dir().ok().and_then(|folder| fs::canonicalize(folder).ok());
+                // The folder from which one imports is as good a limit as the file's own, unless it is narrower.
+                let widest = registry_above(&own).unwrap_or_else(|| own.clone());
+                current.filter(|current| widest.starts_with(current)).unwrap_or(widest)
+            }
+        };
+        Ok(Self { path: path.to_owned(), own, root, read: RefCell::default() })
+    }
+
+    /// Returns true if a file lies below the folder that files are read in.
+    pub fn is_within(&self, path: &Path) -> bool {
+        fs::canonicalize(path).is_ok_and(|whole| whole.starts_with(&self.root))
     }
 
     /// The path as given.
@@ -58,7 +84,7 @@ impl Source {
 
     /// Name of the folder that the file lies in, or of the folder itself.
     pub fn folder_name(&self) -> Option<String> {
-        self.root.file_name().map(|name| name.to_string_lossy().into_owned())
+        self.own.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
     /// Files directly in the folder, by name; just the file itself where a file is imported.
@@ -81,10 +107,9 @@ impl Source {
     pub fn beneath(&self, from: &Path, name: &str) -> Result<PathBuf, ImportError> {
         let folder = if from.is_dir() { from } else { from.parent().unwrap_or(Path::new("")) };
         let outside = || {
-            ImportError::new(from.display(), format!("names the file `{name}`, which lies outside of its folder"))
-                .with_hint(
-                    "import from a folder that holds all files: only those below the imported file's folder are read",
-                )
+            let problem = format!("names the file `{name}`, which lies outside of {}", self.root.display());
+            ImportError::new(from.display(), problem)
+                .with_hint("name a folder that holds all files with `--root DIR`, or import from there")
         };
         if Path::new(name).components().any(|part| matches!(part, Component::RootDir | Component::Prefix(_))) {
             return Err(outside());
@@ -164,7 +189,9 @@ impl Source {
     pub fn yaml(&self, path: &Path) -> Result<Value, ImportError> {
         let text = self.text(path)?;
         // As the tools' own readers do: `no` and `y` are texts, `<<` merges.
-        let options = serde_saphyr::options! { merge_keys: MergeKeyPolicy::Merge, strict_booleans: true };
+        let options = serde_saphyr::options! {
+            merge_keys: MergeKeyPolicy::Merge, strict_booleans: true, emit_comments: false
+        };
         serde_saphyr::from_str_with_options(&text, options).map_err(|error: serde_saphyr::Error| {
             let line = error.location().map_or(1, |location| location.line() as usize);
             let problem = error.without_snippet().to_string();
@@ -185,6 +212,13 @@ impl Source {
     }
 }
 
+/// The folder of a registry of OpenAI's `evals`, where one of its files lies in the folder: rows and specifications lie
+/// beside it.
+fn registry_above(folder: &Path) -> Option<PathBuf> {
+    let above = folder.parent().filter(|_| folder.file_name().is_some_and(|name| name == "evals"))?;
+    ["data", "modelgraded"].iter().any(|name| above.join(name).is_dir()).then(|| above.to_owned())
+}
+
 /// A problem of a file's JSON, with its line.
 pub(crate) fn invalid_json(path: &Path, error: &serde_json::Error) -> ImportError {
     ImportError::new(path.display(), format!("is not valid JSON: {error}")).at_line(error.line().max(1))
@@ -194,7 +228,7 @@ pub(crate) fn invalid_json(path: &Path, error: &serde_json::Error) -> ImportErro
 mod tests {
     use super::*;
 
-    /// IO-01: only files below the imported file's folder are read, and no pointer of Git LFS.
+    /// F88, IO-01: only files below the imported file's folder or the named one are read, and no pointer of Git LFS.
     #[test]
     fn files_outside_and_pointers_are_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -203,13 +237,16 @@ mod tests {
         fs::write(folder.path().join("secret.txt"), "x").unwrap();
         fs::write(inner.join("config.yaml"), "a: 1").unwrap();
         fs::write(inner.join("lfs.jsonl"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\n").unwrap();
-        let source = Source::open(&inner.join("config.yaml")).unwrap();
+        let source = Source::open(&inner.join("config.yaml"), None).unwrap();
         for name in ["../secret.txt", folder.path().join("secret.txt").to_str().unwrap()] {
             let error = source.beneath(source.path(), name).unwrap_err();
-            assert!(error.to_string().contains("outside of its folder"), "{error}");
+            assert!(error.to_string().contains("outside of "), "{error}");
         }
         assert!(source.beneath(source.path(), "none.txt").unwrap_err().to_string().contains("cannot be read"));
         let pointer = source.beneath(source.path(), "lfs.jsonl").unwrap();
+        let wider = Source::open(&inner.join("config.yaml"), Some(folder.path())).unwrap();
+        assert!(wider.beneath(wider.path(), "../secret.txt").is_ok());
+        assert!(Source::open(&folder.path().join("secret.txt"), Some(&inner)).is_err());
         assert_eq!(source.bytes(&pointer).unwrap_err().hint(), Some("fetch it with `git lfs pull`"));
     }
 }

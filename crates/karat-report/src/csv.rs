@@ -171,8 +171,13 @@ pub fn csv_field(text: &str) -> String {
     quote(&no_formula(text.to_owned()))
 }
 
+/// A plain number stays one: nothing is computed of it.
 fn no_formula(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
+    let is_number = || {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
+        digits.starts_with(|char: char| char.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+    };
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() { format!("'{text}") } else { text }
 }
 
 fn quote(field: &str) -> String {
@@ -180,5 +185,20 @@ fn quote(field: &str) -> String {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F101: a negative number stays a number; what a spreadsheet would compute gets an apostrophe.
+    #[test]
+    fn numbers_are_no_formulas() {
+        for (text, field) in
+            [("-5", "-5"), ("+1.5e3", "+1.5e3"), ("-1+2", "'-1+2"), ("=A1", "'=A1"), ("-", "'-"), ("-inf", "'-inf")]
+        {
+            assert_eq!(csv_field(text), field, "{text}");
+        }
     }
 }

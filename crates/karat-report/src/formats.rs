@@ -19,7 +19,11 @@ pub fn write(report: Report<'_>, format: ReportFormat, mut out: &mut dyn Write) 
         ReportFormat::Json => json::write(report, out),
         ReportFormat::Cells => json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
         ReportFormat::Junit => junit::write(report, out),
-        ReportFormat::Csv => csv::write(report, out),
+        ReportFormat::Csv => {
+            // Without the mark, spreadsheets take UTF-8 for another encoding.
+            out.write_all("\u{feff}".as_bytes())?;
+            csv::write(report, out)
+        }
         ReportFormat::Comment => text(out, markdown::comment(report)?),
     }
 }

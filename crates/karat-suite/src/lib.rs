@@ -35,7 +35,7 @@ pub use conversation::{Conversation, image_size, value_name};
 pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
-pub use dataset::{DatasetError, RepresentativeRows, read_rows};
+pub use dataset::{DatasetError, RepresentativeRows, read_placed_rows, read_rows};
 pub use decode::dataset::DesignFile;
 pub use decode::dataset::dir::dir_options;
 pub use decode::dataset::huggingface::huggingface_options;

@@ -45,11 +45,17 @@ pub struct DifferingFigure {
 
 impl Imports<'_> {
     /// Makes a suite of a file in `folder`, and checks that it loads. Until then everything lies in a hidden folder
-    /// beside it, which is removed on an error.
+    /// beside it, which is removed on an error. Files that the file names are read below `root`.
     ///
     /// # Errors
     /// A file that is not what `kind` names; a folder that already has a suite, or a file of the suite's.
-    pub fn suite(&self, kind: ImportKind, file: &Path, folder: &Path) -> Result<ImportedSuite, AppError> {
+    pub fn suite(
+        &self,
+        kind: ImportKind,
+        file: &Path,
+        root: Option<&Path>,
+        folder: &Path,
+    ) -> Result<ImportedSuite, AppError> {
         let suite = folder.join(SUITE_FILE);
         if suite.exists() {
             return Err(ImportError::Exists { path: suite.display().to_string() }.into());
@@ -58,15 +64,22 @@ impl Imports<'_> {
         let made = MadeFolders::create(parent)?;
         let unwritable = |error: std::io::Error| FileError::writing(folder, error);
         let stage = tempfile::Builder::new().prefix(".import-").tempdir_in(parent).map_err(unwritable)?;
-        let report = karat_import::import(kind, file, stage.path())?;
-        let staged = stage.path().join(SUITE_FILE).display().to_string();
-        self.app.project().load(&Invocation::of(staged)).map_err(|error| {
+        // The stage itself is private to its owner, and the suite's folder is not.
+        let inside = stage.path().join("suite");
+        fs::create_dir(&inside).map_err(unwritable)?;
+        let report = karat_import::import(kind, file, root, &inside)?;
+        let staged = inside.join(SUITE_FILE).display().to_string();
+        self.app.project().validate(&Invocation::of(staged)).map_err(|error| {
             // The folder with the files is gone when this is read.
-            let stage = format!("{}/", stage.path().display());
+            let stage = format!("{}/", inside.display());
             let problems = error.to_string().replace(&stage, "");
             ImportError::UnusableSuite { file: file.display().to_string(), problems }
         })?;
-        move_files(stage.path(), folder)?;
+        match folder.exists() {
+            true => move_files(&inside, folder)?,
+            // The folder appears whole.
+            false => fs::rename(&inside, folder).map_err(unwritable)?,
+        }
         made.keep();
         Ok(ImportedSuite { suite, report })
     }

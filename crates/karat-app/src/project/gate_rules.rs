@@ -8,7 +8,7 @@ use karat_analysis::{Pinned, primary_metric};
 use karat_suite::Files;
 use karat_types::{Gate, GateReference, GateRules, PlanHeader, Threshold};
 
-use crate::error::AnalyseError;
+use crate::error::{AnalyseError, FileError};
 use crate::project::presets::SuiteFiles;
 use crate::{AppError, GateFlags};
 

@@ -37,13 +37,17 @@ impl Project<'_> {
         Ok(with_shadow_note(loaded, invocation))
     }
 
-    /// Reads, checks and plans a suite, and warns of paths that lead to nothing in any output of its last run.
+    /// Reads, checks and plans a suite, and warns of paths that lead to nothing in any output of its last run. A suite that names
+    /// no model is valid, and cannot be run.
     ///
     /// # Errors
     /// A suite or a dataset that cannot be read, or has problems.
     pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let last_outputs = self.last_outputs();
-        let loaded = self.load_with(invocation, &self.suite_files(), |it| it.context.last_outputs = last_outputs)?;
+        let loaded = self.load_with(invocation, &self.suite_files(), |it| {
+            it.context.last_outputs = last_outputs;
+            it.context.may_lack_models = true;
+        })?;
         Ok(with_shadow_note(loaded, invocation))
     }
 

@@ -163,7 +163,8 @@ fn an_unusable_suite_leaves_nothing() {
     let config = json!({"prompts": ["Say it"], "providers": [provider], "tests": []});
     fs::write(folder.path().join("promptfooconfig.json"), config.to_string()).unwrap();
     let file = folder.path().join("promptfooconfig.json");
-    let error = app.imports().suite(ImportKind::Promptfoo, &file, &folder.path().join("a/b")).unwrap_err().to_string();
+    let error =
+        app.imports().suite(ImportKind::Promptfoo, &file, None, &folder.path().join("a/b")).unwrap_err().to_string();
     assert!(error.contains("nothing was written") && error.contains("karat.yaml:"), "{error}");
     assert!(!error.contains(".import-") && !folder.path().join("a").exists(), "{error}");
 }
@@ -177,7 +178,7 @@ fn logs_of_inspect_are_read_back_with_the_same_scores() {
     let logs = folder.path().join("logs");
     let exported = app.reports().export_inspect("out", &logs).unwrap();
     assert_eq!((exported.cells, exported.files.len()), (240, 4));
-    let back = app.imports().suite(ImportKind::Inspect, &logs, &folder.path().join("back")).unwrap();
+    let back = app.imports().suite(ImportKind::Inspect, &logs, None, &folder.path().join("back")).unwrap();
     assert_eq!(
         (back.report.counts.outputs, back.report.counts.samples, back.report.counts.systems),
         (240, ROWS as u64, 4)
@@ -309,8 +310,10 @@ fn known_spans_get_the_events() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/interop/otel/gen_ai-traces.json");
-    let imported =
-        app.imports().suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, &folder.path().join("t")).unwrap();
+    let imported = app
+        .imports()
+        .suite(ImportKind::Traces(karat_app::TraceRows::Calls), &file, None, &folder.path().join("t"))
+        .unwrap();
     run_suite(&app, &imported.suite, "t");
     let mut lines = Vec::new();
     assert!(app.reports().export_otel("t", SpanContent::LeftOut, &mut lines).unwrap() > 0);

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::draft::suite::{REGISTRY, Suite};
 use crate::error::ImportError;
 use crate::report::ImportReport;
+use crate::text::escape::literal;
 
 /// The suite in the making.
 pub(crate) struct Draft<'a> {
@@ -45,6 +46,33 @@ impl<'a> Draft<'a> {
         let path = self.place(path)?;
         let file = File::create(&path).map_err(|error| ImportError::writing(&path, &error))?;
         Ok(Rows { path, out: BufWriter::new(file) })
+    }
+
+    /// Says that the source names no model, and a run needs one.
+    pub fn name_no_model(&mut self, why: &str) {
+        self.report.lacks_model = true;
+        self.report
+            .note("models", format!("{why}; name one under `models` or with `--models`: until then no run begins"));
+    }
+
+    /// Writes a rubric with its prompts, and returns its path.
+    pub fn write_rubric(&self, rubric: &RubricFile<'_>) -> Result<String, ImportError> {
+        let RubricFile { id, ask, user, show, dimensions } = rubric;
+        let content = json!({
+            "schema": "karat.rubric/1",
+            "id": id,
+            "ask": ask,
+            "show": show,
+            "dimensions": dimensions,
+            "prompt": {"system": format!("{id}-system.md"), "user": format!("{id}-user.md")},
+        });
+        let path = format!("rubrics/{id}.yaml");
+        let yaml = serde_saphyr::to_string(&Native(&content))
+            .map_err(|error| ImportError::new(&path, format!("cannot be made: {error}")))?;
+        self.write(&path, &yaml)?;
+        self.write(&format!("rubrics/{id}-system.md"), "{{ ask }}\n\n{{ dimensions }}\n{{ format }}\n")?;
+        self.write(&format!("rubrics/{id}-user.md"), &format!("{}\n\n{{{{ sections }}}}\n", literal(user)))?;
+        Ok(path)
     }
 
     fn place(&self, path: &str) -> Result<PathBuf, ImportError> {
@@ -79,6 +107,17 @@ impl<'a> Draft<'a> {
         self.write("import.md", &self.report.to_markdown())?;
         Ok(self.report)
     }
+}
+
+/// A rubric with a prompt of its own.
+pub(crate) struct RubricFile<'a> {
+    pub id: &'a str,
+    /// The message of the system.
+    pub ask: &'a str,
+    /// The message of the user, which stands before the sections.
+    pub user: &'a str,
+    pub show: Value,
+    pub dimensions: Value,
 }
 
 /// A JSONL file that is being written.

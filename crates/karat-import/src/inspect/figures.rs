@@ -22,6 +22,19 @@ pub(super) const MEAN: &str = "mean";
 /// The scorer whose figures come out the same here; the others are approximate.
 const EQUAL: &str = "includes";
 
+/// Takes the scorers back that compare with a target, where no sample has one.
+pub(super) fn leave_out_scorers(draft: &mut Draft<'_>) {
+    let scorers = std::mem::take(&mut draft.suite.scorers);
+    for name in scorers.keys() {
+        draft.report.approximate.retain(|it| it.construct != *name);
+        draft.report.figures.retain(|figure| figure.metric != *name);
+        draft.report.note(
+            format!("eval.scorers.{name}"),
+            "is not computed again, for no sample has a target: the scores that were given stay",
+        );
+    }
+}
+
 /// Adds the scorers that have an equal in Karat: they score the recorded outputs again, beside the given scores.
 pub(super) fn add_scorers<'a>(headers: impl Iterator<Item = &'a Header>, draft: &mut Draft<'_>) {
     for header in headers {

@@ -19,8 +19,8 @@ const BESIDE_HEADER: Lean = Lean(&["samples", "reductions"]);
 /// Parts of a sample that are not carried over, and of which only their presence is told.
 const SAMPLE: Lean = Lean(&["events", "events_data", "store", "timelines"]);
 
-/// The version of logs that is read.
-const VERSION: u64 = 2;
+/// The versions of logs that are read.
+const VERSIONS: [u64; 2] = [2, 3];
 
 /// A log: its header, and where its samples are.
 #[derive(Debug)]
@@ -66,13 +66,12 @@ impl Log {
         if header.part("version").is_null() || !header.part("eval").is_object() {
             return Ok(None);
         }
-        if header.part("version").as_u64() != Some(VERSION) {
+        if !header.part("version").as_u64().is_some_and(|version| VERSIONS.contains(&version)) {
             let found = header.part("version");
-            return Err(ImportError::new(
-                path.display(),
-                format!("is a log of version {found}; version {VERSION} is read"),
-            )
-            .with_hint("rewrite it with a current Inspect: `inspect log convert --to eval --output-dir DIR FILE`"));
+            let problem = format!("is a log of version {found}; versions 2 and 3 are read");
+            return Err(ImportError::new(path.display(), problem).with_hint(
+                "rewrite it with a current Inspect: `inspect log convert --to eval --output-dir DIR FILE`",
+            ));
         }
         Ok(Some(Self { path: path.to_owned(), header, body }))
     }

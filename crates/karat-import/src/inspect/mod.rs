@@ -51,6 +51,9 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
         )
         .with_hint("run the task again, without `--no-log-samples`"));
     }
+    if !recording.has_reference() {
+        figures::leave_out_scorers(draft);
+    }
     recording.close(draft)?;
     if reduction != figures::MEAN {
         draft.suite.scorers.values_mut().filter_map(Value::as_object_mut).for_each(|scorer| {

@@ -372,7 +372,7 @@ fn bad_files_are_refused() {
     let cases: [(&str, &[u8], &str); 9] = [
         ("cut.eval", &cut, ", byte 11927: ends without the directory of a ZIP archive"),
         ("damaged.eval", &damaged, ", byte"),
-        ("old.json", old.as_bytes(), "is a log of version 1; version 2 is read"),
+        ("old.json", old.as_bytes(), "is a log of version 1; versions 2 and 3 are read"),
         ("deep.json", deep.as_bytes(), ":1: is not valid JSON: recursion limit exceeded"),
         ("half.json", b"{\"version\": 2,\n \"eval\": {", ":2: is not valid JSON"),
         ("list.json", b"[]", "is not a log of Inspect"),
@@ -422,4 +422,21 @@ fn huge_epochs_are_refused() {
     let bytes = log(&[sample("a", 4_000_000_000, "x")]).to_string();
     let error = import_log("a.json", bytes.as_bytes()).err().unwrap().to_string();
     assert!(error.contains("has the trial 4000000000 of `a`; expected at most 10000"), "{error}");
+}
+
+/// F95: a metadata key that is null throughout is no column of slices; without a target nothing is computed again.
+#[test]
+fn null_metadata_and_absent_targets_are_read() {
+    let log = json!({"version": 3, "status": "success",
+        "eval": {"task": "t", "model": "m", "dataset": {}, "config": {}, "scorers": [{"name": "includes", "options": {}}]},
+        "results": {"scores": [{"name": "includes", "scorer": "includes", "metrics": {"accuracy": {"name": "accuracy", "value": 1.0}}}]},
+        "samples": [{"id": 1, "epoch": 1, "input": "q", "target": "", "metadata": {"note": null, "level": "hard"},
+                     "output": {"choices": [{"message": {"role": "assistant", "content": "a"}}]},
+                     "scores": {"includes": {"value": "C"}}}]});
+    let imported = import_files(ImportKind::Inspect, &[("l.json", log.to_string().as_bytes())], "l.json").unwrap();
+    let suite = imported.suite();
+    assert_eq!(suite["dataset"]["metadata"], json!(["level"]));
+    let scorers: Vec<&String> = suite["scorers"].as_object().unwrap().keys().collect();
+    assert_eq!(scorers, ["given_includes"]);
+    assert!(imported.notes().iter().any(|note| note.contains("no sample has a target")), "{:?}", imported.notes());
 }

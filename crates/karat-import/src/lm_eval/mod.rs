@@ -28,6 +28,12 @@ use crate::text::names::valid_id;
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let all = results::read(source)?;
+    if all.iter().flat_map(|results| &results.tasks).all(|task| task.samples.is_none()) {
+        let problem = "has no file of samples beside it: it holds figures, and outputs cannot be made of them";
+        return Err(ImportError::new(source.path().display(), problem).with_hint(
+            "run lm-eval again with `--log_samples`, and keep `samples_TASK_DATE.jsonl` beside the results",
+        ));
+    }
     "lm-eval".clone_into(&mut draft.report.tool.name);
     draft.report.tool.version = all.iter().find_map(ResultsFile::version);
     let tasks: Vec<&str> = all.iter().flat_map(|results| &results.tasks).map(|task| task.name.as_str()).collect();

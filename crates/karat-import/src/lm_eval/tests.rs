@@ -96,3 +96,15 @@ fn bad_files_are_refused() {
     let folder = import_files(ImportKind::LmEval, &[("a.txt", b"x")], "").err().unwrap();
     assert!(folder.to_string().contains("holds no `results_DATE.json`"), "{folder}");
 }
+
+/// F84: results without samples say what to run.
+#[test]
+fn results_without_samples_are_refused() {
+    let results = r#"{"results": {"t": {"acc,none": 0.5}}, "configs": {"t": {}}, "model_name": "m"}"#;
+    let error =
+        import_files(ImportKind::LmEval, &[("results_d.json", results.as_bytes())], "results_d.json").err().unwrap();
+    assert!(
+        error.to_string().contains("no file of samples") && error.hint().unwrap().contains("--log_samples"),
+        "{error}"
+    );
+}

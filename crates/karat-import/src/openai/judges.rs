@@ -1,16 +1,14 @@
 //! Testing criteria that ask a model, as rubrics.
 
-use karat_types::json::Native;
 use serde_json::{Map, Value, json};
 
 use super::calls::{messages, model_id, parameters};
 use super::rows::Rows;
 use super::template::{Piece, pieces};
 use super::{Lost, list_at, text_at};
-use crate::draft::Draft;
+use crate::draft::{Draft, RubricFile};
 use crate::error::ImportError;
 use crate::report::Approximate;
-use crate::text::escape::literal;
 use crate::text::names::valid_id;
 
 /// The name of the only dimension of a score.
@@ -30,20 +28,9 @@ pub(super) fn scorer(
         Err(lost) => return Ok(Err(lost)),
     };
     let (dimensions, min) = if kind == "label_model" { labels(criterion) } else { scale(criterion) };
-    let rubric = json!({
-        "schema": "karat.rubric/1",
-        "id": id,
-        "ask": prompt.ask,
-        "show": prompt.show,
-        "dimensions": dimensions,
-        "prompt": {"system": format!("{id}-system.md"), "user": format!("{id}-user.md")},
-    });
-    let yaml = serde_saphyr::to_string(&Native(&rubric))
-        .map_err(|error| ImportError::new(format!("rubrics/{id}.yaml"), format!("cannot be made: {error}")))?;
-    draft.write(&format!("rubrics/{id}.yaml"), &yaml)?;
-    draft.write(&format!("rubrics/{id}-system.md"), "{{ ask }}\n\n{{ dimensions }}\n{{ format }}\n")?;
-    draft.write(&format!("rubrics/{id}-user.md"), &format!("{}\n\n{{{{ sections }}}}\n", prompt.user))?;
-    let mut scorer = Map::from_iter([("rubric".to_owned(), json!(format!("rubrics/{id}.yaml")))]);
+    let file = RubricFile { id, ask: &prompt.ask, user: &prompt.user, show: Value::Object(prompt.show), dimensions };
+    let rubric = draft.write_rubric(&file)?;
+    let mut scorer = Map::from_iter([("rubric".to_owned(), json!(rubric))]);
     scorer.extend(min.map(|min| ("min".to_owned(), min)));
     if let Some(model) = text_at(criterion, "model") {
         let model = json!(model_id(model));
@@ -85,7 +72,7 @@ fn labels(criterion: &Value) -> (Value, Option<Value>) {
 struct JudgePrompt {
     /// The system's messages.
     ask: String,
-    /// The template of the others.
+    /// The others.
     user: String,
     /// Sections by name.
     show: Map<String, Value>,
@@ -106,7 +93,7 @@ impl JudgePrompt {
         }
         // A judge is always told its task; without a message of the system, the user's says it.
         let ask = if system.trim().is_empty() { "Grade as the message of the user says.".to_owned() } else { system };
-        Ok(Self { ask, user: literal(&user), show })
+        Ok(Self { ask, user, show })
     }
 }
 

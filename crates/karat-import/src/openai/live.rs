@@ -16,9 +16,6 @@ use crate::error::ImportError;
 use crate::report::Shape;
 use crate::text::names::Names;
 
-/// The model of an eval that names none.
-const ANY_MODEL: &str = "gpt-5-mini";
-
 /// A prompt with its settings, and the models that run it.
 #[derive(Debug, PartialEq)]
 struct Prompt {
@@ -36,28 +33,28 @@ pub(super) fn import(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> R
         .filter(|drop| drop.path.starts_with("eval.testing_criteria[") && drop.path.ends_with(']'))
         .map(|drop| drop.construct.clone())
         .collect();
-    add_dataset(rows, objects, &unchecked, draft)?;
+    add_dataset(rows, &unchecked, draft)?;
     schema::add(objects, rows, draft)?;
     let prompts = prompts(objects, rows, draft);
     add_variants(prompts, objects, draft);
     draft.report.shape = Shape::Live;
-    draft.report.counts.samples = rows.len().max(1) as u64;
-    draft.report.counts.systems = (draft.suite.variants.len() * draft.suite.models.len()) as u64;
+    draft.report.counts.samples = rows.len() as u64;
+    draft.report.counts.systems = (draft.suite.variants.len() * draft.suite.models.len().max(1)) as u64;
     draft.report.counts.checks = graders.iter().filter(|grader| grader.scorer.is_some()).count() as u64;
     Ok(())
 }
 
-fn add_dataset(rows: &Rows, objects: &Objects, unchecked: &[String], draft: &mut Draft<'_>) -> Result<(), ImportError> {
+fn add_dataset(rows: &Rows, unchecked: &[String], draft: &mut Draft<'_>) -> Result<(), ImportError> {
     let mut file = draft.rows("data/samples.jsonl")?;
-    let mut columns: Vec<Map<String, Value>> = rows
+    let columns: Vec<Map<String, Value>> = rows
         .samples()
         .map(|sample| std::iter::once(("id".to_owned(), json!(sample.id))).chain(sample.columns).collect())
         .collect();
     if columns.is_empty() {
-        draft
-            .report
-            .note("eval", "names no rows: `data/samples.jsonl` holds one empty example, to be replaced by yours");
-        columns.push(schema::example(objects, rows.columns));
+        let name = &draft.report.source.name;
+        return Err(ImportError::new(name, "holds an eval without its rows: rows are missing").with_hint(
+            "save them beside it: `rows` of the export, output items of its runs, or the uploaded file as `files/NAME.jsonl`",
+        ));
     }
     let roles = rows::roles(|name| columns.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null())));
     for mut row in columns {
@@ -145,10 +142,9 @@ fn add_variants(mut prompts: Vec<Prompt>, objects: &Objects, draft: &mut Draft<'
         let messages = json!({"text": format!("{{{{ {column} }}}}")});
         prompts.push(Prompt { messages, parameters: Map::new(), models: BTreeSet::new() });
     }
-    let mut models: BTreeSet<String> = prompts.iter().flat_map(|prompt| prompt.models.clone()).collect();
+    let models: BTreeSet<String> = prompts.iter().flat_map(|prompt| prompt.models.clone()).collect();
     if models.is_empty() {
-        draft.report.note("runs", format!("name no model: the suite runs `{ANY_MODEL}`; write yours under `models`"));
-        models.insert(model_id(ANY_MODEL));
+        draft.name_no_model("runs of the eval name none");
     }
     let mut names = Names::default();
     for prompt in prompts {

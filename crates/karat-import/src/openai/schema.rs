@@ -1,9 +1,9 @@
 //! The schema of an item, as that of a row.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::objects::Objects;
-use super::rows::{Columns, Rows};
+use super::rows::Rows;
 use crate::draft::Draft;
 use crate::error::ImportError;
 
@@ -35,21 +35,4 @@ pub(super) fn add(objects: &Objects, rows: &Rows, draft: &mut Draft<'_>) -> Resu
     draft.write("schemas/item.json", &format!("{text}\n"))?;
     draft.suite.dataset.insert("row_schema".to_owned(), json!("schemas/item.json"));
     Ok(())
-}
-
-/// A row as the schema wants it, without content.
-pub(super) fn example(objects: &Objects, columns: Columns) -> Map<String, Value> {
-    let schema = of_item(objects).unwrap_or_default();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let members = properties.into_iter().flatten().map(|(name, property)| {
-        let empty = match property.get("type").and_then(Value::as_str) {
-            Some("integer" | "number") => json!(0),
-            Some("boolean") => json!(false),
-            Some("array") => json!([]),
-            Some("object") => json!({}),
-            _ => json!(""),
-        };
-        (columns.name(name), empty)
-    });
-    std::iter::once(("id".to_owned(), json!("example"))).chain(members).collect()
 }

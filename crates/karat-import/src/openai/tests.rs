@@ -76,10 +76,15 @@ fn string_checks_pass_as_often_as_the_run_counts() {
     }
 }
 
-/// IO-05: an eval without rows or runs becomes a live suite with its graders as scorers and judges.
+/// F100, IO-05: an eval without runs becomes a live suite with its graders as scorers and judges; one without rows is refused.
 #[test]
 fn evals_without_outputs_become_live_suites() {
-    let imported = import_fixture("eval-object.json");
+    let eval = std::fs::read(fixture("openai-hosted/eval-object.json")).unwrap();
+    let rows = br#"{"item": {"question": "q", "must_mention": "m", "ideal": "i", "topic": "t"}}"#;
+    let folder: [(&str, &[u8]); 2] = [("eval-object.json", &eval), ("files/rows.jsonl", rows)];
+    let imported = import_files(ImportKind::OpenaiEvals, &folder, "eval-object.json").unwrap();
+    let error = import_files(ImportKind::OpenaiEvals, &folder[..1], "eval-object.json").err().unwrap();
+    assert!(error.to_string().contains("rows are missing") && error.hint().is_some(), "{error}");
     insta::assert_snapshot!("object_suite", imported.text("karat.yaml"));
     insta::assert_snapshot!("object_import", imported.text("import.json"));
     insta::assert_snapshot!("object_rubric", imported.text("rubrics/helpfulness.yaml"));
@@ -89,7 +94,7 @@ fn evals_without_outputs_become_live_suites() {
     assert_eq!(
         imported.rows("data/samples.jsonl"),
         [json!({
-            "id": "example", "question": "", "must_mention": "", "ideal": "", "topic": "",
+            "id": "0", "question": "q", "must_mention": "m", "ideal": "i", "topic": "t",
             "metadata": {"unchecked": ["python", "text_similarity cosine"]},
         })]
     );

@@ -145,7 +145,13 @@ impl Model {
         path: &str,
         report: &mut ImportReport,
     ) -> Result<Self, Refusal> {
-        let known = if is_embedding(id) { embedding_by_name(id) } else { model_by_name(id) };
+        // `openai:chat` alone has the model's name in its config.
+        let written = config.get("model").and_then(Value::as_str).filter(|model| !model.is_empty());
+        let named = match (id.split_once(':'), written) {
+            (Some((_, mode)), Some(model)) if MODES.contains(&mode) => format!("{id}:{model}"),
+            _ => id.to_owned(),
+        };
+        let known = if is_embedding(id) { embedding_by_name(id) } else { model_by_name(&named) };
         let (provider, name) = known.ok_or_else(|| {
             Refusal::new("is no model that a suite can ask by name")
                 .instead("`provider: openai-compatible` with its `base_url`, if it speaks OpenAI's protocol")
@@ -233,6 +239,7 @@ impl Model {
                 let headers = settings.headers(value, &format!("{path}.{key}"), report);
                 self.settings.insert("with".to_owned(), json!({"headers": headers}));
             }
+            ("model", _) if self.name == text_of(value) => {}
             ("apiKeyEnvar" | "apiKey" | "apiKeyRequired" | "inputCost" | "outputCost" | "cost" | "tools", _) => {}
             (key, _) if ADDRESSES.contains(&key) => {}
             ("functions" | "tool_choice" | "function_call", _) => {
@@ -384,9 +391,15 @@ fn embedding_by_name(id: &str) -> Option<(&'static str, &str)> {
     (!model.is_empty()).then_some((provider, model))
 }
 
+/// Interfaces of providers, which stand between provider and model.
+const MODES: [&str; 4] = ["chat", "responses", "completion", "messages"];
+
 /// The provider and the model's name in a suite; `None` of what a suite cannot ask by name.
 fn model_by_name(id: &str) -> Option<(&'static str, &str)> {
     let (prefix, rest) = id.split_once(':')?;
+    if MODES.contains(&rest) {
+        return None;
+    }
     let mode = |modes: &[&str]| match rest.split_once(':') {
         Some((mode, model)) if modes.contains(&mode) => Some(model),
         _ => Some(rest),
@@ -448,6 +461,8 @@ mod tests {
             ("bedrock:x", None),
             ("file://provider.py", None),
             ("openai:chat:", None),
+            ("openai:chat", None),
+            ("anthropic:messages", None),
         ] {
             let known = if is_embedding(id) { embedding_by_name(id) } else { model_by_name(id) };
             assert_eq!(known.map(|(provider, name)| format!("{provider}:{name}")).as_deref(), expected, "{id}");

@@ -22,6 +22,16 @@ const TAGS: [&str; 9] = ["if", "elif", "elseif", "else", "endif", "for", "endfor
 /// Operators of more than one character; the first that fits is taken.
 const OPERATORS: [&str; 6] = ["===", "!==", "==", "!=", "<=", ">="];
 
+/// The reading of a member of a value that may be absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Members {
+    /// It must be there.
+    #[default]
+    Required,
+    /// It is empty, as in Nunjucks.
+    Optional,
+}
+
 /// A template of a suite.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Translated {
@@ -37,6 +47,11 @@ pub(super) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 
+/// Returns true if a template reads a variable.
+pub(super) fn reads(text: &str, variable: &str) -> bool {
+    translate(text).is_ok_and(|translated| translated.reads.contains(variable))
+}
+
 /// The column that holds a variable.
 pub(super) fn column_name(variable: &str) -> String {
     if RESERVED.contains(&variable) { format!("{variable}_") } else { variable.to_owned() }
@@ -47,7 +62,12 @@ pub(super) fn column_name(variable: &str) -> String {
 /// # Errors
 /// The reason, where Jinja has no such thing.
 pub(super) fn translate(source: &str) -> Result<Translated, String> {
-    let mut translator = Translator::default();
+    translate_with(source, Members::Required)
+}
+
+/// The same with a reading of members of absent values.
+pub(super) fn translate_with(source: &str, members: Members) -> Result<Translated, String> {
+    let mut translator = Translator { members, ..Translator::default() };
     translator.template(source)?;
     let Translator { out, reads, env, .. } = translator;
     if reads.contains(CONVERSATION) {
@@ -72,8 +92,13 @@ pub(super) fn render(source: &str, vars: &Map<String, Value>, env: &Map<String, 
     let mut sample: Map<String, Value> = translated.reads.iter().map(|name| (column_name(name), json!(""))).collect();
     sample.extend(vars.iter().map(|(name, value)| (column_name(name), value.clone())));
     let context = Context::new().with("sample", &sample).with("params", env);
-    let template = Template::compile(&translated.text).map_err(|error| error.to_string())?;
-    let mut text = template.render(&context).map_err(|error| error.to_string())?;
+    let rendered = |text: &str| {
+        Template::compile(text).and_then(|template| template.render(&context)).map_err(|error| error.to_string())
+    };
+    let mut text = match rendered(&translated.text) {
+        Ok(text) => text,
+        Err(_) => rendered(&translate_with(source, Members::Optional)?.text)?,
+    };
     // Templates of a suite end without the newline at the end of their file; Nunjucks keeps it.
     if source.ends_with('\n') && !text.ends_with('\n') {
         text.push('\n');
@@ -88,6 +113,7 @@ struct Translator {
     env: BTreeSet<String>,
     /// Names that the template binds itself.
     locals: BTreeSet<String>,
+    members: Members,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -160,6 +186,10 @@ impl Translator {
             _ => 0,
         };
         let (targets, rest) = rest.split_at(bound);
+        let names = targets.iter().filter(|token| matches!(token, Token::Name(_))).count();
+        if *tag == "for" && names == 2 {
+            return self.pairs(targets, rest);
+        }
         for token in targets {
             if let Token::Name(name) = token {
                 self.locals.insert((*name).to_owned());
@@ -167,6 +197,32 @@ impl Translator {
             self.push(*token);
         }
         self.expression(rest)
+    }
+
+    /// A loop over two names: there it has the keys and values of a map, and the members of a list's lists.
+    fn pairs(&mut self, targets: &[Token<'_>], rest: &[Token<'_>]) -> Result<(), String> {
+        for token in targets {
+            self.push(*token);
+        }
+        let at = rest.iter().position(|token| *token == Token::Name("in")).unwrap_or(0);
+        let (keyword, over) = rest.split_at(at + 1);
+        let end =
+            over.iter().rposition(|token| !matches!(token, Token::Space(_) | Token::Mark("-"))).map_or(0, |at| at + 1);
+        let (over, trim) = over.split_at(end);
+        keyword.iter().for_each(|token| self.push(*token));
+        let outer = std::mem::take(&mut self.out);
+        self.expression(over)?;
+        let over = std::mem::replace(&mut self.out, outer);
+        let over = over.trim();
+        self.out.push_str(&format!(" ({over} | items if {over} is mapping else {over})"));
+        trim.iter().for_each(|token| self.push(*token));
+        // Bound only now: the list is read before.
+        for token in targets {
+            if let Token::Name(name) = token {
+                self.locals.insert((*name).to_owned());
+            }
+        }
+        Ok(())
     }
 
     fn push(&mut self, token: Token<'_>) {
@@ -238,14 +294,38 @@ impl Translator {
             self.env.insert((*variable).to_owned());
             self.out.push_str(&format!("params.{variable}"));
             return 2;
-        } else if KEYWORDS.contains(&name) || self.locals.contains(name) || after.first() == Some(&Token::Mark("(")) {
+        } else if KEYWORDS.contains(&name) || after.first() == Some(&Token::Mark("(")) {
             self.out.push_str(name);
         } else {
-            self.reads.insert(name.to_owned());
-            self.out.push_str(&format!("sample.{}", column_name(name)));
+            let base = if self.locals.contains(name) {
+                name.to_owned()
+            } else {
+                self.reads.insert(name.to_owned());
+                format!("sample.{}", column_name(name))
+            };
+            let members = if self.members == Members::Optional { members(after) } else { Vec::new() };
+            let last = members.len().saturating_sub(1);
+            let value = members.iter().enumerate().fold(base, |value, (at, member)| {
+                format!("({value}.{member} | default({}))", if at == last { "''" } else { "{}" })
+            });
+            self.out.push_str(&value);
+            return 2 * members.len();
         }
         0
     }
+}
+
+/// The members that are named behind a value, as `.a.b`; none where a test asks if the value is defined, or a method follows.
+fn members<'s>(after: &[Token<'s>]) -> Vec<&'s str> {
+    let mut names = Vec::new();
+    let mut rest = after;
+    while let [Token::Mark("."), Token::Name(name), behind @ ..] = rest {
+        names.push(*name);
+        rest = behind;
+    }
+    let next = rest.iter().find(|token| !matches!(token, Token::Space(_)));
+    let is_asked = matches!(next, Some(Token::Name("is") | Token::Mark("(")));
+    if is_asked { Vec::new() } else { names }
 }
 
 /// The text between `{% raw %}` and its end, and what follows; `None` of any other tag.
@@ -353,6 +433,10 @@ mod tests {
                 "{%- for item in items -%}{{ loop.index }}{{ item.x }}{{ y }}{%- endfor -%}",
                 "{%- for item in sample.items -%}{{ loop.index }}{{ item.x }}{{ sample.y }}{%- endfor -%}",
             ),
+            (
+                "{% for k, v in m %}{{ k }}{{ v.x }}{% endfor %}",
+                "{% for k, v in (sample.m | items if sample.m is mapping else sample.m) %}{{ k }}{{ v.x }}{% endfor %}",
+            ),
             ("{% set n = 3 %}{{ n }}", "{% set n = 3 %}{{ n }}"),
             ("{% raw %}{{ x }}{% endraw %}{{ x }}", "{% raw %}{{ x }}{% endraw %}{{ sample.x }}"),
             ("a{# {{ x }} #}b", "ab"),
@@ -396,6 +480,6 @@ mod tests {
             assert_eq!(render(source, &vars, &env).unwrap(), expected, "{source}");
         }
         assert!(render("{{ env.OTHER }}", &vars, &env).unwrap_err().contains("OTHER"));
-        assert!(render("{{ none_such.x.y }}", &vars, &env).is_err());
+        assert_eq!(render("{{ none_such.x.y }}", &vars, &env).unwrap(), "");
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::error::ImportError;
 use crate::report::{Dropped, ImportReport};
 
 /// The reason why something is not carried over, and a replacement.
@@ -21,6 +22,11 @@ impl Refusal {
         Self::new("is a program, which an import neither runs nor copies")
     }
 
+    /// The refusal of what cannot be read.
+    pub fn of_error(error: &ImportError) -> Self {
+        Self { why: format!("cannot be carried over: {error}"), instead: error.hint().map(str::to_owned) }
+    }
+
     pub fn instead(mut self, instead: impl Into<String>) -> Self {
         self.instead = Some(instead.into());
         self
@@ -38,13 +44,16 @@ impl Refusal {
     }
 }
 
+/// The refusal of a judge's prompt: the questions that it asks are dropped with it.
+pub(super) fn rubric_prompt() -> Refusal {
+    Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
+}
+
 /// Lists the keys of a map that are not known.
 pub(super) fn drop_unknown_keys(path: &str, map: &Map<String, Value>, known: &[&str], report: &mut ImportReport) {
     for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
         let refusal = match key.as_str() {
-            "rubricPrompt" => {
-                Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
-            }
+            "rubricPrompt" => rubric_prompt(),
             "storeOutputAs" => Refusal::new("hands an output to later tests, and rows are independent"),
             _ => Refusal::new("is no key that this version knows"),
         };

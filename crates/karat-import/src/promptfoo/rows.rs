@@ -89,6 +89,11 @@ impl RowWriter {
 }
 
 impl Row {
+    /// The row as templates see it.
+    pub fn columns(&self) -> &Map<String, Value> {
+        &self.columns
+    }
+
     /// Sets a column.
     pub fn set(&mut self, column: &str, value: Value) {
         self.columns.insert(column.to_owned(), value);
@@ -175,8 +180,14 @@ pub(super) fn with_metadata(description: Option<&str>, own: &Map<String, Value>,
     Value::Object(all)
 }
 
-/// Fills in variables that name other variables.
-pub(super) fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String, Value>, report: &mut ImportReport) {
+/// Fills in variables that name other variables, and returns the names of those that cannot be.
+pub(super) fn fill_in(
+    row: &mut Map<String, Value>,
+    path: &str,
+    env: &Map<String, Value>,
+    report: &mut ImportReport,
+) -> Vec<String> {
+    let mut lost = Vec::new();
     let templates: Vec<(String, String)> = row
         .iter()
         .filter_map(|(name, value)| {
@@ -190,7 +201,9 @@ pub(super) fn fill_in(row: &mut Map<String, Value>, path: &str, env: &Map<String
                 let refusal =
                     Refusal::new(format!("is a template that cannot be filled in: {why}")).instead("its text as it is");
                 report.drop(refusal.of_sample(&format!("{path}.vars.{name}"), "template"));
+                lost.push(name);
             }
         }
     }
+    lost
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use crate::promptfoo::nunjucks;
+use crate::promptfoo::nunjucks::{self, Members};
 use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 
@@ -22,12 +22,14 @@ const SECRET: [&str; 8] = ["key", "token", "secret", "password", "passwd", "auth
 pub(super) struct Reads {
     pub vars: BTreeSet<String>,
     pub env: BTreeSet<String>,
+    /// The reading of members of absent values.
+    pub members: Members,
 }
 
 impl Reads {
     /// Translates a template and keeps what it reads.
     pub fn translate(&mut self, text: &str) -> Result<String, String> {
-        let translated = nunjucks::translate(text)?;
+        let translated = nunjucks::translate_with(text, self.members)?;
         self.vars.extend(translated.reads);
         self.env.extend(translated.env);
         Ok(translated.text)

@@ -52,10 +52,20 @@ pub(crate) struct Recording {
     variants: Vec<(String, Rows)>,
     scores: ScoreNames,
     seen: Seen,
-    /// Columns for slices, and if all of their values are short.
-    metadata: Vec<(String, bool)>,
+    /// Columns for slices.
+    metadata: Vec<MetadataColumn>,
     outputs: u64,
     trials: u32,
+}
+
+/// A column by which reports may be sliced.
+#[derive(Debug)]
+struct MetadataColumn {
+    name: String,
+    /// True if all of its values are short.
+    fits: bool,
+    /// True if some row has a value that is not null.
+    has_value: bool,
 }
 
 /// The keys that some row has.
@@ -142,9 +152,13 @@ impl Recording {
             Value::Array(_) | Value::Object(_) => false,
             _ => true,
         };
-        match self.metadata.iter_mut().find(|(known, _)| known == key) {
-            Some((_, fits)) => *fits &= is_short,
-            None => self.metadata.push((key.to_owned(), is_name && is_short)),
+        let has_value = !value.is_null();
+        match self.metadata.iter_mut().find(|known| known.name == key) {
+            Some(known) => {
+                known.fits &= is_short;
+                known.has_value |= has_value;
+            }
+            None => self.metadata.push(MetadataColumn { name: key.to_owned(), fits: is_name && is_short, has_value }),
         }
     }
 
@@ -175,6 +189,11 @@ impl Recording {
         }
     }
 
+    /// True if some sample has a reference.
+    pub fn has_reference(&self) -> bool {
+        self.seen.reference
+    }
+
     /// The number of outputs so far.
     pub fn outputs(&self) -> u64 {
         self.outputs
@@ -190,7 +209,7 @@ impl Recording {
                 dataset[role] = json!(role);
             }
         }
-        let metadata: Vec<_> = self.metadata.iter().filter(|(_, fits)| *fits).map(|(name, _)| name).collect();
+        let metadata: Vec<_> = self.metadata.iter().filter(|it| it.fits && it.has_value).map(|it| &it.name).collect();
         if !metadata.is_empty() {
             dataset["metadata"] = json!(metadata);
         }

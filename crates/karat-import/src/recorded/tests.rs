@@ -48,7 +48,7 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
 
 pub(crate) fn try_import(kind: ImportKind, file: &Path) -> Result<Imported, ImportError> {
     let folder = tempfile::tempdir().unwrap();
-    let report = import(kind, file, folder.path())?;
+    let report = import(kind, file, None, folder.path())?;
     Ok(Imported { folder, report })
 }
 

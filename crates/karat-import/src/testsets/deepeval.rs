@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::table::{self, Form};
-use super::{RowIds, TestCase, drop_column, messages, write_suite};
+use super::{RowIds, TestCase, drop_column, messages, take_reply, write_suite};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::recorded::{Output, Sample, TokenUse};
@@ -62,12 +62,12 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
     }
     let turns = row.shift_remove("turns").map(|turns| parse_cell(turns, form));
     let turns = turns.as_ref().and_then(Value::as_array).filter(|turns| !turns.is_empty());
-    let input = match turns {
+    let mut input = match turns {
         Some(turns) => Some(messages(turns, "role")),
         None => row.shift_remove("input").or_else(|| row.get("scenario").cloned()),
     };
     let reference = row.shift_remove("expected_output").or_else(|| row.shift_remove("expected_outcome"));
-    let output = row.shift_remove("actual_output");
+    let output = row.shift_remove("actual_output").or_else(|| input.as_mut().and_then(take_reply));
     let mut number =
         |name: &str| row.shift_remove(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()));
     let (cost_usd, input_tokens, output_tokens) =

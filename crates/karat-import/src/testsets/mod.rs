@@ -27,9 +27,6 @@ use crate::text::names::valid_id;
 /// The variant of the file's outputs.
 const RECORDED: &str = "recorded";
 
-/// The model of a suite without outputs.
-const ANY_MODEL: &str = "openai:gpt-5-mini";
-
 /// A row in the words of a suite.
 #[derive(Debug, Default)]
 struct TestCase {
@@ -69,12 +66,13 @@ fn ask_a_model(key: &str, source: &Source, draft: &mut Draft<'_>) {
     draft.report.shape = Shape::Live;
     draft.report.counts.systems = 1;
     draft.suite.policy.clear();
-    draft.suite.models.push(json!(ANY_MODEL));
     let prompt = Map::from_iter([(key.to_owned(), json!("{{ input }}"))]);
     draft.suite.variants.insert("answer".to_owned(), json!([{"prompt": prompt}]));
-    let text =
-        format!("holds no outputs: the suite sends each input to `{ANY_MODEL}`; write your model and prompt there");
-    draft.report.note(source.name(), text);
+    draft.report.note(
+        source.name(),
+        "holds no outputs: the variant `answer` sends each input as it is; write your prompt there",
+    );
+    draft.name_no_model("a test set names none");
 }
 
 /// Ids of rows: the wished one, made unique, or the number of the row.
@@ -100,6 +98,13 @@ fn messages(list: &[Value], key: &str) -> Value {
     };
     let message = |message: &Value| json!({"role": role(message), "content": message.get("content")});
     list.iter().map(message).collect()
+}
+
+/// Takes the reply of a conversation that ends with the assistant: it is the output, and the messages before it are the input.
+fn take_reply(input: &mut Value) -> Option<Value> {
+    let messages = input.as_array_mut()?;
+    let is_reply = messages.len() > 1 && messages.last().is_some_and(|last| last["role"] == "assistant");
+    is_reply.then(|| messages.pop())?.and_then(|mut last| last.as_object_mut()?.shift_remove("content"))
 }
 
 /// Books a column that is not carried over, once, with the number of rows that have it.

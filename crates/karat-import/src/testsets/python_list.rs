@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-/// Reads a list of texts in JSON or as Python prints it; `None` of anything else.
+/// Reads a list of texts in JSON, or as Python or numpy prints it; `None` of anything else.
 pub(super) fn parse_list(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
+    // `array(['a', 'b'], dtype=object)`
+    let text = text.strip_prefix("array(").and_then(|inner| Some(&inner[..inner.rfind(']')? + 1])).unwrap_or(text);
     if let Ok(Value::Array(list)) = serde_json::from_str(text) {
         return Some(list);
     }
@@ -15,10 +17,12 @@ pub(super) fn parse_list(text: &str) -> Option<Vec<Value>> {
             return None;
         }
         list.push(Value::String(read_text(&mut chars, quote)?));
-        let rest = chars.as_str().trim_start();
+        let behind = chars.as_str();
+        let rest = behind.trim_start();
         chars = match rest.strip_prefix(',') {
             Some(more) => more.trim_start().chars(),
-            None if rest.is_empty() => rest.chars(),
+            // numpy separates members by blanks or lines.
+            None if rest.is_empty() || behind.len() > rest.len() => rest.chars(),
             None => return None,
         };
     }
@@ -58,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// IO-09: lists in JSON and in Python's own form.
+    /// F97, IO-09: lists in JSON and in the forms of Python and numpy.
     #[test]
     fn lists_of_both_forms_are_read() {
         let cases = [
@@ -66,12 +70,14 @@ mod tests {
             ("[\"a\", \"b\"]", json!(["a", "b"])),
             ("['a', 'b']", json!(["a", "b"])),
             ("['it\\'s', \"it's\", ]", json!(["it's", "it's"])),
+            ("['a' 'b'\n \"c\"]", json!(["a", "b", "c"])),
+            ("array(['a', 'b'], dtype=object)", json!(["a", "b"])),
             (r"['a\n\x41\u00e9\\', 'b, c']", json!(["a\nA\u{e9}\\", "b, c"])),
         ];
         for (text, list) in cases {
             assert_eq!(parse_list(text).map(Value::Array), Some(list), "{text}");
         }
-        for text in ["", "a", "['a'", "['a' 'b']", "[a]", "['a\\q']", "{'a': 1}"] {
+        for text in ["", "a", "['a'", "['a''b']", "['a' ... 'b']", "[a]", "['a\\q']", "{'a': 1}"] {
             assert_eq!(parse_list(text), None, "{text}");
         }
     }

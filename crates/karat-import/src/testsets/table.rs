@@ -1,5 +1,9 @@
-//! Rows of a file: a list in JSON, JSONL, or CSV.
+//! Rows of a file, as a suite's dataset reads them: JSON, JSONL, CSV and others.
 
+use std::io::BufRead;
+use std::sync::Arc;
+
+use karat_suite::{DiskFiles, Files};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
@@ -9,7 +13,6 @@ use crate::source::Source;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Json,
-    Jsonl,
     /// All values are texts; an empty cell is null.
     Csv,
 }
@@ -29,33 +32,31 @@ pub(super) fn read(source: &Source, known: &[&str]) -> Result<Table, ImportError
             ImportError::new(path.display(), "is a folder; a file is expected").with_hint("name the file itself")
         );
     }
-    let text = source.text(path)?;
     let refused = |problem: String, line: usize| {
         let known = known.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         ImportError::new(path.display(), problem)
             .at_line(line)
             .with_hint(format!("expected a list in JSON, JSONL or CSV with columns such as {known}"))
     };
-    let (form, rows) = match text.trim_start().chars().next() {
-        Some('[') => {
-            let list: Vec<Value> = serde_json::from_str(&text)
-                .map_err(|error| refused(format!("is not a valid JSON list: {error}"), error.line().max(1)))?;
-            (Form::Json, list.into_iter().map(|row| (1, row)).collect())
-        }
-        Some('{') => {
-            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            let parse = |(index, line): (usize, &str)| {
-                let row = serde_json::from_str(line);
-                row.map(|row| (index + 1, row))
-                    .map_err(|error| refused(format!("is not valid JSON: {error}"), index + 1))
-            };
-            (Form::Jsonl, lines.map(parse).collect::<Result<Vec<_>, _>>()?)
-        }
-        _ => (Form::Csv, csv_rows(&text, &refused)?),
-    };
+    source.include(path)?;
+    // Refuses a pointer of Git LFS.
+    let start = source.reader(path)?.fill_buf().map_err(|error| ImportError::reading(path, &error))?.to_vec();
+    let is_table = !matches!(
+        start.trim_ascii_start().strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii_start(),
+        [b'[' | b'{', ..]
+    );
+    let files: Arc<dyn Files> = Arc::new(DiskFiles);
+    let rows = karat_suite::read_placed_rows(&files, &path.to_string_lossy()).map_err(|error| {
+        let problem = error.problem();
+        refused(problem.message.clone(), problem.line.max(1))
+    })?;
+    let form = if is_table { Form::Csv } else { Form::Json };
+    let rows = rows.into_iter().flat_map(|(line, row)| of_columns(row).into_iter().map(move |row| (line, row)));
     let mut table = Table { form, rows: Vec::new() };
-    for (line, row) in rows {
-        let Value::Object(row) = row else { return Err(refused("holds a row that is no object".to_owned(), line)) };
+    for (line, mut row) in rows {
+        if form == Form::Csv {
+            row.values_mut().filter(|cell| cell.as_str() == Some("")).for_each(|cell| *cell = Value::Null);
+        }
         if !known.iter().any(|column| row.contains_key(*column)) {
             return Err(refused("holds a row without any of the columns".to_owned(), line));
         }
@@ -67,22 +68,25 @@ pub(super) fn read(source: &Source, known: &[&str]) -> Result<Table, ImportError
     Ok(table)
 }
 
-fn csv_rows(text: &str, refused: &impl Fn(String, usize) -> ImportError) -> Result<Vec<(usize, Value)>, ImportError> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let problem = |error: csv::Error| {
-        let line = error.position().map_or(1, |position| position.line() as usize);
-        refused(format!("is not valid CSV: {error}"), line)
+/// The rows of a table that is written as columns: `{"a": [1, 2]}`, or `{"a": {"0": 1, "1": 2}}` as pandas does.
+fn of_columns(row: Map<String, Value>) -> Vec<Map<String, Value>> {
+    let length = |column: &Value| match column {
+        Value::Array(cells) => Some(cells.len()),
+        Value::Object(cells) if cells.keys().enumerate().all(|(at, key)| *key == at.to_string()) => Some(cells.len()),
+        _ => None,
     };
-    let header = reader.headers().map_err(problem)?.clone();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(problem)?;
-        let line = record.position().map_or(1, |position| position.line() as usize);
-        let cells = header.iter().zip(record.iter()).map(|(name, cell)| {
-            let value = if cell.is_empty() { Value::Null } else { Value::String(cell.to_owned()) };
-            (name.trim().to_owned(), value)
-        });
-        rows.push((line, Value::Object(cells.collect())));
+    let mut lengths = row.values().map(length);
+    let first = lengths.next().flatten().filter(|first| *first > 0);
+    let Some(count) = first.filter(|first| lengths.all(|length| length == Some(*first))) else { return vec![row] };
+    // The only column of a row may be a list.
+    if row.len() < 2 {
+        return vec![row];
     }
-    Ok(rows)
+    let cell = |column: &Value, at: usize| match column {
+        Value::Array(cells) => cells.get(at).cloned(),
+        column => column.get(at.to_string()).cloned(),
+    };
+    (0..count)
+        .map(|at| row.iter().map(|(name, column)| (name.clone(), cell(column, at).unwrap_or_default())).collect())
+        .collect()
 }

@@ -1,6 +1,6 @@
 //! Test sets that the tools wrote, and odd ones.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::recorded::testing::{Imported, fixture, import_file, import_files};
 use crate::{ImportError, ImportKind, Shape};
@@ -132,4 +132,33 @@ fn bad_files_are_refused() {
         assert!(error.to_string().contains(problem), "{name}: {error}");
         assert!(error.hint().unwrap().contains("`user_input`"), "{name}");
     }
+}
+
+/// F97: scores of ragas stay, lists of numpy are lists, `nan` is none, and an object around the rows is read.
+#[test]
+fn results_of_ragas_keep_their_scores() {
+    let csv =
+        "user_input,retrieved_contexts,response,reference,faithfulness\nq1,\"['a'\n 'b']\",r,t,0.5\nq2,nan,r,t,\n";
+    let imported = import_text(ImportKind::Ragas, "r.csv", csv).unwrap();
+    let rows = imported.rows("data/samples.jsonl");
+    assert_eq!((&rows[0]["contexts"], &rows[1]["contexts"]), (&json!(["a", "b"]), &Value::Null));
+    let outputs = imported.rows("data/outputs/recorded.jsonl");
+    assert_eq!(
+        (&outputs[0]["scores"]["faithfulness"], &outputs[1]["scores"]["faithfulness"]),
+        (&json!(0.5), &Value::Null)
+    );
+    assert!(imported.suite()["scorers"]["given_faithfulness"].is_object());
+    let object = "{\n \"samples\": [ {\"user_input\": \"q\", \"response\": \"r\"} ]\n}";
+    assert_eq!(import_text(ImportKind::Ragas, "o.json", object).unwrap().rows("data/samples.jsonl").len(), 1);
+    let columns = "{\"user_input\": {\"0\": \"q\", \"1\": \"p\"}, \"response\": {\"0\": \"r\", \"1\": \"s\"}}";
+    assert_eq!(import_text(ImportKind::Ragas, "c.json", columns).unwrap().rows("data/samples.jsonl").len(), 2);
+}
+
+/// F100: the last message of an assistant is the output, and those before it are the input.
+#[test]
+fn conversations_that_end_with_a_reply_have_outputs() {
+    let turns = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]);
+    let imported = import_text(ImportKind::Deepeval, "d.json", &json!([{"turns": turns}]).to_string()).unwrap();
+    assert_eq!(imported.rows("data/samples.jsonl")[0]["input"], json!([{"role": "user", "content": "Hi"}]));
+    assert_eq!(imported.rows("data/outputs/recorded.jsonl")[0]["output"], "Hello");
 }

@@ -1,11 +1,53 @@
 //! A trace as Langfuse exports it: its observations and scores.
 
 use karat_traces::{Context, Metadata, Row, Usage};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{FileRows, TraceRows, TracedRow};
 
-/// Adds the rows of a trace: one a generation, or one of the whole.
+/// Returns true of a trace: it has observations, or input and output of its own.
+pub(super) fn is_trace(fields: &Map<String, Value>) -> bool {
+    let is_whole = fields.contains_key("timestamp") && !fields.contains_key("traceId");
+    fields.contains_key("observations") || is_whole && ["input", "output"].iter().any(|key| fields.contains_key(*key))
+}
+
+/// Returns true of an observation that stands alone, as tables of them are exported.
+pub(super) fn is_observation(fields: &Map<String, Value>) -> bool {
+    ["traceId", "type", "startTime"].iter().all(|key| fields.contains_key(*key))
+}
+
+/// The trace of a download `{trace, observations, scores}`.
+pub(super) fn unwrapped(mut fields: Map<String, Value>) -> Value {
+    let mut trace = fields.shift_remove("trace").unwrap_or_default();
+    if let Some(trace) = trace.as_object_mut() {
+        for (key, value) in fields {
+            let is_blank = trace.get(&key).is_none_or(|own| own.is_null() || own.as_array().is_some_and(Vec::is_empty));
+            if is_blank {
+                trace.insert(key, value);
+            }
+        }
+        trace.entry("observations").or_insert_with(|| json!([]));
+    }
+    trace
+}
+
+/// Adds an observation to its trace among these, or to a new one.
+pub(super) fn add_observation(observation: Value, traces: &mut Vec<Value>) {
+    let id = text(&observation, "traceId").unwrap_or_default();
+    let of_trace = traces.iter_mut().find(|trace| text(trace, "id").as_deref() == Some(&id));
+    match of_trace.and_then(|trace| trace.get_mut("observations")?.as_array_mut()) {
+        Some(observations) => observations.push(observation),
+        None => traces.push(json!({"id": id, "observations": [observation]})),
+    }
+}
+
+/// A value that was written as JSON in a text.
+fn parsed(value: &Value) -> Value {
+    let text = value.as_str().map(str::trim).filter(|text| text.starts_with(['{', '[']));
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
+}
+
+/// Adds the rows of a trace: one a generation, or one of the whole; one of the whole, too, if it has no generation.
 pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
     let id = text(trace, "id").unwrap_or_default();
     let observations = trace.get("observations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -18,11 +60,17 @@ pub(super) fn add_rows(trace: &Value, per: TraceRows, out: &mut FileRows) {
     let retrievals = observations.iter().filter(|it| is_type(it, "retriever"));
     let contexts: Vec<Context> = retrievals.flat_map(|it| contexts(it.get("output"))).collect();
     let first = out.rows.len();
+    let has_own = present(trace, "input").is_some() && present(trace, "output").is_some();
+    let per = if generations.is_empty() && has_own { TraceRows::Traces } else { per };
     match per {
         TraceRows::Traces => match trace_row(trace, &id, &generations) {
             Ok(row) => out.rows.push(add_contexts(row, &contexts)),
             Err(why) => out.rejected.push((id.clone(), why.to_owned())),
         },
+        TraceRows::Calls if generations.is_empty() => {
+            out.rejected
+                .push((id.clone(), "the trace has no generation, and no input and output of its own".to_owned()));
+        }
         TraceRows::Calls => {
             for generation in generations {
                 match generation_row(trace, &id, generation) {
@@ -73,16 +121,18 @@ fn add_score(score: &Value, rows: &mut [TracedRow]) -> Result<(), &'static str> 
 
 fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'static str> {
     let span = text(generation, "id").ok_or("an observation has no `id`")?;
-    let input = present(generation, "input").ok_or("the observation has no `input`")?;
+    let input = &parsed(present(generation, "input").ok_or("the observation has no `input`")?);
     let error = error_of(generation);
     let output = match (present(generation, "output"), &error) {
-        (Some(output), _) => output.clone(),
+        (Some(output), _) => parsed(output),
         (None, Some(_)) => Value::Null,
         (None, None) => return Err("the observation has no `output`"),
     };
     let usage = usage(generation);
     let row = row(trace, id, &span, generation, usage, error)?;
-    let messages = input.as_array().filter(|list| list.iter().all(|it| it.get("role").is_some()));
+    let listed = input.get("messages").unwrap_or(input);
+    let messages =
+        listed.as_array().filter(|list| !list.is_empty()).filter(|list| list.iter().all(|it| it.get("role").is_some()));
     let (input, messages) = match messages {
         Some(list) => (last_user_text(list).unwrap_or_else(|| input.clone()), list.clone()),
         None => (input.clone(), Vec::new()),
@@ -93,8 +143,8 @@ fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'
 fn trace_row(trace: &Value, id: &str, generations: &[&Value]) -> Result<Row, &'static str> {
     let first = generations.first().and_then(|it| present(it, "input"));
     let last = generations.last().and_then(|it| present(it, "output"));
-    let input = present(trace, "input").or(first).ok_or("the trace has no `input`")?.clone();
-    let output = present(trace, "output").or(last).ok_or("the trace has no `output`")?.clone();
+    let input = present(trace, "input").or(first).map(parsed).ok_or("the trace has no `input`")?;
+    let output = present(trace, "output").or(last).map(parsed).ok_or("the trace has no `output`")?;
     let sum = |usage: Usage, more: Usage| Usage {
         input_tokens: usage.input_tokens.map_or(more.input_tokens, |own| Some(own + more.input_tokens.unwrap_or(0))),
         output_tokens: usage
@@ -122,7 +172,11 @@ fn row(
     if id.is_empty() {
         return Err("the trace has no `id`");
     }
-    let time = ["startTime", "timestamp"].iter().find_map(|key| text(from, key)).or_else(|| text(trace, "timestamp"));
+    let time = ["startTime", "timestamp", "createdAt"]
+        .iter()
+        .find_map(|key| text(from, key))
+        .or_else(|| text(trace, "timestamp"))
+        .or_else(|| first_time(trace));
     let time = time.ok_or("there is no time: neither `startTime` nor `timestamp`")?;
     let moment = |key: &str| text(from, key)?.parse::<jiff::Timestamp>().ok();
     let elapsed =
@@ -146,7 +200,7 @@ fn row(
             error,
             user: text(trace, "userId"),
             tags: tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
-            more: trace.get("metadata").filter(|more| more.as_object().is_some_and(|it| !it.is_empty())).cloned(),
+            more: trace.get("metadata").map(parsed).filter(|more| more.as_object().is_some_and(|it| !it.is_empty())),
         },
         usage,
         latency_ms: elapsed.filter(|micros| *micros >= 0).map(|micros| micros as f64 / 1000.0),
@@ -154,15 +208,27 @@ fn row(
     })
 }
 
+/// The time of the first observation.
+fn first_time(trace: &Value) -> Option<String> {
+    let observations = trace.get("observations").and_then(Value::as_array);
+    observations.into_iter().flatten().filter_map(|it| text(it, "startTime")).min()
+}
+
 fn usage(generation: &Value) -> Usage {
-    let details = generation.get("usageDetails").or_else(|| generation.get("usage"));
-    let tokens = |names: &[&str]| names.iter().find_map(|name| details?.get(name)?.as_u64());
-    let cost = generation.pointer("/costDetails/total").or_else(|| generation.get("calculatedTotalCost"));
+    let details = ["usageDetails", "usage"].iter().find_map(|key| present(generation, key)).map(parsed);
+    let of_details = |name: &str| details.as_ref()?.get(name)?.as_u64();
+    let tokens = |names: &[&str]| names.iter().find_map(|name| of_details(name));
+    let alone = |name: &str| generation.get(name).and_then(Value::as_u64).filter(|count| *count > 0);
+    let costs = present(generation, "costDetails").map(parsed);
+    let of_costs = costs.as_ref().and_then(|costs| costs.get("total")).and_then(Value::as_f64);
+    let cost = || ["calculatedTotalCost", "totalCost"].iter().find_map(|key| generation.get(*key)?.as_f64());
     Usage {
-        input_tokens: tokens(&["input", "promptTokens", "prompt_tokens", "input_tokens"]),
-        output_tokens: tokens(&["output", "completionTokens", "completion_tokens", "output_tokens"]),
+        input_tokens: tokens(&["input", "promptTokens", "prompt_tokens", "input_tokens"])
+            .or_else(|| ["inputUsage", "promptTokens"].iter().find_map(|name| alone(name))),
+        output_tokens: tokens(&["output", "completionTokens", "completion_tokens", "output_tokens"])
+            .or_else(|| ["outputUsage", "completionTokens"].iter().find_map(|name| alone(name))),
         cached_tokens: tokens(&["input_cached_tokens", "cache_read_input_tokens"]),
-        cost_usd: cost.and_then(Value::as_f64),
+        cost_usd: of_costs.or_else(cost),
     }
 }
 
@@ -187,7 +253,8 @@ fn last_user_text(messages: &[Value]) -> Option<Value> {
 }
 
 fn contexts(output: Option<&Value>) -> Vec<Context> {
-    let list = output.and_then(|output| output.get("documents").unwrap_or(output).as_array());
+    let output = output.map(parsed);
+    let list = output.as_ref().and_then(|output| output.get("documents").unwrap_or(output).as_array());
     let read = |document: &Value| Context {
         id: text(document, "id"),
         content: document

@@ -113,8 +113,19 @@ impl Found {
                 self.request.resource_spans.extend(request.resource_spans);
                 Ok(())
             }
-            Value::Object(ref fields) if fields.contains_key("observations") => {
+            Value::Object(fields) if fields.get("trace").is_some_and(Value::is_object) => {
+                self.langfuse.push(langfuse::unwrapped(fields));
+                Ok(())
+            }
+            Value::Object(mut fields) if fields.get("data").is_some_and(Value::is_array) => {
+                self.add_document(fields.shift_remove("data").unwrap_or_default())
+            }
+            Value::Object(ref fields) if langfuse::is_trace(fields) => {
                 self.langfuse.push(document);
+                Ok(())
+            }
+            Value::Object(fields) if langfuse::is_observation(&fields) => {
+                langfuse::add_observation(Value::Object(fields), &mut self.langfuse);
                 Ok(())
             }
             Value::Object(fields) => {

@@ -139,3 +139,32 @@ fn bad_files_are_refused() {
         assert!(error.contains(told), "{text}: {error}");
     }
 }
+
+/// F89: a download of Langfuse wraps the trace; a trace that is no row is named, and the others stay.
+#[test]
+fn downloads_of_langfuse_are_read() {
+    let generation = json!({"id": "o1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00.000Z",
+        "input": "[{\"role\": \"user\", \"content\": \"Hi\"}]", "output": "Hello", "usage": {"input": 3, "output": 1}});
+    let trace = |id: &str| json!({"id": id, "timestamp": "2026-01-01T00:00:00.000Z", "input": "Hi", "output": "Hello"});
+    let score = json!([{"name": "tone", "value": 0.5, "observationId": "o1"}]);
+    let empty = json!({"id": "t3", "timestamp": "2026-01-01T00:00:00.000Z", "observations": []});
+    for (text, rows, dropped) in [
+        (json!({"trace": trace("t1"), "observations": [generation], "scores": score}).to_string(), 1, 0),
+        (json!({"data": [trace("t1"), trace("t2")], "meta": {"page": 1}}).to_string(), 2, 0),
+        (json!([trace("t1"), empty]).to_string(), 1, 1),
+        (json!([generation]).to_string(), 1, 0),
+        (
+            json!([{"trace": {"id": "t4", "timestamp": "2026-01-01T00:00:00.000Z"}, "observations": [
+            {"id": "o2", "type": "GENERATION", "startTime": "2026-01-01T00:00:00.000Z", "input": "x"}]}, trace("t1")])
+            .to_string(),
+            1,
+            1,
+        ),
+    ] {
+        let imported = import_files(CALLS, &[("t.json", text.as_bytes())], "t.json")
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(imported.rows("data/samples.jsonl").len(), rows, "{text}");
+        assert_eq!(imported.dropped().len(), dropped, "{text}: {:?}", imported.dropped());
+        assert_eq!(imported.rows("data/samples.jsonl")[0]["input"], "Hi", "{text}");
+    }
+}

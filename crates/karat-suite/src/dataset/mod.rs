@@ -42,7 +42,7 @@ pub(crate) use checks::row_schema::RowSchema;
 pub use representative_rows::RepresentativeRows;
 pub(crate) use scalar::plain;
 pub(crate) use source::DatasetSource;
-pub use source::read_rows;
+pub use source::{read_placed_rows, read_rows};
 
 /// Message for a bad row whose content must not be shown.
 const CONCEALED: &str = "this row is invalid; details are hidden because of `privacy.sensitive`";

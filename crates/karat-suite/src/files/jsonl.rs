@@ -1,6 +1,7 @@
 //! JSON and JSONL files of moderate size, with the line of whatever is wrong in them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use karat_text::half_characters;
@@ -187,6 +188,38 @@ pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, Range<usize>
         found.push((line, start..start + member.get().len()));
     }
     Ok(found)
+}
+
+/// The same of the one list of objects that an object holds.
+///
+/// # Errors
+/// The reason, where there are several; nothing where the text is no such object.
+pub(crate) fn wrapped_members(text: &str) -> Result<Vec<(usize, Range<usize>)>, Option<String>> {
+    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|_| None::<String>)?;
+    let is_list =
+        |part: &&RawValue| part.get().strip_prefix('[').is_some_and(|list| list.trim_start().starts_with('{'));
+    let lists: Vec<(&String, &RawValue)> =
+        parts.iter().map(|(name, part)| (name, *part)).filter(|(_, part)| is_list(part)).collect();
+    match lists.as_slice() {
+        [] => Err(None),
+        [(_, list)] => {
+            let start = list.get().as_ptr() as usize - text.as_ptr() as usize;
+            let before = text[..start].matches('\n').count();
+            let members = members("", list.get()).map_err(|_| None::<String>)?;
+            Ok(members.into_iter().map(|(line, span)| (line + before, span.start + start..span.end + start)).collect())
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|(name, _)| format!("`{name}`")).collect();
+            Err(Some(format!("the file holds several lists of rows: {}", names.join(", "))))
+        }
+    }
+}
+
+/// Returns true of a text whose first line is an object of its own and is followed by another.
+pub(crate) fn begins_as_lines(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_row = |line: &str| line.trim_start().starts_with('{') && parse_strict(line).is_ok();
+    lines.next().is_some_and(is_row)
 }
 
 /// A syntax error at its own line and column; `first` is the line at which the text begins.

@@ -150,6 +150,8 @@ pub struct LoadContext {
     /// Of a suite that nobody wrote for these models: ids of the models that may judge in place of its scripted judges where
     /// real models are tested, the best one first. `None` for a suite whose judges somebody has named.
     pub real_judges: Option<Vec<String>>,
+    /// True where a suite that names no model is warned of and not refused: it is checked, and not run.
+    pub may_lack_models: bool,
     /// The version of each host function that the caller has, by name.
     pub host_functions: BTreeMap<String, String>,
     /// The outputs of the suite's last run, which paths into outputs are checked against.

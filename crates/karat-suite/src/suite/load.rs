@@ -213,7 +213,7 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     decoder.text_variant = variants.iter().find(is_text).map(|variant| variant.id.clone());
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);
     let models = decoder.filter_by_tier(models, overrides.tier, known);
-    check_models(node, &variants, &models, known, decoder);
+    check_models(node, &variants, &models, known, overrides.context.may_lack_models, decoder);
     refuse_doubled_systems(node, &variants, &models, &mut decoder.problems);
     let judges = match overrides.has_no_judges() {
         true => Vec::new(),
@@ -490,6 +490,7 @@ impl Assembly<'_> {
         let rules = GateRules { gates, policy, baseline, left_out, unjudged, is_partial };
         Ok(Suite {
             path: path.to_owned(),
+            may_lack_models: overrides.context.may_lack_models,
             name: node.text_of("name").unwrap_or_default().to_owned(),
             about: node.text_of("about").map(str::to_owned),
             suite_hash: hash::suite(&source.text),

@@ -52,6 +52,8 @@ pub use selection::ChosenJudge;
 /// A suite that can be planned.
 pub struct Suite {
     pub(crate) path: String,
+    /// True if it may be without a system: it is checked, and not run.
+    pub(crate) may_lack_models: bool,
     pub(crate) name: String,
     pub(crate) about: Option<String>,
     pub(crate) suite_hash: String,

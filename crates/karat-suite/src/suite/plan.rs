@@ -110,7 +110,8 @@ impl Suite {
         }
         let systems = self.systems(&models, matrix, &mut notes);
         notes.extend(prompt_limits::image_notes(&self.variants, &self.models, &self.registry));
-        if systems.is_empty() {
+        let lacks_models = self.may_lack_models && models.is_empty();
+        if systems.is_empty() && !lacks_models {
             let mut problem = Diagnostic::of_file(
                 Severity::Error,
                 &self.path,

@@ -41,6 +41,7 @@ pub(super) fn check_models(
     variants: &[VariantSpec],
     models: &[ModelSpec],
     known: &Registry,
+    may_lack: bool,
     decoder: &mut Decoder<'_>,
 ) {
     let calling = variants.iter().find(|variant| variant.calls_matrix_model());
@@ -48,10 +49,12 @@ pub(super) fn check_models(
     match calling {
         Some(variant) if models.is_empty() && !had_any => {
             let place = node.field("variants").map_or(&node.place, |variants| &variants.place);
-            decoder
-                .problems
-                .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
-                .hint(format!("add `models:`, or pass --models; for a first comparison: {}", known.starter_ids()));
+            let message = format!("the variant `{}` calls a model, but no model is named", variant.id);
+            let problem = match may_lack {
+                true => decoder.problems.warn(place, format!("{message}: `run` refuses until one is")),
+                false => decoder.problems.error(place, message),
+            };
+            problem.hint(format!("add `models:`, or pass --models; for a first comparison: {}", known.starter_ids()));
         }
         None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
             let place = node.field("models").map_or(&node.place, |models| &models.place);

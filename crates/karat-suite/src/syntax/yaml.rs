@@ -61,6 +61,8 @@ fn options(duplicates: DuplicateKeyPolicy) -> Options {
         duplicate_keys: duplicates,
         merge_keys: MergeKeyPolicy::Merge,
         strict_booleans: true,
+        // Comments are of no use here, and the parser refuses more than a few in a row.
+        emit_comments: false,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
     }

@@ -95,7 +95,7 @@ impl<'a> CommandContext<'a> {
         (format, outputs): (ReportFormat, Outputs),
         canonical: bool,
     ) -> Result<Exit, Failure> {
-        let make = |out: &mut dyn std::io::Write| self.app.export(run, format, outputs, canonical, out);
+        let make = |out: &mut dyn std::io::Write| self.app.reports().export(run, format, outputs, canonical, out);
         if format.media_type().contains("json") { self.printer.stream_json(make) } else { self.printer.stream(make) }
     }
 

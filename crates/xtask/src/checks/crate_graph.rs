@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-columnar", &[]),
     ("karat-demo", &[]),
     ("karat-dataset", &["karat-types", "karat-stats", "karat-text"]),
-    ("karat-import", &["karat-types", "karat-text", "karat-traces"]),
+    ("karat-import", &["karat-types", "karat-text", "karat-traces", "karat-suite"]),
     ("karat-engine", &["karat-types", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store"]),
     ("karat-analysis", &["karat-types", "karat-stats", "karat-text"]),
     ("karat-page", &["karat-types", "karat-text"]),

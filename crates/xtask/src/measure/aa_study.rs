@@ -191,7 +191,7 @@ fn labels(right: [bool; 2], rng: &mut ChaCha8Rng) -> [LabelPair; 2] {
         share if share < 0.8 => 1,
         _ => 2,
     };
-    right.map(|right| (truth, if right { truth } else { (truth + 1 + u16::from(uniform(rng) < 0.5)) % 3 }))
+    right.map(|right| (truth, if right { truth } else { (truth + 1 + u32::from(uniform(rng) < 0.5)) % 3 }))
 }
 
 /// Uniform between 0 and 1, both excluded.

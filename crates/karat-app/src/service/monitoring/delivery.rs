@@ -80,7 +80,7 @@ impl Service<'_> {
     /// # Errors
     /// Those of [`Service::deliver_due`].
     pub fn deliver_now(&self) -> Result<Delivered, AppError> {
-        let began = self.clock.now();
+        let began = self.app.clock.now();
         let (mut paused, mut all) = (0, Delivered::default());
         loop {
             let round = self.deliver_due()?;
@@ -90,7 +90,7 @@ impl Service<'_> {
             all.attempts.extend(round.attempts);
             all.pending = round.pending;
             // Attempts take time, too.
-            let left = FOREGROUND_MS - paused.max(self.clock.now().0 - began.0);
+            let left = FOREGROUND_MS - paused.max(self.app.clock.now().0 - began.0);
             if round.pending == 0 || left <= 0 || !self.is_due_within(left)? {
                 return Ok(all);
             }

@@ -163,7 +163,7 @@ fn changed_parts(before: &PlanHeader, now: &PlanHeader) -> Vec<String> {
 /// The serialized name of a unit enum.
 fn serialized_name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
+        Ok(Value::String(word)) => word,
         _ => String::new(),
     }
 }

@@ -106,7 +106,7 @@ fn a_test_is_compared_with_a_training_set() {
 fn labelled_examples_leak_only_what_is_not_of_their_own_row() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
-    let preset = app.load(&Invocation::of("claims")).unwrap().plan;
+    let preset = app.runs().load(&Invocation::of("claims")).unwrap().plan;
     assert_eq!(karat_app::dataset_warnings(&preset), [""; 0]);
     let shared = "the committee of the harbour found no fault with the lamps of the ferry that night";
     let other = "a captain of nine boats wrote every passing light into his book of the long winter";

@@ -71,7 +71,7 @@ fn drift_is_watched_when_yesterday_has_no_rows() {
     world.advance(30 * DAY_MS);
     let app = world.app();
     let invocation = Invocation::of(world.suite());
-    assert!(app.project().load(&invocation).is_err(), "there are no rows of yesterday");
+    assert!(app.runs().load(&invocation).is_err(), "there are no rows of yesterday");
     let asked = DriftRequest { as_of: Some("2027-03-07".to_owned()), ..DriftRequest::default() };
     let found = serde_json::to_value(app.analysis().drift(&invocation, &asked).unwrap()).unwrap();
     assert_eq!(found["status"], "alert", "{found}");

@@ -62,6 +62,9 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
             Ok(Some(item.max(given.threshold.unwrap_or(LEVENSHTEIN))))
         }
         "word-count" => word_count(given),
+        "javascript" | "python" => {
+            return super::javascript::item(&given.text(), given.vars).map(|item| Ok(Some(item)));
+        }
         "latency" | "cost" => match given.threshold {
             Some(limit) => Ok(Some(Item::new(given.kind).max(limit))),
             None => Err(Refusal::new("has no threshold").instead(format!("`metric: {}` with `max`", given.kind))),
@@ -158,14 +161,17 @@ fn regex(given: &Given<'_>) -> Result<Option<Item>, Refusal> {
 
 fn json_schema(given: &Given<'_>) -> Result<Item, Refusal> {
     let schema = match &given.value {
-        Value::Null => json!(true),
-        Value::String(text) if text.trim().is_empty() => json!(true),
+        Value::Null => json!({}),
+        Value::String(text) if text.trim().is_empty() => json!({}),
         Value::String(text) => serde_saphyr::from_str(text)
             .map_err(|_: serde_saphyr::Error| Refusal::new("its schema is neither JSON nor YAML"))?,
         schema => schema.clone(),
     };
     match schema {
-        Value::Object(_) | Value::Bool(_) => Ok(Item::new("json_schema").with("schema", schema)),
+        // A scorer of the suite takes a schema as a map alone.
+        Value::Bool(true) => Ok(Item::new("json_schema").with("schema", json!({}))),
+        Value::Bool(false) => Ok(Item::new("json_schema").with("schema", json!({"not": {}}))),
+        Value::Object(_) => Ok(Item::new("json_schema").with("schema", schema)),
         _ => Err(Refusal::new("its schema is no JSON Schema")),
     }
 }

@@ -5,6 +5,7 @@
 //! - This file reads an assert, fills in the row's variables and applies the rule by which a test passes: all asserts, or
 //!   their weighted mean where there is a threshold.
 
+mod javascript;
 mod judged;
 mod metrics;
 mod regex;
@@ -30,8 +31,24 @@ use crate::report::{Approximate, Dropped, ImportReport, Shape};
 use crate::source::Source;
 
 /// Keys of an assert that are read.
-const KEYS: [&str; 9] =
-    ["type", "value", "threshold", "weight", "metric", "provider", "assert", "transform", "contextTransform"];
+const KEYS: [&str; 10] = [
+    "type",
+    "value",
+    "threshold",
+    "weight",
+    "metric",
+    "provider",
+    "assert",
+    "transform",
+    "contextTransform",
+    RUBRIC_PROMPT,
+];
+
+/// The text that stands for a value that promptfoo hides.
+const MASK: &str = "[REDACTED]";
+
+/// The key of an assert or an option with which judges are asked another question.
+pub(super) const RUBRIC_PROMPT: &str = "rubricPrompt";
 
 /// The type of an assert that is several asserts.
 const SET: &str = "assert-set";
@@ -57,6 +74,8 @@ struct Given<'a> {
     /// The value with the row's variables filled in and its file read.
     value: Value,
     threshold: Option<f64>,
+    /// The variables of the row.
+    vars: &'a Map<String, Value>,
 }
 
 struct Negation;
@@ -67,6 +86,8 @@ pub(super) struct RowVars<'a> {
     pub vars: &'a Map<String, Value>,
     /// The models that grade this row, where they are not the suite's.
     pub grading: &'a Grading,
+    /// True if its judges are asked another question, which is not carried over.
+    pub has_rubric_prompt: bool,
 }
 
 /// The checks of a row.
@@ -156,7 +177,7 @@ impl Assert {
         let is_template = |value: &Value| value.as_str().is_some_and(nunjucks::is_template);
         match self.spec.get("value") {
             Some(Value::Array(values)) => values.iter().any(is_template),
-            Some(value) => is_template(value),
+            Some(value) => is_template(value) || value.as_str().is_some_and(javascript::reads_row),
             None => false,
         }
     }
@@ -177,12 +198,13 @@ impl Checks<'_> {
     pub fn of_suite(
         &mut self,
         asserts: &[Assert],
+        has_rubric_prompt: bool,
         scorers: &mut Map<String, Value>,
         unchecked: &mut Vec<String>,
         report: &mut ImportReport,
     ) -> Result<Vec<Assert>, ImportError> {
         let (vars, grading) = (Map::new(), Grading::default());
-        let row = RowVars { vars: &vars, grading: &grading };
+        let row = RowVars { vars: &vars, grading: &grading, has_rubric_prompt };
         let mut of_rows = Vec::new();
         let mut named: Vec<(String, Vec<Item>)> = Vec::new();
         for assert in asserts {
@@ -350,11 +372,19 @@ impl Checks<'_> {
             Ok(value) => value,
             Err(refusal) => return refuse(refusal, report),
         };
-        let given = Given { spec: &assert.spec, kind, negation, value, threshold: assert.threshold() };
+        if self.shape == Shape::Recorded && text_of(&value).contains(MASK) {
+            let refusal = Refusal::new("its value is masked in the file, so nothing can be compared with it");
+            return refuse(refusal.instead("the value, written into the row's `assert`"), report);
+        }
+        let given = Given { spec: &assert.spec, kind, negation, value, threshold: assert.threshold(), vars: row.vars };
         if let Some(item) = metrics::item(&given).or_else(|| metrics::tool_item(&given, self.tools)) {
             return match item {
                 Ok(Some(item)) => {
                     self.list_difference(assert, kind, &item, report);
+                    if matches!(kind, "javascript" | "python") && item.0.get("metric") == Some(&json!("length")) {
+                        let text = "the length counts characters; JavaScript counts those beyond U+FFFF twice";
+                        report.note(assert.path.clone(), text);
+                    }
                     if kind == "word-count" {
                         let text = "promptfoo counts runs of non-space; here a word holds a letter or digit, and text \
                                     without spaces is cut into words";
@@ -369,6 +399,12 @@ impl Checks<'_> {
         let Some(question) = judged::question(&given) else {
             return refuse(unsupported::refusal(kind), report);
         };
+        let asks_otherwise = row.has_rubric_prompt || assert.spec.contains_key(RUBRIC_PROMPT);
+        if asks_otherwise && question.is_judged() && self.shape == Shape::Live {
+            let refusal =
+                Refusal::new("its judge is asked by a `rubricPrompt`, which is written for promptfoo's replies");
+            return refuse(refusal.instead("a rubric with `prompt: { system, user }`"), report);
+        }
         let Ok(model) = self.grading_model(assert, &question, row, report) else {
             let refusal = Refusal::new("its model is not carried over, and another would be asked in its place");
             return refuse(refusal.instead("a scorer with `judges`, or with the model of `similarity`"), report);
@@ -440,7 +476,7 @@ impl Checks<'_> {
                 Some(name) => match self.file(name) {
                     Ok(Value::String(text)) => filled(&text).map(Value::String),
                     Ok(value) => Ok(value),
-                    Err(error) if self.shape == Shape::Live => return Err(error),
+                    Err(error) if self.shape == Shape::Live => Err(Refusal::of_error(&error)),
                     Err(error) => Err(Refusal::new(format!("its value is in a file that is not there ({error})"))),
                 },
                 None => filled(text).map(Value::String),

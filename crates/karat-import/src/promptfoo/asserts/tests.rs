@@ -61,7 +61,7 @@ fn types_become_metrics() {
             json!({"metric": "exact", "value": "a", "with": {"prefix": true}}),
         ),
         (json!({"type": "regex", "value": "a+"}), json!({"metric": "regex", "value": "a+"})),
-        (json!({"type": "is-json"}), json!({"metric": "json_schema", "with": {"schema": true, "amid": false}})),
+        (json!({"type": "is-json"}), json!({"metric": "json_schema", "with": {"schema": {}, "amid": false}})),
         (
             json!({"type": "is-json", "value": "type: object"}),
             json!({"metric": "json_schema", "with": {"schema": {"type": "object"}, "amid": false}}),
@@ -76,7 +76,7 @@ fn types_become_metrics() {
         ),
         (
             json!({"type": "not-is-json"}),
-            json!({"metric": "json_schema", "with": {"schema": true, "amid": false}, "not": true}),
+            json!({"metric": "json_schema", "with": {"schema": {}, "amid": false}, "not": true}),
         ),
         (
             json!({"type": "levenshtein", "value": "a"}),

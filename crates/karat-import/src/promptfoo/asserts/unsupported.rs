@@ -74,6 +74,8 @@ fn known_refusal(kind: &str) -> Option<Refusal> {
         "perplexity" | "perplexity-score" | "finish-reason" => {
             Refusal::new("reads what only the provider's reply holds")
         }
+        "f-score" => Refusal::new("is computed by formulas over all tests of promptfoo")
+            .instead("`metric: token_f1` or `metric: combine`"),
         "meteor" | "gleu" => Refusal::new("is another formula of overlap").instead("`metric: bleu` or `metric: rouge`"),
         "is-sql" | "contains-sql" | "is-xml" | "contains-xml" | "is-html" | "contains-html" => {
             Refusal::new("needs a parser of that language")

@@ -1,17 +1,17 @@
 //! Test cases: where they come from, what `defaultTest` adds, and the rows that they become.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::csv_tests;
 use super::raw_test::RawTest;
 use crate::error::ImportError;
-use crate::promptfoo::asserts::Assert;
+use crate::promptfoo::asserts::{Assert, RUBRIC_PROMPT};
 use crate::promptfoo::files;
 use crate::promptfoo::models::Grading;
-use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
+use crate::promptfoo::refusal::{Refusal, drop_unknown_keys, rubric_prompt};
 use crate::promptfoo::rows::fill_in;
 use crate::promptfoo::settings::Settings;
 use crate::promptfoo::values::number_of;
@@ -69,6 +69,8 @@ pub(super) struct Case {
     pub grading: Grading,
     /// Options that change the outputs of this test, and are dropped: its checks see other outputs than there.
     pub unchecked: Vec<String>,
+    /// True if its judges are asked by a prompt of its own.
+    pub has_rubric_prompt: bool,
     pub expansion: Expansion,
     pub defaults: DefaultAsserts,
 }
@@ -97,21 +99,21 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    /// # Errors
-    /// A file that it names and that cannot be read.
-    pub fn read(
-        source: &Source,
-        from: &Path,
-        value: Option<&Value>,
-        report: &mut ImportReport,
-    ) -> Result<Self, ImportError> {
+    /// Reads the value of `defaultTest`. A file that cannot be read is listed as dropped.
+    pub fn read(source: &Source, from: &Path, value: Option<&Value>, report: &mut ImportReport) -> Self {
         let value = match value {
             Some(Value::String(text)) => match files::file_name(text) {
                 Some(name) if files::is_code(name) => {
                     report.drop(code().of_sample("defaultTest", text));
                     Value::Null
                 }
-                name => source.yaml(&source.beneath(from, name.unwrap_or(text))?)?,
+                name => {
+                    let content = source.beneath(from, name.unwrap_or(text)).and_then(|path| source.yaml(&path));
+                    content.unwrap_or_else(|error| {
+                        report.drop(Refusal::of_error(&error).of_sample("defaultTest", text));
+                        Value::Null
+                    })
+                }
             },
             value => value.cloned().unwrap_or_default(),
         };
@@ -119,7 +121,12 @@ impl Defaults {
         drop_unknown_keys("defaultTest", &test, &KEYS, report);
         let asserts = Assert::list("defaultTest.assert", test.get("assert"), report);
         drop_options("defaultTest", &test, report);
-        Ok(Self { test, asserts })
+        Self { test, asserts }
+    }
+
+    /// Names of the variables of all tests.
+    pub fn vars(&self) -> Vec<&String> {
+        self.test.get("vars").and_then(Value::as_object).into_iter().flat_map(Map::keys).collect()
     }
 
     /// The value of an option for all tests.
@@ -161,6 +168,7 @@ impl Defaults {
                 .union(&dropped_transforms(&test, |_| false))
                 .cloned()
                 .collect(),
+            has_rubric_prompt: options.get(RUBRIC_PROMPT).is_some_and(|prompt| !prompt.is_null()),
             expansion: if is_set("disableVarExpansion") { Expansion::None } else { Expansion::Matrix },
             defaults: if is_set("disableDefaultAsserts") { DefaultAsserts::Disabled } else { DefaultAsserts::Apply },
             path,
@@ -201,9 +209,7 @@ fn drop_options(path: &str, test: &Map<String, Value>, report: &mut ImportReport
             "transform" | "postprocess" | "transformVars" => {
                 Refusal::new("is code").instead("`parse` and `take` in the step, or a `command` step behind it")
             }
-            "rubricPrompt" => {
-                Refusal::new("is written for promptfoo's replies").instead("`prompt: { system, user }` of the rubric")
-            }
+            RUBRIC_PROMPT => rubric_prompt(),
             _ => continue,
         };
         report.drop(refusal.of_sample(&format!("{path}.{key}"), key));
@@ -307,33 +313,60 @@ fn read_files(
         report.drop(refusal.of_sample(path, reference));
         return Ok(Vec::new());
     }
+    let files = match files::matching(source, from, name) {
+        Ok(files) => files,
+        Err(error) => {
+            report.drop(Refusal::of_error(&error).of_sample(path, reference));
+            return Ok(Vec::new());
+        }
+    };
     let mut tests = Vec::new();
-    for file in files::matching(source, from, name)? {
+    for file in files {
         let name = files::relative_name(&file, from);
-        match files::ending(&name).as_str() {
-            "csv" => tests.extend(csv_tests::read(source, &file, &name, report)?),
-            "jsonl" => {
-                for (at, line) in source.text(&file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-                    let test: Value = serde_json::from_str(line).map_err(|error| {
-                        ImportError::new(file.display(), format!("is not a test as JSON: {error}")).at_line(at + 1)
-                    })?;
-                    tests.extend(
-                        read_tests(source, from, &format!("{name}:{}", at + 1), &test, report)?
-                            .into_iter()
-                            .map(|test| RawTest { path: format!("{name}:{}", at + 1), ..test }),
-                    );
-                }
-            }
-            "json" => tests.extend(read_tests(source, from, &name, &source.json(&file)?, report)?),
-            "yaml" | "yml" => tests.extend(read_tests(source, from, &name, &source.yaml(&file)?, report)?),
-            _ => {
+        match read_file(source, from, &file, &name, report) {
+            Ok(Some(read)) => tests.extend(read),
+            Ok(None) => {
                 let refusal =
                     Refusal::new("is no form of tests that this version reads").instead("a CSV, JSONL or YAML file");
                 report.drop(refusal.of_sample(path, &name));
             }
+            Err(error) => report.drop(Refusal::of_error(&error).of_sample(path, &name)),
         }
     }
     Ok(tests)
+}
+
+/// The tests of a file; `None` of a form that is not read.
+fn read_file(
+    source: &Source,
+    from: &Path,
+    file: &Path,
+    name: &str,
+    report: &mut ImportReport,
+) -> Result<Option<Vec<RawTest>>, ImportError> {
+    Ok(Some(match files::ending(name).as_str() {
+        "csv" => csv_tests::read(source, file, name, report)?,
+        "jsonl" => {
+            let mut tests = Vec::new();
+            for (at, line) in source.text(file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                let path = format!("{name}:{}", at + 1);
+                match serde_json::from_str::<Value>(line) {
+                    Ok(test) => {
+                        let read = read_tests(source, from, &path, &test, report)?;
+                        tests.extend(read.into_iter().map(|test| RawTest { path: path.clone(), ..test }));
+                    }
+                    Err(error) => {
+                        let refusal = Refusal::new(format!("is not a test as JSON: {error}"));
+                        report.drop(refusal.of_sample(&path, "test"));
+                    }
+                }
+            }
+            tests
+        }
+        "json" => read_tests(source, from, name, &source.json(file)?, report)?,
+        "yaml" | "yml" => read_tests(source, from, name, &source.yaml(file)?, report)?,
+        _ => return Ok(None),
+    }))
 }
 
 /// The tests of `scenarios`: each of their settings with each of their tests.
@@ -348,14 +381,18 @@ pub(super) fn read_scenarios(
 ) -> Result<Vec<RawTest>, ImportError> {
     let scenarios = match value {
         Value::String(name) => {
-            let mut all = Vec::new();
-            for file in files::matching(source, from, files::file_name(name).unwrap_or(name))? {
-                match source.yaml(&file)? {
-                    Value::Array(scenarios) => all.extend(scenarios),
-                    scenario => all.push(scenario),
-                }
-            }
-            all
+            let files = files::matching(source, from, files::file_name(name).unwrap_or(name));
+            let read =
+                files.and_then(|files| files.iter().map(|file| source.yaml(file)).collect::<Result<Vec<_>, _>>());
+            let read = read.unwrap_or_else(|error| {
+                report.drop(Refusal::of_error(&error).of_sample("scenarios", name));
+                Vec::new()
+            });
+            let scenarios = read.into_iter().flat_map(|content| match content {
+                Value::Array(scenarios) => scenarios,
+                scenario => vec![scenario],
+            });
+            scenarios.collect()
         }
         value => value.as_array().cloned().unwrap_or_default(),
     };
@@ -418,21 +455,26 @@ impl Case {
         [of_all, &self.asserts].concat()
     }
 
-    /// The variables of each row: files are read, lists are multiplied, and variables that name variables are filled in.
+    /// The variables of each row, and those that are not carried over: files are read, lists are multiplied, and variables
+    /// that name variables are filled in.
     ///
     /// # Errors
-    /// A file that cannot be read or lies outside, or more rows than a suite can hold.
+    /// More rows than a suite can hold.
     pub fn rows(
         &self,
         source: &Source,
         from: &Path,
         env: &Map<String, Value>,
         report: &mut ImportReport,
-    ) -> Result<Vec<Map<String, Value>>, ImportError> {
+    ) -> Result<(Vec<Map<String, Value>>, Vec<String>), ImportError> {
         let mut rows = vec![Map::new()];
+        let mut unchecked = Vec::new();
         for (name, value) in &self.vars {
             let path = format!("{}.vars.{name}", self.path);
-            let values = self.values(source, from, &path, value, report)?;
+            let (values, is_whole) = self.values(source, from, &path, value, report);
+            if !is_whole {
+                unchecked.push(format!("vars.{name}"));
+            }
             if rows.len().saturating_mul(values.len()) > MAX_ROWS {
                 let problem = format!("the lists in `{}.vars` make more than {MAX_ROWS} rows", self.path);
                 return Err(ImportError::new(from.display(), problem).with_hint("use shorter lists, or several tests"));
@@ -446,7 +488,12 @@ impl Case {
             };
             rows = rows.into_iter().flat_map(each).collect();
         }
-        rows.iter_mut().for_each(|row| fill_in(row, &self.path, env, report));
+        for row in &mut rows {
+            let lost = fill_in(row, &self.path, env, report);
+            unchecked.extend(lost.into_iter().map(|name| format!("vars.{name}")));
+        }
+        unchecked.sort();
+        unchecked.dedup();
         // As there: a line break at the end of a variable would break prompts that are JSON.
         for value in rows.iter_mut().flat_map(Map::values_mut) {
             if let Value::String(text) = value
@@ -455,10 +502,11 @@ impl Case {
                 text.pop();
             }
         }
-        Ok(rows)
+        Ok((rows, unchecked))
     }
 
-    /// The values that a variable takes.
+    /// The values that a variable takes, and true if all of them are carried over. An empty text stands for a file that cannot
+    /// be read as text.
     fn values(
         &self,
         source: &Source,
@@ -466,7 +514,7 @@ impl Case {
         path: &str,
         value: &Value,
         report: &mut ImportReport,
-    ) -> Result<Vec<Value>, ImportError> {
+    ) -> (Vec<Value>, bool) {
         // Only a list of texts is several values; a list of anything else is one.
         let listed = match value {
             Value::Array(values)
@@ -476,7 +524,7 @@ impl Case {
             }
             single => std::slice::from_ref(single),
         };
-        let mut values = Vec::new();
+        let (mut values, mut is_whole) = (Vec::new(), true);
         for value in listed {
             let Some(name) = value.as_str().and_then(files::file_name) else {
                 values.push(value.clone());
@@ -485,18 +533,27 @@ impl Case {
             if files::is_code(name) {
                 let refusal = Refusal::of_program().instead("the value itself, or a column with `fetch`");
                 report.drop(refusal.of_sample(path, &format!("file://{name}")));
+                is_whole = false;
                 values.push(json!(""));
                 continue;
             }
-            for file in files::matching(source, from, name)? {
-                values.push(match files::ending(name).as_str() {
-                    "json" => source.json(&file)?,
-                    "yaml" | "yml" => source.yaml(&file)?,
-                    _ => json!(source.text(&file)?.trim()),
-                });
+            let read = |file: &PathBuf| match files::ending(name).as_str() {
+                "json" => source.json(file),
+                "yaml" | "yml" => source.yaml(file),
+                _ => source.text(file).map(|text| json!(text.trim())),
+            };
+            let read = files::matching(source, from, name)
+                .and_then(|files| files.iter().map(read).collect::<Result<Vec<_>, _>>());
+            match read {
+                Ok(read) => values.extend(read),
+                Err(error) => {
+                    report.drop(Refusal::of_error(&error).of_sample(path, &format!("file://{name}")));
+                    is_whole = false;
+                    values.push(json!(""));
+                }
             }
         }
-        Ok(values)
+        (values, is_whole)
     }
 }
 

@@ -1,15 +1,16 @@
 //! The rows of a suite, made of test cases, and the scorers that their asserts need.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::cases::{Case, Defaults};
 use super::providers::Provider;
-use super::variants::{Limits, OtherVariants, OutputForm, Variant};
+use super::variants::{Limits, OtherVariants, OutputForm, Trials, Variant};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::promptfoo::asserts::{Checks, HasInput, Questions, RowVars, Shown, Tools};
+use crate::promptfoo::asserts::{Checks, HasInput, Questions, RUBRIC_PROMPT, RowVars, Shown, Tools};
 use crate::promptfoo::models::{Grading, Model, OwnModels};
 use crate::promptfoo::nunjucks;
 use crate::promptfoo::refusal::Refusal;
@@ -46,11 +47,12 @@ pub(super) struct DatasetImport<'a> {
 }
 
 impl DatasetImport<'_> {
-    /// Writes the rows, and fills the suite's dataset, scorers and judges.
+    /// Writes the rows, and fills the suite's dataset, scorers and judges. Returns the ids of the prompts that some row can
+    /// only fill in as Nunjucks does, where a member of an absent value is empty.
     ///
     /// # Errors
-    /// A file that a test names and that cannot be read or lies outside.
-    pub fn run(&self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    /// A config of which no test is left, or more rows than a suite can hold.
+    pub fn run(&self, draft: &mut Draft<'_>) -> Result<BTreeSet<String>, ImportError> {
         let env = self.settings.known_env();
         let usual = self.usual_grading(&mut draft.report);
         let mut checks = Checks {
@@ -66,28 +68,42 @@ impl DatasetImport<'_> {
         };
         // Asserts of all tests are scorers of the suite, unless a test does without them or weighs them with its own.
         let mut unchecked = Vec::new();
-        let of_rows = if self.cases.iter().any(Case::has_own_rule) {
+        let has_rubric_prompt = self.defaults.option(RUBRIC_PROMPT).is_some_and(|prompt| !prompt.is_null());
+        let has_own_rule = |case: &Case| case.has_own_rule() || case.has_rubric_prompt != has_rubric_prompt;
+        let of_rows = if self.cases.iter().any(has_own_rule) {
             self.defaults.asserts.clone()
         } else {
             let (scorers, report) = (&mut draft.suite.scorers, &mut draft.report);
-            checks.of_suite(&self.defaults.asserts, scorers, &mut unchecked, report)?
+            checks.of_suite(&self.defaults.asserts, has_rubric_prompt, scorers, &mut unchecked, report)?
         };
+        // Dropped settings of providers concern every row.
+        unchecked.extend(self.providers.iter().flat_map(|provider| provider.unchecked.iter().cloned()));
+        let mut trials = Trials::of(self.variants, checks.env.clone());
         let mut writer = RowWriter::new(draft.rows(SAMPLES)?);
         for case in self.cases {
             let asserts = case.all_asserts(&of_rows);
             let Some(only) = self.only(case, &mut draft.report) else { continue };
-            for vars in case.rows(self.source, self.from, &checks.env, &mut draft.report)? {
+            let (rows, lost) = case.rows(self.source, self.from, &checks.env, &mut draft.report)?;
+            for vars in rows {
                 let mut row = writer.row(&vars, case.metadata.get("id").map(text_of));
                 self.fill(case, &vars, &checks.env).into_iter().for_each(|(column, value)| row.set(&column, value));
                 row.only(only.clone());
-                let judged = RowVars { vars: &vars, grading: &case.grading };
+                if case.output.is_none() {
+                    trials.add(row.columns(), &case.path, &mut draft.report);
+                }
+                let judged = RowVars { vars: &vars, grading: &case.grading, has_rubric_prompt: case.has_rubric_prompt };
                 let mut row_checks = checks.of_row(&asserts, case.threshold, judged, &mut draft.report)?;
-                row_checks.unchecked.splice(0..0, unchecked.iter().chain(&case.unchecked).cloned());
+                row_checks.unchecked.splice(0..0, unchecked.iter().chain(&case.unchecked).chain(&lost).cloned());
                 row.finish(case.description.as_deref(), &case.metadata, row_checks);
                 writer.write(row)?;
             }
         }
         let summary = writer.finish()?;
+        if summary.rows == 0 {
+            let problem = "has no test that is carried over: all of them are for providers or prompts that are not";
+            return Err(ImportError::new(self.from.display(), problem)
+                .with_hint("import its results instead: `promptfoo eval -o results.json`"));
+        }
         // A construct dropped from `defaultTest` is listed once, with the number of all rows.
         for dropped in draft.report.dropped.iter_mut().filter(|dropped| dropped.path.starts_with("defaultTest")) {
             if dropped.samples <= 1 && (dropped.path.starts_with("defaultTest.options") || !unchecked.is_empty()) {
@@ -98,7 +114,7 @@ impl DatasetImport<'_> {
         draft.report.counts.samples = summary.rows;
         draft.report.counts.checks = summary.checks + draft.suite.scorers.len() as u64;
         draft.suite.dataset = summary.dataset(&self.settings.reads.vars);
-        Ok(())
+        Ok(trials.tolerant)
     }
 
     /// The models that grade where neither a test nor an assert names one.
@@ -112,18 +128,25 @@ impl DatasetImport<'_> {
         Grading { text: named.text, embedding }
     }
 
-    /// The cells that a test is limited to; `None` if it is left out, because its provider was. Names of no prompt limit
-    /// nothing: they may mean what was dropped.
+    /// The cells that a test is limited to; `None` if it is left out, because its prompt or provider was.
     fn only(&self, case: &Case, report: &mut ImportReport) -> Option<Option<Value>> {
         if case.output.is_some() {
             let is_mixed = self.cases.iter().any(|case| case.output.is_none());
             return Some(is_mixed.then(|| json!({"variants": [RECORDED]})));
         }
         let mut limits = Limits { prompts: case.prompts.as_deref(), providers: case.providers.as_deref() };
-        let refusal = || Refusal::new("names nothing that is carried over, so the test is not limited");
         if limits.prompts.is_some_and(|wanted| !self.variants.iter().any(|variant| variant.is_of_prompt(wanted))) {
-            report.drop(refusal().of_sample(&format!("{}.prompts", case.path), "prompts"));
+            // A placeholder stands for all prompts of a config.
+            if !self.variants.iter().any(Variant::is_placeholder) {
+                let refusal = Refusal::new("names no prompt that is carried over, so the test is left out");
+                report.drop(refusal.of_sample(&format!("{}.prompts", case.path), "prompts"));
+                return None;
+            }
             limits.prompts = None;
+        }
+        if self.providers.is_empty() {
+            // The model is still to be named.
+            limits.providers = None;
         }
         if limits.providers.is_some_and(|wanted| !self.providers.iter().any(|provider| provider.is_among(wanted))) {
             // Other providers would get what is meant for this one.

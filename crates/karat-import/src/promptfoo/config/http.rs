@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::cases::is_plain_path;
 use super::prompts::Prompt;
+use crate::promptfoo::nunjucks;
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::settings::{Settings, is_secret, variable_name};
+use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
 
 /// Stands for the prompt while the rest of a template is translated; no text of a file holds it.
@@ -22,6 +24,9 @@ static PROMPT_TAG: LazyLock<Regex> =
 static PROMPT_JSON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{-?\s*prompt\s*\|\s*dump\s*(?:\|\s*safe\s*)?-?\}\}").expect("a valid pattern"));
 
+/// Variables that promptfoo itself gives to a request.
+const OWN_VARIABLES: [&str; 3] = ["signature", "signatureTimestamp", "token"];
+
 /// A request to a service.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Service {
@@ -31,6 +36,8 @@ pub(super) struct Service {
     body: Value,
     /// Path of the answer's text; the whole answer without it.
     path: Option<String>,
+    /// Dropped settings that change its answers.
+    pub unchecked: Vec<String>,
 }
 
 impl Service {
@@ -47,9 +54,13 @@ impl Service {
     ) -> Result<Self, Refusal> {
         let path = format!("{path}.config");
         let command = "a `command` step that sends the request";
-        if config.contains_key("request") {
-            return Err(Refusal::new("writes the request as raw HTTP").instead("an `http` step"));
-        }
+        let raw = match config.get("request").map(text_of) {
+            Some(text) => raw_request(&text, config)
+                .ok_or_else(|| Refusal::new("has a `request` that is no raw HTTP").instead("an `http` step"))?,
+            None => Map::new(),
+        };
+        let config: &Map<String, Value> =
+            &raw.into_iter().chain(config.clone()).filter(|(key, _)| key != "request").collect();
         let url = config.get("url").and_then(Value::as_str).unwrap_or(id);
         if !url.contains("://") {
             return Err(Refusal::new("has no `url`").instead("an `http` step with the service's address"));
@@ -61,15 +72,16 @@ impl Service {
             headers: Value::Null,
             body: Value::Null,
             path: None,
+            unchecked: Vec::new(),
         };
         for (key, value) in config {
             match key.as_str() {
                 "url" => {}
                 "method" => service.method = value.as_str().map(str::to_uppercase).filter(|method| method != "POST"),
-                "headers" => service.headers = settings.headers(value, &format!("{path}.headers"), report),
+                "headers" => service.read_headers(value, &format!("{path}.headers"), settings, report),
                 "body" => {
-                    let body =
-                        json_body(value).ok_or_else(|| Refusal::new("its `body` is no JSON").instead(command))?;
+                    // A text that is no JSON is sent as it is.
+                    let body = json_body(value).unwrap_or_else(|| value.clone());
                     if let Some(name) = secret_member(&body) {
                         let refusal = Refusal::new(format!("its `body` holds a key, `{name}`"));
                         return Err(refusal.instead("an `http` step with the key in a header, as `${NAME}`"));
@@ -77,25 +89,48 @@ impl Service {
                     service.body = templates(&body, settings)
                         .map_err(|why| Refusal::new(format!("its `body` is {why}")).instead(command))?;
                 }
-                "transformResponse" | "responseParser" => {
-                    let taken =
-                        value.as_str().and_then(|code| code.trim().strip_prefix("json")).filter(|it| is_plain_path(it));
-                    match taken {
-                        Some("") => {}
-                        Some(taken) => service.path = Some(taken.trim_start_matches('.').to_owned()),
-                        None => {
-                            let refusal = Refusal::new("is code").instead("`take` in the step");
-                            report.drop(refusal.of_all(&format!("{path}.{key}"), key));
-                        }
+                "transformResponse" | "responseParser" => match value.as_str().and_then(taken_path).as_deref() {
+                    Some("") => {}
+                    Some(taken) => service.path = Some(taken.trim_start_matches('.').to_owned()),
+                    None => {
+                        let refusal = Refusal::new("is code").instead("`take` in the step");
+                        report.drop(refusal.of_all(&format!("{path}.{key}"), key));
+                        service.unchecked.push(key.clone());
                     }
-                }
+                },
+                "useHttps" => {}
                 _ => {
                     let refusal = Refusal::new("is no setting of an `http` step");
                     report.drop(refusal.of_all(&format!("{path}.{key}"), key));
+                    service.unchecked.push(key.clone());
                 }
             }
         }
         Ok(service)
+    }
+
+    /// Headers that read variables of a row are templates; one that cannot be filled in is left out.
+    fn read_headers(&mut self, value: &Value, path: &str, settings: &mut Settings, report: &mut ImportReport) {
+        let Value::Object(headers) = settings.headers(value, path, report) else { return };
+        let mut kept = Map::new();
+        for (name, value) in headers {
+            let text = text_of(&value);
+            let own = OWN_VARIABLES.iter().find(|variable| nunjucks::reads(&text, variable));
+            let translated = match own {
+                Some(variable) => Err(format!("reads `{variable}`, which promptfoo computes")),
+                None => template(&text, settings),
+            };
+            match translated {
+                Ok(text) => drop(kept.insert(name, json!(text))),
+                Err(why) => {
+                    let refusal =
+                        Refusal::new(format!("is a header that {why}")).instead("a `command` step that sends it");
+                    report.drop(refusal.of_all(&format!("{path}.{name}"), &name));
+                    self.unchecked.push(name);
+                }
+            }
+        }
+        self.headers = Value::Object(kept);
     }
 
     /// The step that sends a prompt; its output has the answer as `text`.
@@ -108,6 +143,48 @@ impl Service {
         let path = self.path.as_ref().map_or("$".to_owned(), |path| format!("$.{path}"));
         json!({"http": http, "take": {"text": path}})
     }
+}
+
+/// The path that a transform of an answer takes: `json.a`, `(json) => json.a`, `return json.a`, with `{ output: … }` around.
+fn taken_path(code: &str) -> Option<String> {
+    let code = code.trim().trim_end_matches(';').trim();
+    let body = match code.split_once("=>") {
+        Some((head, body)) => {
+            let first = head.trim().trim_start_matches('(').split([',', ')']).next()?.trim();
+            matches!(first, "json" | "data" | "response" | "result").then_some(())?;
+            body.trim()
+                .strip_prefix(first)
+                .map(|rest| format!("json{rest}"))
+                .or_else(|| Some(body.trim().to_owned()))?
+        }
+        None => code.strip_prefix("return ").unwrap_or(code).to_owned(),
+    };
+    let body = body.trim().trim_start_matches('(').trim_end_matches(')');
+    let inner = body.strip_prefix('{').and_then(|inner| inner.trim().strip_prefix("output:")?.strip_suffix('}'));
+    let path = inner.unwrap_or(body).trim().strip_prefix("json")?.replace("?.", ".");
+    is_plain_path(&path).then_some(path)
+}
+
+/// A request that is written as raw HTTP, as the settings of one.
+fn raw_request(text: &str, config: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let text = text.trim().replace("\r\n", "\n");
+    let (head, body) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let mut lines = head.lines();
+    let mut first = lines.next()?.split_whitespace();
+    let (method, path) = (first.next()?, first.next()?);
+    let headers: Map<String, Value> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim().to_owned(), json!(value.trim())))
+        .collect();
+    let host = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| text_of(host))?;
+    let scheme = if config.get("useHttps") == Some(&json!(true)) { "https" } else { "http" };
+    let is_own = |name: &String| ["host", "content-length"].iter().any(|own| name.eq_ignore_ascii_case(own));
+    let sent: Map<String, Value> = headers.into_iter().filter(|(name, _)| !is_own(name)).collect();
+    let url = if path.contains("://") { path.to_owned() } else { format!("{scheme}://{host}{path}") };
+    let mut settings = Map::from_iter([("url".to_owned(), json!(url)), ("method".to_owned(), json!(method))]);
+    settings.extend((!sent.is_empty()).then(|| ("headers".to_owned(), Value::Object(sent))));
+    settings.extend((!body.trim().is_empty()).then(|| ("body".to_owned(), json!(body))));
+    Some(settings)
 }
 
 /// An address in whose query keys are variables of the environment.

@@ -1,6 +1,6 @@
 //! A config as a live suite: prompts become variants, providers models, tests rows.
 //!
-//! - `prompts`, `providers` with the services of `http`, and `cases` with the tables of `csv_tests` read the parts of a
+//! - `prompts`, `providers` with the services of `http` and the programs of `program`, and `cases` with the tables of `csv_tests` read the parts of a
 //!   config; `tools` are those of its models, `raw_test` is a test as it stands in a file.
 //! - `variants` and `dataset` make the parts of the suite.
 //!
@@ -12,6 +12,7 @@ mod dataset;
 mod http;
 #[cfg(test)]
 mod peer_tests;
+mod program;
 mod prompts;
 mod providers;
 mod raw_test;
@@ -63,10 +64,16 @@ impl ConfigImport<'_> {
         let part = |key: &str| self.config.get(key).cloned().unwrap_or_default();
         let env = part("env").as_object().cloned().unwrap_or_default();
         let mut settings = Settings { env, ..Settings::default() };
-        let prompts = self.prompts(&mut settings, &mut draft.report)?;
+        let mut prompts = self.prompts(&mut settings, &mut draft.report)?;
         let providers = self.providers(&mut settings, &mut draft.report)?;
-        let defaults = Defaults::read(self.source, &self.from, self.config.get("defaultTest"), &mut draft.report)?;
+        let defaults = Defaults::read(self.source, &self.from, self.config.get("defaultTest"), &mut draft.report);
         let cases = self.cases(&defaults, &settings, &mut draft.report)?;
+        if prompts.is_empty() {
+            let vars: Vec<String> = cases.first().map(|case| case.vars.keys().cloned().collect()).unwrap_or_default();
+            settings.reads.vars.extend(vars.iter().cloned());
+            draft.report.note("prompts", "none of them is carried over: write yours in the variant `placeholder`");
+            prompts.push(Prompt::placeholder(&vars));
+        }
         let variants = variants(&prompts, &providers);
         let parsed = defaults.option("transform").and_then(Value::as_str).and_then(cases::parsed_path);
         draft.suite.tools = read_tools(self.source, &self.from, &providers, &mut draft.report)?;
@@ -84,11 +91,11 @@ impl ConfigImport<'_> {
             settings: &settings,
             form: &form,
         };
-        dataset.run(draft)?;
+        let tolerant = dataset.run(draft)?;
         if cases.iter().any(|case| case.output.is_none()) {
             let affixes = if cases.iter().any(Case::has_affixes) { Affixes::Columns } else { Affixes::None };
             write_models(&providers, &variants, draft);
-            write_variants(&variants, &providers, &form, affixes, draft)?;
+            write_variants(&variants, &providers, &form, affixes, &tolerant, draft)?;
         }
         if cases.iter().any(|case| case.output.is_some()) {
             draft.suite.variants.insert(RECORDED.to_owned(), json!([{"recorded": {"column": OUTPUT}}]));
@@ -110,7 +117,9 @@ impl ConfigImport<'_> {
             Some(value) => ("providers", Some(value)),
             None => ("targets", self.config.get("targets")),
         };
-        let mut reader = ProviderReader { settings, models: Names::default(), services: Names::default() };
+        let (source, from) = (self.source, self.from.as_path());
+        let mut reader =
+            ProviderReader { source, from, settings, models: Names::default(), services: Names::default() };
         let mut read_file = |name: &str| self.source.yaml(&self.source.beneath(&self.from, name)?);
         let mut providers = Vec::new();
         match value {
@@ -135,9 +144,44 @@ impl ConfigImport<'_> {
         let mut raw = cases::read_tests(self.source, &self.from, "tests", part("tests"), report)?;
         raw.extend(cases::read_scenarios(self.source, &self.from, part("scenarios"), report)?);
         if raw.is_empty() {
+            self.check_lone_test(defaults, settings, report)?;
             raw.push(RawTest { path: "tests".to_owned(), test: Map::new(), asserts: None });
         }
         Ok(raw.into_iter().map(|raw| defaults.case(raw, settings, report)).collect())
+    }
+}
+
+impl ConfigImport<'_> {
+    /// Without tests, promptfoo makes one of `defaultTest`. It is a row where that is what the config means.
+    ///
+    /// # Errors
+    /// Tests that cannot be read, a config of red teaming, or prompts whose variables no test has.
+    fn check_lone_test(
+        &self,
+        defaults: &Defaults,
+        settings: &Settings,
+        report: &ImportReport,
+    ) -> Result<(), ImportError> {
+        let refused = |problem: String| ImportError::new(self.from.display(), problem);
+        let results = "import its results instead: `promptfoo eval -o results.json`";
+        let is_of_tests = |path: &str| ["tests", "scenarios"].iter().any(|key| path.starts_with(key));
+        if let Some(dropped) = report.dropped.iter().find(|dropped| is_of_tests(&dropped.path)) {
+            let hint =
+                dropped.instead.as_ref().map_or(results.to_owned(), |instead| format!("{instead}; or {results}"));
+            let problem =
+                format!("has no test that can be read: `{}` at {} {}", dropped.construct, dropped.path, dropped.why);
+            return Err(refused(problem).with_hint(hint));
+        }
+        if self.config.contains_key("redteam") {
+            let problem = "holds red teaming alone, whose tests promptfoo makes when it runs".to_owned();
+            return Err(refused(problem).with_hint(results));
+        }
+        let given = defaults.vars();
+        match settings.reads.vars.iter().find(|name| !given.contains(name)) {
+            Some(name) => Err(refused(format!("has no test, and its prompts read the variable `{name}`"))
+                .with_hint("write a test with `vars`, and import it again")),
+            None => Ok(()),
+        }
     }
 }
 

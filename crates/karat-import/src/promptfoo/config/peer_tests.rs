@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::tests::{config, tests};
+use super::tests::{config, tests, try_config};
+use crate::ImportKind;
+use crate::recorded::testing::import_files;
 
 /// IO-01: keys in addresses and in texts of the suite are not copied; a service with a key in its body is left out.
 #[test]
@@ -11,12 +13,13 @@ fn keys_are_not_copied() {
     let service = |config: Value| json!({"id": "http", "label": "svc", "config": config});
     let prompts = json!([{"raw": format!("Say {key}"), "label": "p"}]);
     let address = service(json!({"url": "https://a.example/x?api_key=hunter2&n=1", "method": "GET"}));
-    let imported = config(json!({"prompts": prompts, "providers": [address], "tests": []}), &[]);
+    let imported = config(json!({"prompts": prompts, "providers": [address], "tests": [{"vars": {"q": "a"}}]}), &[]);
     let suite = imported.suite();
     assert_eq!(suite["variants"]["p.svc"][0]["http"]["url"], "https://a.example/x?api_key=${API_KEY}&n=1");
     let body =
         service(json!({"url": "https://a.example", "body": {"auth": {"token": "hunter2"}, "q": "{{ prompt }}"}}));
-    let left_out = config(json!({"prompts": prompts, "providers": [body, "echo"], "tests": []}), &[]);
+    let left_out =
+        config(json!({"prompts": prompts, "providers": [body, "echo"], "tests": [{"vars": {"q": "a"}}]}), &[]);
     assert!(left_out.report.dropped.iter().any(|dropped| dropped.why.contains("`body` holds a key")));
     for text in [imported.text("karat.yaml"), left_out.text("karat.yaml")] {
         assert!(!text.contains(key) && !text.contains("hunter2"), "{text}");
@@ -134,7 +137,9 @@ fn addresses_of_the_environment_are_carried_over() {
 #[test]
 fn written_keys_of_other_addresses_have_variables_of_their_own() {
     let key = |config: Value| {
-        let (imported, _) = import_judge(json!({"providers": [{"id": "openai:gpt-5", "config": config}], "tests": []}));
+        let (imported, _) = import_judge(
+            json!({"providers": [{"id": "openai:gpt-5", "config": config}], "tests": [{"vars": {"q": "a"}}]}),
+        );
         imported.suite()["models"][0].clone()
     };
     for (config, expected) in [
@@ -151,8 +156,9 @@ fn written_keys_of_other_addresses_have_variables_of_their_own() {
         let is_keyless = config.get("apiKeyRequired").is_some();
         assert_eq!(entry["provider"] == "openai-compatible", is_keyless, "{entry}");
     }
-    let (imported, _) =
-        import_judge(json!({"env": {"OPENAI_API_KEY": "literal", "OPENAI_BASE_URL": "http://box:1/v1"}, "tests": []}));
+    let (imported, _) = import_judge(
+        json!({"env": {"OPENAI_API_KEY": "literal", "OPENAI_BASE_URL": "http://box:1/v1"}, "tests": [{"vars": {"q": "a"}}]}),
+    );
     assert_eq!(imported.suite()["models"][0]["api_key_env"], "BOX_API_KEY");
 }
 
@@ -189,12 +195,173 @@ fn what_cannot_be_carried_over_is_asked_nowhere_else() {
         assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!([construct]), "{more}");
     }
     for provider in [json!({"id": "openai:gpt-5", "config": {"endpoint": "https://x"}}), json!("openai:embedding:x")] {
-        let (imported, _) = import_judge(json!({"providers": [provider], "tests": []}));
-        assert!(!imported.report.dropped.is_empty() && imported.suite()["models"][0]["id"] == "stub", "{provider}");
+        let (imported, _) = import_judge(json!({"providers": [provider], "tests": [{"vars": {"q": "a"}}]}));
+        assert!(!imported.report.dropped.is_empty() && imported.suite()["models"].is_null(), "{provider}");
     }
     // A test for a provider that is not carried over is asked of no other one.
     let (imported, _) =
         import_judge(json!({"tests": [{"vars": {"q": "a"}}, {"vars": {"q": "secret"}, "provider": "bedrock:x"},
         {"vars": {"q": "secret"}, "provider": {"id": "openai:gpt-4o-mini", "config": {"apiBaseUrl": "http://x"}}}]}));
     assert_eq!(imported.rows("data/samples.jsonl").len(), 1);
+}
+
+/// F82: a config without a model that can be asked names none; tests for its providers stay.
+#[test]
+fn no_model_is_invented() {
+    for providers in [json!(["bedrock:us.anthropic.claude"]), json!([]), json!("replicate:x")] {
+        let imported = config(
+            json!({"prompts": ["Say {{ x }}"], "providers": providers,
+                   "tests": [{"vars": {"x": "a"}, "providers": ["bedrock:us.anthropic.claude"]}]}),
+            &[],
+        );
+        assert!(imported.suite()["models"].is_null() && imported.report.lacks_model, "{providers}");
+        assert_eq!(imported.rows("data/samples.jsonl").len(), 1);
+        assert!(!imported.text("import.md").contains("Everything was carried over"));
+    }
+}
+
+/// F82: programs are steps that call them where they lie, and raw HTTP is a request.
+#[test]
+fn programs_and_requests_are_steps() {
+    let providers = json!([
+        {"id": "file://bot.py:answer", "label": "bot", "config": {"k": 1}},
+        {"id": "exec: node bot.js --fast", "label": "cli"},
+        {"id": "http", "label": "raw", "config": {"request": "POST /chat HTTP/1.1\nHost: a.example\nContent-Type: application/json\n\n{\"q\": \"{{prompt}}\"}", "useHttps": true, "transformResponse": "(json) => json.text"}},
+        "file://gone.py",
+        "file://bot.ts",
+    ]);
+    let imported = config(
+        json!({"prompts": [{"raw": "Ask {{ q }}", "label": "p"}], "providers": providers, "tests": [{"vars": {"q": "a"}}]}),
+        &[("bot.py", ""), ("bot.js", ""), ("bot.ts", "")],
+    );
+    let variants = imported.suite()["variants"].clone();
+    let run = |variant: &str| variants[variant][0]["command"]["run"].as_array().cloned().unwrap();
+    assert_eq!(
+        (&run("p.bot")[..2], &run("p.bot")[3]),
+        (&[json!("python3"), json!("programs/provider.py")][..], &json!("answer"))
+    );
+    assert!(run("p.bot")[2].as_str().unwrap().ends_with("/bot.py"));
+    assert!(imported.text("programs/provider.py").contains("importlib"));
+    assert_eq!(run("p.cli")[0], "node");
+    assert_eq!(variants["p.raw"][0]["http"]["url"], "https://a.example/chat");
+    assert_eq!(variants["p.raw"][0]["http"]["body"], json!({"q": "Ask {{ sample.q }}"}));
+    assert_eq!(variants["p.raw"][0]["take"], json!({"text": "$.text"}));
+    let lost: Vec<&str> = imported.report.dropped.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(lost, ["providers[3]", "providers[4]"]);
+}
+
+/// F85: no row is invented: unreadable tests, red teaming alone and prompts without values are refused with the reason.
+#[test]
+fn no_row_is_invented() {
+    for (more, why) in [
+        (json!({"tests": "huggingface://datasets/cais/mmlu"}), "has no test that can be read"),
+        (json!({"tests": "file://tests.py"}), "has no test that can be read"),
+        (json!({"redteam": {"plugins": ["x"]}}), "red teaming"),
+        (json!({}), "read the variable `q`"),
+    ] {
+        let mut whole = json!({"prompts": ["{{ q }}"], "providers": ["echo"]});
+        whole.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        let error = try_config(&whole, &[]).err().unwrap_or_else(|| panic!("{more}"));
+        assert!(error.to_string().contains(why) && error.hint().is_some(), "{more}: {error}");
+    }
+    // The lone test that promptfoo makes itself.
+    let lone = config(
+        json!({"prompts": ["Hi"], "providers": ["echo"], "defaultTest": {"assert": [{"type": "contains", "value": "H"}]}}),
+        &[],
+    );
+    assert_eq!(lone.rows("data/samples.jsonl").len(), 1);
+}
+
+/// F87, F101: tests and asserts stay where no prompt does; a test for a prompt that is dropped is left out.
+#[test]
+fn tests_stay_without_prompts() {
+    let test = json!([{"vars": {"q": "a"}, "assert": [{"type": "contains", "value": "a"}]}]);
+    for prompts in [
+        json!(["file://p.py"]),
+        json!(["{% for t in _conversation %}{{ t.output }}{% endfor %}{{ q }}"]),
+        json!(["file://gone.txt"]),
+    ] {
+        let imported = config(json!({"prompts": prompts, "providers": ["echo"], "tests": test}), &[]);
+        assert_eq!(
+            imported.suite()["variants"]["placeholder"][0]["prompt"],
+            json!({"text": "q: {{ sample.q }}"}),
+            "{prompts}"
+        );
+        assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"][0]["metric"], "contains");
+        assert!(imported.report.dropped.iter().any(|it| it.path == "prompts[0]"));
+    }
+    let imported = config(
+        json!({"prompts": [{"id": "one", "raw": "{{ q }}", "label": "L"}, {"id": "file://p.py", "label": "code"}], "providers": ["echo"],
+               "tests": [{"vars": {"q": "a"}, "prompts": ["one"]}, {"vars": {"q": "b"}, "prompts": ["code"]}]}),
+        &[],
+    );
+    assert_eq!(imported.rows("data/samples.jsonl").len(), 1);
+    assert_eq!(imported.report.dropped.iter().filter(|it| it.construct == "prompts").count(), 1);
+}
+
+/// F90: a variable or header that cannot be carried over drops itself, and its rows are marked.
+#[test]
+fn parts_drop_themselves_and_mark_rows() {
+    let folder: [(&str, &[u8]); 2] = [
+        ("cat.png", b"\x89PNG\xff\xfe"),
+        ("promptfooconfig.yaml", b"prompts: ['{{image}} {{q}}']\nproviders: [echo]\ntests: [{vars: {image: file://cat.png, q: x}, assert: [{type: contains, value: x}]}, {vars: {image: none, q: y}}]\n"),
+    ];
+    let imported = import_files(ImportKind::Promptfoo, &folder, "promptfooconfig.yaml").unwrap();
+    let rows = imported.rows("data/samples.jsonl");
+    assert_eq!(rows[0]["metadata"]["unchecked"], json!(["vars.image"]));
+    assert_eq!((&rows[0]["image"], &rows[1]["metadata"]), (&json!(""), &Value::Null));
+    let service = json!({"id": "https", "config": {"url": "http://a.example", "headers": {"x-sig": "{{signature}}", "x-q": "{{ q }}"},
+        "body": {"q": "{{prompt}}"}, "signatureAuth": {"type": "jks"}}});
+    let imported =
+        config(json!({"prompts": ["{{ q }}"], "providers": [service], "tests": [{"vars": {"q": "a"}}]}), &[]);
+    assert_eq!(
+        imported.suite()["variants"]["prompt-1.service"][0]["http"]["headers"],
+        json!({"x-q": "{{ sample.q }}"})
+    );
+    assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!(["signatureAuth", "x-sig"]));
+}
+
+/// F92: questions that a `rubricPrompt` asks are dropped with it, wherever it stands.
+#[test]
+fn rubric_prompts_take_their_questions_with_them() {
+    let rubric = json!([{"type": "llm-rubric", "value": "polite"}, {"type": "contains", "value": "a"}]);
+    let of_assert = json!([{"type": "llm-rubric", "value": "polite", "rubricPrompt": "Rate {{output}}"}, {"type": "contains", "value": "a"}]);
+    let options = json!({"rubricPrompt": "Rate {{output}}"});
+    for more in [
+        json!({"defaultTest": {"options": options}, "tests": [{"vars": {"q": "a"}, "assert": rubric}]}),
+        json!({"tests": [{"vars": {"q": "a"}, "options": options, "assert": rubric}]}),
+        json!({"tests": [{"vars": {"q": "a"}, "assert": of_assert}]}),
+        json!({"defaultTest": {"options": options, "assert": rubric}, "tests": [{"vars": {"q": "a"}}]}),
+    ] {
+        let (imported, all) = import_judge(more.clone());
+        assert!(!all.contains("polite") && imported.suite()["judges"].is_null(), "{more}\n{all}");
+        assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!(["llm-rubric"]), "{more}");
+        assert!(imported.report.dropped.iter().any(|it| it.construct == "llm-rubric"), "{more}");
+    }
+}
+
+/// F93: loops over maps and members of absent values render as they do there.
+#[test]
+fn prompts_are_filled_in_at_import() {
+    let prompt = "{% for k, v in m %}{{ k }}={{ v }};{% endfor %}{{ user.name }}";
+    let tests = json!([{"vars": {"m": {"a": 1}, "user": {"name": "Ann"}}}, {"vars": {"m": {"b": 2}}}]);
+    let imported = config(json!({"prompts": [prompt], "providers": ["echo"], "tests": tests}), &[]);
+    let text = imported.suite()["variants"]["prompt-1"][0]["prompt"]["text"].as_str().unwrap().to_owned();
+    assert!(
+        text.contains("| items if sample.m is mapping") && text.contains("(sample.user.name | default(''))"),
+        "{text}"
+    );
+    assert_eq!(imported.dropped(), []);
+}
+
+/// F101: the last newline of a prompt stays, and a provider's interface is no model's name.
+#[test]
+fn newlines_and_names_of_models_are_kept() {
+    let imported = config(
+        json!({"prompts": ["Hi {{ q }}\n"], "providers": [{"id": "openai:chat", "config": {"model": "gpt-5-mini"}}], "tests": [{"vars": {"q": "a"}}]}),
+        &[],
+    );
+    // A template loses the newline at its very end.
+    assert_eq!(imported.suite()["variants"]["prompt-1"][0]["prompt"]["text"], "Hi {{ sample.q }}\n\n");
+    assert_eq!(imported.suite()["models"], json!(["openai:gpt-5-mini"]));
 }

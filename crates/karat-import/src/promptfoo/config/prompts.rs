@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::ImportError;
 use crate::promptfoo::files;
 use crate::promptfoo::models;
+use crate::promptfoo::nunjucks::{Members, column_name};
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::settings::Reads;
 use crate::promptfoo::values::text_of;
@@ -26,7 +27,12 @@ pub(super) struct Prompt {
     /// Names by which tests and providers mean it.
     names: Vec<String>,
     pub body: PromptBody,
+    /// The same, where a member of an absent value is empty.
+    pub tolerant: PromptBody,
 }
+
+/// The id of the prompt that stands for those that were dropped.
+const PLACEHOLDER: &str = "placeholder";
 
 /// The content of a prompt, as templates of a suite.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +42,38 @@ pub(super) enum PromptBody {
     Chat(Vec<Value>),
 }
 
+impl PromptBody {
+    /// The templates in it.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Text(text) => vec![text],
+            Self::Chat(messages) => messages
+                .iter()
+                .filter_map(|message| message.get("content"))
+                .flat_map(|content| match content {
+                    Value::Array(parts) => parts.iter().filter_map(|part| part.as_object()?.values().next()).collect(),
+                    text => vec![text],
+                })
+                .filter_map(Value::as_str)
+                .collect(),
+        }
+    }
+}
+
 impl Prompt {
+    /// The prompt that stands for prompts that were all dropped: it sends the variables as they are.
+    pub fn placeholder(vars: &[String]) -> Self {
+        let texts = vars.iter().map(|name| format!("{name}: {{{{ sample.{} }}}}", column_name(name)));
+        let text =
+            if vars.is_empty() { "Write the prompt here.".to_owned() } else { texts.collect::<Vec<_>>().join("\n") };
+        let body = PromptBody::Text(text);
+        Self { id: PLACEHOLDER.to_owned(), names: Vec::new(), tolerant: body.clone(), body }
+    }
+
+    pub fn is_placeholder(&self) -> bool {
+        self.id == PLACEHOLDER && self.names.is_empty()
+    }
+
     /// Returns true if a test or provider that lists these names uses the prompt.
     pub fn is_among(&self, wanted: &[String]) -> bool {
         wanted.iter().any(|wanted| {
@@ -51,9 +88,11 @@ impl Prompt {
     pub fn to_action(&self, write: impl FnOnce(&str, &str) -> Result<(), ImportError>) -> Result<Value, ImportError> {
         let messages = match &self.body {
             PromptBody::Text(text) if text.chars().count() <= INLINE && text.lines().count() <= 3 => {
-                return Ok(json!({"text": text}));
+                let end = if text.ends_with('\n') { "\n" } else { "" };
+                return Ok(json!({"text": format!("{text}{end}")}));
             }
             PromptBody::Text(text) => {
+                // The newline at the end of a file is no part of the text.
                 let path = format!("prompts/{}.md", self.id);
                 write(&path, &format!("{text}\n"))?;
                 return Ok(json!(path));
@@ -84,6 +123,7 @@ impl Prompt {
 struct Raw {
     path: String,
     label: Option<String>,
+    id: Option<String>,
     /// The file that it is in.
     file: Option<String>,
     text: String,
@@ -122,11 +162,11 @@ impl PromptReader<'_> {
         let mut prompts = Vec::new();
         for (at, raw) in raw.into_iter().enumerate() {
             match self.body(&raw, report) {
-                Ok(body) => {
+                Ok((body, tolerant)) => {
                     let fallback = format!("prompt-{}", at + 1);
                     let id = ids.take(raw.label.as_deref().unwrap_or(&fallback), &fallback);
-                    let names = [raw.label, raw.file, Some(raw.text), Some(id.clone())];
-                    prompts.push(Prompt { id, names: names.into_iter().flatten().collect(), body });
+                    let names = [raw.label, raw.id, raw.file, Some(raw.text), Some(id.clone())];
+                    prompts.push(Prompt { id, names: names.into_iter().flatten().collect(), body, tolerant });
                 }
                 Err(why) => {
                     let refusal = Refusal::new(format!("its template has no counterpart: {why}"))
@@ -149,8 +189,12 @@ impl PromptReader<'_> {
                     return Ok(Vec::new());
                 }
                 let text = |key: &str| prompt.get(key).and_then(Value::as_str);
+                let named = |raw: Raw| Raw { id: text("id").map(str::to_owned), ..raw };
                 match (text("raw"), text("id"), text("label")) {
-                    (Some(raw), id, label) => self.read_text(&path, raw, label.or(id), report),
+                    (Some(raw), id, label) => {
+                        let read = self.read_text(&path, raw, label.or(id), report)?;
+                        Ok(read.into_iter().map(named).collect())
+                    }
                     (None, Some(id), label) => self.read_text(&path, id, label, report),
                     (None, None, _) => {
                         report.drop(Refusal::new("has neither `raw` nor `id`").of_all(&path, "prompt"));
@@ -180,19 +224,32 @@ impl PromptReader<'_> {
                 report.drop(code().of_all(path, text));
                 return Ok(Vec::new());
             }
-            return Ok(vec![Raw { path: path.to_owned(), label, file: None, text: text.trim().to_owned() }]);
+            let is_text = chat_messages(text.trim()).is_none();
+            let text = if is_text { text.to_owned() } else { text.trim().to_owned() };
+            return Ok(vec![Raw { path: path.to_owned(), label, id: None, file: None, text }]);
         };
         if files::is_code(name) {
             report.drop(code().of_all(path, text));
             return Ok(Vec::new());
         }
+        let read = files::matching(self.source, self.from, name).and_then(|files| {
+            let contents = files.into_iter().map(|file| Ok((self.source.text(&file)?, file)));
+            contents.collect::<Result<Vec<_>, ImportError>>()
+        });
+        let files = match read {
+            Ok(files) => files,
+            Err(error) => {
+                report.drop(Refusal::of_error(&error).of_all(path, text));
+                return Ok(Vec::new());
+            }
+        };
         let mut prompts = Vec::new();
-        for file in files::matching(self.source, self.from, name)? {
+        for (content, file) in files {
             let name = files::relative_name(&file, self.from);
-            let content = self.source.text(&file)?;
             let raw = |text: &str, label: Option<String>| Raw {
                 path: path.to_owned(),
                 label,
+                id: None,
                 file: Some(name.clone()),
                 text: text.trim().to_owned(),
             };
@@ -222,7 +279,16 @@ impl PromptReader<'_> {
         Ok(prompts)
     }
 
-    fn body(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<PromptBody, String> {
+    /// The prompt as templates, and the same where a member of an absent value is empty.
+    fn body(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<(PromptBody, PromptBody), String> {
+        let plain = self.body_in(raw, report)?;
+        self.reads.members = Members::Optional;
+        let tolerant = self.body_in(raw, report);
+        self.reads.members = Members::Required;
+        Ok((plain, tolerant?))
+    }
+
+    fn body_in(&mut self, raw: &Raw, report: &mut ImportReport) -> Result<PromptBody, String> {
         let Some(messages) = chat_messages(&raw.text) else {
             if raw.text.starts_with('[') && raw.text.contains("\"role\"") {
                 report.note(
@@ -317,7 +383,8 @@ mod tests {
     #[test]
     fn prompts_are_meant_by_name() {
         let names = vec!["plain".to_owned(), "answers: short".to_owned()];
-        let prompt = Prompt { id: "plain".to_owned(), names, body: PromptBody::Text(String::new()) };
+        let body = PromptBody::Text(String::new());
+        let prompt = Prompt { id: "plain".to_owned(), names, tolerant: body.clone(), body };
         for (wanted, expected) in [("plain", true), ("pl*", true), ("answers", true), ("pla", false), ("short", false)]
         {
             assert_eq!(prompt.is_among(&[wanted.to_owned()]), expected, "{wanted}");

@@ -1,8 +1,12 @@
 //! Providers: models, and services that are asked over HTTP.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::http::Service;
+use super::program::Program;
+use super::prompts::Prompt;
 use crate::error::ImportError;
 use crate::promptfoo::files;
 use crate::promptfoo::models::Model;
@@ -10,6 +14,7 @@ use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::settings::Settings;
 use crate::promptfoo::values::text_of;
 use crate::report::ImportReport;
+use crate::source::Source;
 use crate::text::names::{Names, valid_id};
 
 const KEYS: [&str; 7] = ["id", "label", "config", "env", "prompts", "transform", "delay"];
@@ -25,6 +30,8 @@ pub(super) struct Provider {
     pub prompts: Option<Vec<String>>,
     /// The tools that it offers to the model.
     pub tools: Option<Value>,
+    /// Dropped settings that change its outputs: checks see other outputs than there.
+    pub unchecked: Vec<String>,
 }
 
 /// The recipient of a prompt.
@@ -32,12 +39,32 @@ pub(super) struct Provider {
 pub(super) enum Target {
     /// A model, as a suite writes it, and its id.
     Model { id: String, entry: Value },
-    /// A service, asked by a step.
-    Service { id: String, service: Service },
+    /// A service or a program, asked by a step.
+    Service { id: String, service: Asked },
+}
+
+/// A recipient that is asked by a step of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Asked {
+    Http(Box<Service>),
+    Program(Program),
+}
+
+impl Asked {
+    /// The step that sends a prompt; its output has the answer as `text`.
+    pub fn to_step(&self, prompt: &Prompt) -> Value {
+        match self {
+            Self::Http(service) => service.to_step(prompt),
+            Self::Program(program) => program.to_step(prompt),
+        }
+    }
 }
 
 /// Reads providers in order.
 pub(super) struct ProviderReader<'a> {
+    pub source: &'a Source,
+    /// The config's file.
+    pub from: &'a Path,
     pub settings: &'a mut Settings,
     pub models: Names,
     pub services: Names,
@@ -51,6 +78,8 @@ struct Raw<'v> {
     config: Map<String, Value>,
     /// Variables of the environment for this provider alone.
     env: Map<String, Value>,
+    /// Dropped settings that change its outputs.
+    unchecked: Vec<String>,
 }
 
 impl ProviderReader<'_> {
@@ -68,7 +97,13 @@ impl ProviderReader<'_> {
         match item {
             Value::String(id) => match files::file_name(id) {
                 Some(name) if !files::is_code(name) => {
-                    let content = read_file(name)?;
+                    let content = match read_file(name) {
+                        Ok(content) => content,
+                        Err(error) => {
+                            report.drop(Refusal::of_error(&error).of_all(path, id));
+                            return Ok(Vec::new());
+                        }
+                    };
                     let items = match &content {
                         Value::Array(items) => items.as_slice(),
                         single => std::slice::from_ref(single),
@@ -83,7 +118,8 @@ impl ProviderReader<'_> {
                 }
                 _ => {
                     let (config, env) = (Map::new(), Map::new());
-                    Ok(self.provider(&Raw { path: path.to_owned(), id, label: None, config, env }, None, report))
+                    let raw = Raw { path: path.to_owned(), id, label: None, config, env, unchecked: Vec::new() };
+                    Ok(self.provider(&raw, None, report))
                 }
             },
             Value::Object(map) => Ok(self.read_map(path, map, report)),
@@ -114,7 +150,8 @@ impl ProviderReader<'_> {
         let label = map.get("label").and_then(Value::as_str).filter(|label| !label.is_empty());
         let prompts = map.get("prompts").and_then(Value::as_array);
         let prompts = prompts.map(|prompts| prompts.iter().map(text_of).collect());
-        self.provider(&Raw { path: path.to_owned(), id, label, config, env }, prompts, report)
+        let unchecked = map.keys().filter(|key| *key == "transform").cloned().collect();
+        self.provider(&Raw { path: path.to_owned(), id, label, config, env, unchecked }, prompts, report)
     }
 
     fn provider(&mut self, raw: &Raw<'_>, prompts: Option<Vec<String>>, report: &mut ImportReport) -> Vec<Provider> {
@@ -122,6 +159,12 @@ impl ProviderReader<'_> {
             Ok(self.echo(raw, report))
         } else if is_address(raw.id) {
             self.service(raw, report)
+        } else if is_program(raw.id) {
+            Program::read(raw.id, &raw.config, self.source, self.from).map(|program| {
+                let id = self.services.take(raw.label.unwrap_or("program"), "program");
+                report.note(raw.path.clone(), "the program is called where it lies, and is not copied");
+                Target::Service { id, service: Asked::Program(program) }
+            })
         } else {
             match refusal(raw.id) {
                 Some(refusal) => Err(refusal),
@@ -132,7 +175,11 @@ impl ProviderReader<'_> {
             Ok(target) => {
                 let names = [raw.label, Some(raw.id)].into_iter().flatten().map(str::to_owned).collect();
                 let tools = raw.config.get("tools").filter(|_| matches!(target, Target::Model { .. })).cloned();
-                vec![Provider { path: raw.path.clone(), names, target, prompts, tools }]
+                let mut unchecked = raw.unchecked.clone();
+                if let Target::Service { service: Asked::Http(service), .. } = &target {
+                    unchecked.extend(service.unchecked.iter().cloned());
+                }
+                vec![Provider { path: raw.path.clone(), names, target, prompts, tools, unchecked }]
             }
             Err(refusal) => {
                 report.drop(refusal.of_all(&raw.path, raw.id));
@@ -154,7 +201,7 @@ impl ProviderReader<'_> {
     fn service(&mut self, raw: &Raw<'_>, report: &mut ImportReport) -> Result<Target, Refusal> {
         let service = Service::read(raw.id, &raw.path, &raw.config, self.settings, report)?;
         let id = self.services.take(raw.label.unwrap_or("service"), "service");
-        Ok(Target::Service { id, service })
+        Ok(Target::Service { id, service: Asked::Http(Box::new(service)) })
     }
 
     fn model(&mut self, raw: &Raw<'_>, report: &mut ImportReport) -> Result<Target, Refusal> {
@@ -187,12 +234,16 @@ fn is_address(id: &str) -> bool {
     matches!(id, "http" | "https") || id.starts_with("http://") || id.starts_with("https://")
 }
 
+/// Returns true of a provider that is a program.
+fn is_program(id: &str) -> bool {
+    ["file://", "exec:", "python:"].iter().any(|prefix| id.starts_with(prefix)) || files::is_code(id)
+}
+
 /// The reason why a provider is no model, where its name says so.
 fn refusal(id: &str) -> Option<Refusal> {
     let command = "a `command` step, or a model with `provider: command`";
     Some(match id.split(':').next().unwrap_or_default() {
-        "exec" | "python" | "ruby" | "golang" => Refusal::new("runs a program").instead(command),
-        "file" => Refusal::of_program().instead(command),
+        "ruby" | "golang" => Refusal::new("runs a program").instead(command),
         "webhook" => Refusal::new("is a service with a protocol of promptfoo's own").instead("an `http` step"),
         "package" => Refusal::new("is code of a package").instead(command),
         "" => Refusal::new("has no `id`"),

@@ -8,7 +8,7 @@ fn sample(name: &str) -> Imported {
 }
 
 /// The import of a config with these files beside it.
-fn try_config(config: &Value, files: &[(&str, &str)]) -> Result<Imported, ImportError> {
+pub(super) fn try_config(config: &Value, files: &[(&str, &str)]) -> Result<Imported, ImportError> {
     let config = config.to_string();
     let mut all: Vec<(&str, &[u8])> = vec![("config.json", config.as_bytes())];
     all.extend(files.iter().map(|(path, text)| (*path, text.as_bytes())));
@@ -407,7 +407,7 @@ fn tests_come_from_files() {
     let questions: Vec<&str> = rows.iter().filter_map(|row| row["q"].as_str()).collect();
     assert_eq!(questions, ["two\nlines", "b", "l1", "l2", "y"]);
     let of = json!([
-        {"metric": "json_schema", "with": {"schema": true, "amid": false}},
+        {"metric": "json_schema", "with": {"schema": {}, "amid": false}},
         {"metric": "rouge", "value": "x", "with": {"type": "rouge1"}, "min": 0.75},
     ]);
     assert_eq!(rows[0]["assert"], json!([{"metric": "checks", "with": {"of": of}, "min": 0.5}]));
@@ -451,13 +451,8 @@ fn other_files_are_refused() {
         ("config.json", &deep, "recursion limit", None),
         ("config.yaml", "- a\n", "holds no map", None),
         ("config.yaml", "model: x\n", "has none of the keys", Some("promptfooconfig.yaml")),
-        (
-            "config.yaml",
-            "prompts: ['file://../../../../../etc/passwd']",
-            "outside of its folder",
-            Some("only those below"),
-        ),
-        ("config.yaml", "prompts: ['file:///etc/passwd']", "outside of its folder", None),
+        ("config.yaml", "prompts: ['file://../../../../../etc/passwd']", "outside of ", Some("only those below")),
+        ("config.yaml", "prompts: ['file:///etc/passwd']", "outside of ", None),
         ("config.yaml", "prompts: [a]\ntests: none.csv", "cannot be read", None),
         ("config.yaml", "prompts: [a]\ntests: 'file://*.csv'", "but there is none", Some("check the pattern")),
         ("config.yaml", "prompts: [a]\ntests: 7", "neither a list of tests nor the name of a file", None),

@@ -1,12 +1,16 @@
 //! The variants and models of a suite, made of prompts and providers.
 
+use std::collections::BTreeSet;
+
+use karat_text::template::{Context, Template};
 use serde_json::{Map, Value, json};
 
 use super::prompts::{Prompt, PromptBody};
-use super::providers::{self, Provider, Target};
+use super::providers::{self, Asked, Provider, Target};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::promptfoo::refusal::Refusal;
+use crate::report::ImportReport;
 
 /// A variant of the suite: a prompt, for models or for one service.
 pub(super) struct Variant<'p> {
@@ -17,6 +21,11 @@ pub(super) struct Variant<'p> {
 }
 
 impl Variant<'_> {
+    /// Returns true if its prompt stands for prompts that were dropped.
+    pub fn is_placeholder(&self) -> bool {
+        self.prompt.is_placeholder()
+    }
+
     /// Returns true if these names of prompts mean its prompt.
     pub fn is_of_prompt(&self, wanted: &[String]) -> bool {
         self.prompt.is_among(wanted)
@@ -43,6 +52,47 @@ impl OutputForm {
             }
             Some(path) => Self { path: Some(path).filter(|path| !path.is_empty()), parse: Some(json!({"as": "json"})) },
             None => Self { path: None, parse: None },
+        }
+    }
+}
+
+/// Prompts that are filled in with the rows at import, so that none fails when the suite runs.
+pub(super) struct Trials<'p> {
+    prompts: Vec<(&'p Prompt, Vec<Template>, Vec<Template>)>,
+    env: Map<String, Value>,
+    /// Ids of the prompts that need the tolerant form.
+    pub tolerant: BTreeSet<String>,
+}
+
+impl<'p> Trials<'p> {
+    pub fn of(variants: &[Variant<'p>], env: Map<String, Value>) -> Self {
+        let compiled = |texts: Vec<&str>| texts.into_iter().filter_map(|text| Template::compile(text).ok()).collect();
+        let mut prompts: Vec<(&Prompt, _, _)> = Vec::new();
+        for variant in variants {
+            if prompts.iter().all(|(known, ..)| known.id != variant.prompt.id) {
+                let prompt = variant.prompt;
+                prompts.push((prompt, compiled(prompt.body.texts()), compiled(prompt.tolerant.texts())));
+            }
+        }
+        Self { prompts, env, tolerant: BTreeSet::new() }
+    }
+
+    /// Fills the prompts in with a row.
+    pub fn add(&mut self, row: &Map<String, Value>, path: &str, report: &mut ImportReport) {
+        let context = Context::new().with("sample", row).with("params", &self.env);
+        let problem = |templates: &[Template]| templates.iter().find_map(|it| it.render(&context).err());
+        for (prompt, plain, tolerant) in &self.prompts {
+            if self.tolerant.contains(&prompt.id) || problem(plain).is_some() {
+                self.tolerant.insert(prompt.id.clone());
+                if let Some(error) = problem(tolerant) {
+                    // What the environment holds is not known here.
+                    let error = error.to_string();
+                    if !error.contains("params") {
+                        let refusal = Refusal::new(format!("cannot be filled in with this test: {error}"));
+                        report.drop(refusal.of_sample(path, &format!("prompt {}", prompt.id)));
+                    }
+                }
+            }
         }
     }
 }
@@ -122,11 +172,7 @@ pub(super) fn write_models(providers: &[Provider], variants: &[Variant<'_>], dra
     });
     draft.suite.models = models.collect();
     if draft.suite.models.is_empty() && variants.iter().any(|variant| variant.service.is_none()) {
-        draft.report.note(
-            "providers",
-            "none of them is a model that a suite can ask; `stub`, which replies nothing, stands in its place",
-        );
-        draft.suite.models.push(json!({"id": "stub", "provider": "stub"}));
+        draft.name_no_model("none of the providers is a model that a suite can ask");
     }
     echo_chats(draft, variants);
 }
@@ -148,19 +194,27 @@ fn echo_chats(draft: &mut Draft<'_>, variants: &[Variant<'_>]) {
 /// Fills the suite's variants, and writes files of prompts.
 ///
 /// # Errors
-/// A config without any prompt that can be carried over, or a file that cannot be written.
+/// A file that cannot be written.
 pub(super) fn write_variants(
     variants: &[Variant<'_>],
     providers: &[Provider],
     form: &OutputForm,
     affixes: Affixes,
+    tolerant: &BTreeSet<String>,
     draft: &mut Draft<'_>,
 ) -> Result<(), ImportError> {
     for variant in variants {
-        let prompt = with_affixes(variant.prompt, affixes, draft);
+        let mut prompt = variant.prompt.clone();
+        if tolerant.contains(&prompt.id) {
+            prompt.body = prompt.tolerant.clone();
+        }
+        let prompt = with_affixes(prompt, affixes, draft);
         let step = match variant.service.and_then(|at| providers.get(at)).map(|provider| &provider.target) {
             Some(Target::Service { service, .. }) => {
                 draft.report.counts.systems += 1;
+                if let Asked::Program(program) = service {
+                    program.write_adapter(draft)?;
+                }
                 service.to_step(&prompt)
             }
             _ => {
@@ -181,10 +235,6 @@ pub(super) fn write_variants(
         };
         let step = with_tools(step, &draft.suite.tools);
         draft.suite.variants.insert(variant.id.clone(), json!([step]));
-    }
-    if draft.suite.variants.is_empty() {
-        return Err(ImportError::new("prompts", "holds no prompt that can be carried over")
-            .with_hint("results of promptfoo can be imported instead: `promptfoo eval -o results.json`"));
     }
     Ok(())
 }
@@ -207,8 +257,7 @@ fn with_tools(mut step: Value, tools: &Map<String, Value>) -> Value {
 }
 
 /// The prompt with the texts around it.
-fn with_affixes(prompt: &Prompt, affixes: Affixes, draft: &mut Draft<'_>) -> Prompt {
-    let mut prompt = prompt.clone();
+fn with_affixes(mut prompt: Prompt, affixes: Affixes, draft: &mut Draft<'_>) -> Prompt {
     match (&mut prompt.body, affixes) {
         (_, Affixes::None) => {}
         (PromptBody::Text(text), Affixes::Columns) => {

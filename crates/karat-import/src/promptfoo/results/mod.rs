@@ -217,7 +217,7 @@ impl<'a> Results<'a> {
         }
         let vars = case.get("vars").and_then(Value::as_object).cloned().unwrap_or_default();
         let models = Grading::default();
-        let row = RowVars { vars: &vars, grading: &models };
+        let row = RowVars { vars: &vars, grading: &models, has_rubric_prompt: false };
         let mut others: Vec<(String, Vec<f64>, Option<String>)> = Vec::new();
         for component in grading.get("componentResults").and_then(Value::as_array).into_iter().flatten() {
             let Some(spec) = component.get("assertion").and_then(Value::as_object) else { continue };
@@ -276,7 +276,7 @@ impl<'a> Results<'a> {
         let asserts = Assert::list(&format!("{TEST_CASE}.assert"), case.get("assert"), report);
         let threshold = case.get("threshold").and_then(number_of);
         let models = Grading::default();
-        let row = RowVars { vars: &vars, grading: &models };
+        let row = RowVars { vars: &vars, grading: &models, has_rubric_prompt: false };
         let checks = self.checks.of_row(&asserts, threshold, row, report)?;
         let count = checks.items.len() as u64;
         let mut own = map("metadata");

@@ -27,8 +27,17 @@ fn judges_read_what_is_known() {
     let rubric = include_str!("../../../../../presets/spans/rubrics/spans.yaml");
     let explained: String = rubric.lines().filter(|line| !line.trim_start().starts_with("each:")).collect();
     for word in [
-        "section_header", "abstract_concept", "non_visual", "instruction_text", "duplicate", "other", "critical",
-        "important", "minor", "too_fine", "too_coarse",
+        "section_header",
+        "abstract_concept",
+        "non_visual",
+        "instruction_text",
+        "duplicate",
+        "other",
+        "critical",
+        "important",
+        "minor",
+        "too_fine",
+        "too_coarse",
     ] {
         assert!(explained.contains(&format!("{word}, ")), "{word} is not explained");
     }

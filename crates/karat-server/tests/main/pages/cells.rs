@@ -178,7 +178,8 @@ fn flagged_cells_are_one_click_away() {
     assert!(flagged > errors && flagged < count("all"));
     let link = href(&page, "filter-flagged").unwrap();
     assert_eq!(every_row(&place, &link).len(), flagged);
-    let snippets: Vec<String> = all(&page, "tr:not(.narrow-only) > td .snippet.is-error").into_iter().map(text).collect();
+    let snippets: Vec<String> =
+        all(&page, "tr:not(.narrow-only) > td .snippet.is-error").into_iter().map(text).collect();
     assert_eq!(snippets.len(), errors);
     assert!(snippets.iter().all(|it| it.starts_with("parse: ")), "{snippets:?}");
 }

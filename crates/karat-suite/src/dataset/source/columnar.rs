@@ -15,9 +15,15 @@ pub(super) fn parquet(path: &str, file: Box<dyn ReadSeek>, labels: &ClassLabels)
     stream(path, ColumnarRows::of_parquet(file), labels)
 }
 
-/// The rows of an Arrow stream.
+/// The rows of an Arrow stream or file.
 pub(super) fn arrow(path: &str, file: Box<dyn ReadSeek>, labels: &ClassLabels) -> RowStream {
-    stream(path, ColumnarRows::of_arrow_stream(file), labels)
+    stream(path, ColumnarRows::of_arrow(file), labels)
+}
+
+/// Names of the columns that are not read; none of a file that cannot be read.
+pub(super) fn left_out(file: Box<dyn ReadSeek>, is_parquet: bool) -> Vec<String> {
+    let opened = if is_parquet { ColumnarRows::of_parquet(file) } else { ColumnarRows::of_arrow(file) };
+    opened.map(|rows| rows.left_out().to_vec()).unwrap_or_default()
 }
 
 /// The place of a row is its number, as that of a JSONL row is its line.
@@ -40,9 +46,8 @@ fn unreadable(path: &str, error: &ReadError) -> DatasetError {
     let told = error.to_string();
     let is_codec = told.contains("Disabled feature") || told.contains("decompression requires");
     problem.hint(match error {
-        ReadError::Binary(_) => "write the file again without this column, or with texts in it",
+        ReadError::Binary(_) => "write the file again with texts in it",
         ReadError::EqualNames(_) => "rename one of them and write the file again",
-        ReadError::ArrowFile => "write it as a stream (`pyarrow.ipc.new_stream`), or as Parquet",
         ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd or gzip, or without compression",
         ReadError::Arrow(_) => "a column may have a type that is no JSON, such as a map whose keys are numbers: write the file again without it",
         _ => "the file may be incomplete: fetch or write it again",

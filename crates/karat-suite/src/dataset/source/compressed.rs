@@ -22,9 +22,34 @@ struct Limit {
 /// Rows of real data become about ten times smaller; this is far above, and below what a bomb needs to be worth it.
 const LIMIT: Limit = Limit { bytes: 256 << 20, ratio: 200 };
 
-/// The content of a file, unpacked if it is compressed by gzip or zstd.
+/// The content of a file, unpacked if it is compressed by gzip or zstd, and as UTF-8 if it says that it is UTF-16.
 pub(super) fn unpack(reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
-    unpack_within(LIMIT, reader)
+    let mut reader = unpack_within(LIMIT, reader)?;
+    match utf16_order(reader.fill_buf()?) {
+        Some(order) => from_utf16(reader, order),
+        None => Ok(reader),
+    }
+}
+
+/// The order of the bytes of UTF-16 with a mark.
+pub(super) fn utf16_order(start: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match start {
+        [0xff, 0xfe, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => Some(u16::from_be_bytes),
+        _ => None,
+    }
+}
+
+fn from_utf16(mut reader: Box<dyn BufRead + Send>, order: fn([u8; 2]) -> u16) -> io::Result<Box<dyn BufRead + Send>> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "it begins as UTF-16, and is none: save it as UTF-8");
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    if bytes.len() % 2 == 1 {
+        return Err(invalid());
+    }
+    let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
+    let text: String = char::decode_utf16(units).collect::<Result<_, _>>().map_err(|_| invalid())?;
+    Ok(Box::new(io::Cursor::new(text.into_bytes())))
 }
 
 fn unpack_within(limit: Limit, mut reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {

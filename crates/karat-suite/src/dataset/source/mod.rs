@@ -53,12 +53,14 @@ pub(crate) enum Format {
     Csv,
     Tsv,
     Parquet,
-    /// A stream of Arrow batches, as Hugging Face's `save_to_disk` writes it.
+    /// Arrow batches: a stream, as Hugging Face's `save_to_disk` writes it, or a file, which is Feather, too.
     Arrow,
+    /// A list of rows.
+    Yaml,
 }
 
 impl Format {
-    pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv", "tsv", "parquet", "arrow"];
+    pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv", "tsv", "parquet", "arrow", "yaml"];
 
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -67,7 +69,8 @@ impl Format {
             "csv" => Some(Self::Csv),
             "tsv" => Some(Self::Tsv),
             "parquet" => Some(Self::Parquet),
-            "arrow" => Some(Self::Arrow),
+            "arrow" | "feather" => Some(Self::Arrow),
+            "yaml" | "yml" => Some(Self::Yaml),
             _ => None,
         }
     }
@@ -114,29 +117,69 @@ impl DatasetSource {
     }
 }
 
+/// Remarks on the form of a file that is read although it is not the usual one.
+pub(crate) fn form_notes(files: &Arc<dyn Files>, path: &FilePath, format: Format) -> Vec<String> {
+    let mut notes = Vec::new();
+    match format {
+        Format::Csv | Format::Tsv | Format::Json | Format::Jsonl | Format::Yaml => {
+            let start = files.open_path(path).and_then(|mut reader| Ok(compressed::utf16_order(reader.fill_buf()?)));
+            if matches!(start, Ok(Some(_))) {
+                notes.push("is UTF-16, and is read as such".to_owned());
+            }
+            if format == Format::Csv {
+                let line = files.open_path(path).and_then(compressed::unpack);
+                let line = line.and_then(|mut reader| table::first_line(&mut *reader));
+                notes.extend(line.ok().and_then(|line| Separator::Comma.of_line(&line).note()).map(str::to_owned));
+            }
+        }
+        Format::Parquet | Format::Arrow => {
+            let left_out = files.open_seekable(path).map(|file| columnar::left_out(file, format == Format::Parquet));
+            for column in left_out.unwrap_or_default() {
+                notes.push(format!(
+                    "has the binary column `{column}`, which is left out: rows are text, numbers and lists"
+                ));
+            }
+        }
+    }
+    notes
+}
+
 /// The rows of one file, as a suite's `dataset` reads them: CSV with a head, a JSON list, or JSON lines. The ending of the
-/// name decides; a file without one of theirs is a JSON list if it begins like one.
+/// name decides; a file without one of theirs is a JSON list or lines if it begins like them.
 ///
 /// # Errors
 /// The file cannot be read, or has a row that is no object.
 pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, Value>>, DatasetError> {
+    Ok(read_placed_rows(files, path)?.into_iter().map(|(_, columns)| columns).collect())
+}
+
+/// The same rows, each with its line.
+///
+/// # Errors
+/// Those of [`read_rows`].
+pub fn read_placed_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<(usize, Map<String, Value>)>, DatasetError> {
     let ending = Format::extension(path).and_then(|ending| Format::from_name(&ending));
     let format = match ending {
-        Some(Format::Jsonl) | None if begins_as_list(files, path) => Format::Json,
+        Some(Format::Jsonl) | None if begins_with(files, path) == Some(b'[') => Format::Json,
+        None if begins_with(files, path).is_some_and(|byte| byte != b'{') => Format::Csv,
         ending => ending.unwrap_or(Format::Jsonl),
     };
-    let rows = one_file(files, &FilePath::literal(path), format, &ClassLabels::default()).map(|row| match row?.value {
-        Value::Object(columns) => Ok(columns),
-        _ => Ok(Map::new()),
+    let rows = one_file(files, &FilePath::literal(path), format, &ClassLabels::default()).map(|row| {
+        let SourceRow { value, at } = row?;
+        Ok(match value {
+            Value::Object(columns) => (at.line, columns),
+            _ => (at.line, Map::new()),
+        })
     });
     rows.collect()
 }
 
-fn begins_as_list(files: &Arc<dyn Files>, path: &str) -> bool {
-    let Ok(mut reader) = files.open(path) else { return false };
-    let start = reader.fill_buf().unwrap_or_default();
+/// The first byte of a file that is no blank.
+fn begins_with(files: &Arc<dyn Files>, path: &str) -> Option<u8> {
+    let mut reader = files.open(path).ok()?;
+    let start = reader.fill_buf().ok()?;
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-    start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+    start.iter().find(|byte| !byte.is_ascii_whitespace()).copied()
 }
 
 fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
@@ -158,11 +201,12 @@ fn one_file(files: &Arc<dyn Files>, path: &FilePath, format: Format, labels: &Cl
         Format::Tsv => open().map(|reader| table::rows(&shown, reader, Separator::Tab)),
         Format::Parquet => files.open_seekable(path).map(|file| columnar::parquet(&shown, file, labels)),
         Format::Arrow => files.open_seekable(path).map(|file| columnar::arrow(&shown, file, labels)),
+        Format::Yaml => open().and_then(read_whole).map(|bytes| yaml(&shown, bytes)),
     };
     let rows = opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(&shown, &error)))));
     match format {
         Format::Parquet | Format::Arrow => rows,
-        Format::Json | Format::Jsonl | Format::Csv | Format::Tsv => name_labels(rows, labels),
+        Format::Json | Format::Jsonl | Format::Csv | Format::Tsv | Format::Yaml => name_labels(rows, labels),
     }
 }
 
@@ -262,20 +306,87 @@ fn json_line(file: &Arc<str>, line: usize, mut bytes: Vec<u8>) -> RowResult {
     }
 }
 
-fn json(path: &str, bytes: Vec<u8>) -> RowStream {
-    let once = |problem: Diagnostic| -> RowStream { Box::new(std::iter::once(Err(DatasetError::new(problem)))) };
-    let text = match String::from_utf8(bytes) {
+fn once(problem: Diagnostic) -> RowStream {
+    Box::new(std::iter::once(Err(DatasetError::new(problem))))
+}
+
+fn text(path: &str, bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
+    let text = String::from_utf8(bytes).map_err(|broken| {
+        let line = broken.as_bytes()[..broken.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
+        let message = "this line is not UTF-8 text";
+        let mut problem = Diagnostic::of_line(path, line + 1, "", 0..0, message);
+        problem.hint("save the file as UTF-8: some programs write Windows-1252");
+        Box::new(problem)
+    })?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+/// The rows of a YAML list, or of the one list of rows in a map.
+fn yaml(path: &str, bytes: Vec<u8>) -> RowStream {
+    let text = match text(path, bytes) {
         Ok(text) => text,
-        Err(broken) => {
-            let line = broken.as_bytes()[..broken.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
-            let message = "this line is not UTF-8 text";
-            let mut problem = Diagnostic::of_line(path, line + 1, "", 0..0, message);
-            problem.hint("save the file as UTF-8: some programs write UTF-16 or Windows-1252");
-            return once(problem);
+        Err(problem) => return once(*problem),
+    };
+    let value = match crate::syntax::yaml::value(&text) {
+        Ok(value) => value,
+        Err(reason) => {
+            let reason = reason.lines().next().unwrap_or_default();
+            return once(Diagnostic::of_line(path, 1, "", 0..0, format!("invalid YAML: {reason}")));
         }
     };
-    let text = text.trim_start_matches('\u{feff}').to_owned();
-    match jsonl::members(path, &text) {
+    let list = match value {
+        Value::Array(list) => Some(list),
+        Value::Object(map) => {
+            let mut lists = map.into_iter().filter(|(_, value)| is_row_list(value)).map(|(_, value)| value);
+            lists.next().filter(|_| lists.next().is_none()).and_then(|list| match list {
+                Value::Array(list) => Some(list),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    let Some(list) = list else {
+        let mut problem = Diagnostic::of_line(path, 1, "", 0..0, "expected a list of rows");
+        problem.hint("write a row as `- id: q1`, with its columns below");
+        return once(problem);
+    };
+    // Members of a list begin at one depth; without their lines, rows are told by number.
+    let depth =
+        text.lines().find_map(|line| line.trim_start().starts_with("- ").then(|| line.len() - line.trim_start().len()));
+    let begins =
+        |line: &&str| Some(line.len() - line.trim_start().len()) == depth && line.trim_start().starts_with("- ");
+    let lines: Vec<usize> = (1..).zip(text.lines()).filter(|(_, line)| begins(line)).map(|(at, _)| at).collect();
+    let is_block = lines.len() == list.len();
+    let file: Arc<str> = path.into();
+    Box::new(list.into_iter().enumerate().map(move |(at, value)| {
+        let line = lines.get(at).filter(|_| is_block).copied().unwrap_or(1);
+        let text = value.to_string();
+        row(value, RowPlace { file: file.clone(), line, text })
+    }))
+}
+
+fn is_row_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_object))
+}
+
+fn json(path: &str, bytes: Vec<u8>) -> RowStream {
+    let text = match text(path, bytes) {
+        Ok(text) => text,
+        Err(problem) => return once(*problem),
+    };
+    let members = jsonl::members(path, &text).or_else(|problem| match jsonl::wrapped_members(&text) {
+        Ok(members) => Ok(members),
+        Err(Some(message)) => {
+            let mut wrapped = Diagnostic::of_line(path, 1, "", 0..0, message);
+            wrapped.hint("keep the list of rows alone in the file");
+            Err(Box::new(wrapped))
+        }
+        Err(None) => Err(problem),
+    });
+    if members.is_err() && jsonl::begins_as_lines(&text) {
+        return lines(path, Box::new(io::Cursor::new(text.into_bytes())));
+    }
+    match members {
         Ok(members) => {
             let file: Arc<str> = path.into();
             Box::new(members.into_iter().map(move |(line, range)| {

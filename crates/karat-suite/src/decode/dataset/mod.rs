@@ -28,7 +28,7 @@ use crate::dataset::columns::ColumnKind;
 use crate::dataset::columns::earlier_values::EarlierValues;
 use crate::dataset::date;
 use crate::dataset::draw::{Draw, GroupKey};
-use crate::dataset::source::Format;
+use crate::dataset::source::{Format, form_notes};
 use crate::dataset::{Dataset, DatasetSource, Role, Roles, RowRedaction, RowSchema, aliases, plain};
 use crate::diagnostics::nearest::suggestion;
 use crate::files::{folder, matches};
@@ -326,17 +326,31 @@ impl Decoder<'_> {
                 let Some(extension) = Format::extension(name) else {
                     self.problems
                         .error(&source.place, format!("the format of {name} is not clear from its extension"))
-                        .hint("add `format: jsonl`, `json`, `csv`, `tsv`, `parquet`, `arrow`, `dir` or `huggingface`");
+                        .hint("add `format: jsonl`, `json`, `csv`, `tsv`, `yaml`, `parquet`, `arrow`, `dir` or `huggingface`");
                     return None;
                 };
                 (source.place.clone(), extension)
             }
         };
         let format = Format::from_name(&name);
-        if format.is_none() {
-            self.problems
-                .error(&place, format!("there is no format `{name}`"))
-                .maybe_hint(suggestion(&name, Format::NAMES.iter().copied()));
+        match format {
+            Some(format) => {
+                for path in paths {
+                    for note in form_notes(&self.files, path, format) {
+                        self.problems.notice(&source.place, format!("{path} {note}"));
+                    }
+                }
+            }
+            None => {
+                let advice = match name.as_str() {
+                    "xlsx" | "xls" | "ods" => Some("save the sheet as CSV (UTF-8)".to_owned()),
+                    "bz2" | "xz" | "zip" | "7z" => {
+                        Some("unpack it first: gzip and zstd are read as they are".to_owned())
+                    }
+                    _ => suggestion(&name, Format::NAMES.iter().copied()),
+                };
+                self.problems.error(&place, format!("there is no format `{name}`")).maybe_hint(advice);
+            }
         }
         format
     }

@@ -58,11 +58,11 @@ fn labels_times_and_nested_values_are_read() {
     assert_eq!((&rows[1]["big"], &rows[1]["label"], &rows[1]["turns"]), (&json!(i64::MIN), &Value::Null, &json!([])));
 }
 
-/// IO-15: a column of bytes is named, and so is a file that is broken or cut.
+/// F86, IO-15: a column of bytes is left out, and a file that is broken or cut is refused.
 #[test]
-fn binary_columns_and_broken_files_are_refused() {
-    let problem = problems("{ source: binary.parquet }", "binary.parquet");
-    assert!(problem.contains("its column `image.bytes` is binary"), "{problem}");
+fn binary_columns_are_left_out_and_broken_files_are_refused() {
+    let rows = rows(&world("{ source: binary.parquet }", "binary.parquet"));
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.get("image").is_none()), "{rows:?}");
     let whole = fs::read(Path::new(FIXTURES).join("types.zstd.parquet")).unwrap();
     let suite = minimal("{ source: d.parquet }");
     let mut flipped = whole.clone();
@@ -173,5 +173,45 @@ fn a_card_lists_configurations_and_splits() {
         let card = format!("---\nconfigs:\n- config_name: default\n  data_files: \"{path}\"\n---\n");
         let problem = world("", &card).problems(&Overrides::default());
         assert!(problem.contains("leads out of the folder"), "{path}: {problem}");
+    }
+}
+
+/// F86: tables of spreadsheets, UTF-16, a list within an object, lines named .json, NaN and YAML have the rows that they mean.
+#[test]
+fn unusual_forms_are_read() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
+    };
+    let expected = [json!({"id": "1", "q": "ä, b"}), json!({"id": "2", "q": "c"})];
+    for (name, bytes) in [
+        ("d.csv", b"id;q\n1;\xc3\xa4, b\n2;c\n".to_vec()),
+        ("d.csv", "\u{feff}id\tq\n1\tä, b\n2\tc\n".as_bytes().to_vec()),
+        ("d.csv", "id,q\r\n1,\"ä, b\"\r\n2,c\r\n,\r\n\r\n,\r\n".as_bytes().to_vec()),
+        ("d.csv", utf16("id;q\n1;ä, b\n2;c\n")),
+        ("d.json", utf16("[{\"id\": \"1\", \"q\": \"ä, b\"}, {\"id\": \"2\", \"q\": \"c\"}]")),
+        (
+            "d.json",
+            "{\"data\": [{\"id\": \"1\", \"q\": \"ä, b\"},\n{\"id\": \"2\", \"q\": \"c\"}], \"total\": 2}"
+                .as_bytes()
+                .to_vec(),
+        ),
+        ("d.json", "{\"id\": \"1\", \"q\": \"ä, b\"}\n{\"id\": \"2\", \"q\": \"c\"}\n".as_bytes().to_vec()),
+        ("d.yaml", "- id: \"1\"\n  q: ä, b\n- { id: \"2\", q: c }\n".as_bytes().to_vec()),
+        ("d.yml", "rows:\n  - { id: \"1\", q: \"ä, b\" }\n  - { id: \"2\", q: c }\n".as_bytes().to_vec()),
+    ] {
+        let world = World::new(&[("karat.yaml", &minimal(&format!("{{ source: {name} }}")))]).with_bytes(name, &bytes);
+        assert_eq!(rows(&world), expected, "{name}: {}", String::from_utf8_lossy(&bytes));
+    }
+    for (name, text, told) in [
+        ("d.csv", "id,q\n1,a,b\n", "this row has 3 cells"),
+        ("d.csv", "id,q\n,\n1,a\n", "the id is empty"),
+        ("d.json", "{\"a\": [{\"id\": 1}], \"b\": [{\"id\": 2}]}", "several lists of rows: `a`, `b`"),
+        ("d.yaml", "a: 1\n", "expected a list of rows"),
+        ("d.xlsx", "PK", "save the sheet as CSV"),
+        ("d.jsonl.bz2", "BZh", "unpack it first"),
+    ] {
+        let suite = minimal(&format!("{{ source: {name} }}"));
+        let problem = World::new(&[("karat.yaml", &suite), (name, text)]).problems(&Overrides::default());
+        assert!(problem.contains(told), "{name}: {problem}");
     }
 }

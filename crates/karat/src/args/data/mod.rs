@@ -30,6 +30,9 @@ pub struct ImportArgs {
     /// Folder to write the suite into [default: imported/NAME, after the file]
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
+    /// Folder in which files that the file names are read [default: the current folder, if the file lies below it]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// Id of the run that holds the results [default: the file's name, if no run has it]
     #[arg(long, value_name = "ID")]
     pub run_id: Option<String>,
@@ -53,7 +56,7 @@ pub enum TraceRowsArg {
 pub enum ImportKindArg {
     /// Config of promptfoo, or the `results.json` it wrote
     Promptfoo,
-    /// Eval of OpenAI's hosted service with its runs, or a JSONL of results from its dashboard
+    /// Eval of OpenAI: of its hosted service with runs, results of its dashboard, or YAML of the registry of `evals`
     OpenaiEvals,
     /// Logs of Inspect: `.eval`, `.json` or a folder of them
     Inspect,

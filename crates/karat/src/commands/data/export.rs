@@ -29,7 +29,9 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
             return write_whole(context, args, |out| context.app.reports().export_figures(&args.run, out));
         }
         ExportFormatArg::SpanSnapshot => {
-            return write_whole(context, args, |out| context.app.reports().export_span_snapshot(&args.run, out).map(drop));
+            return write_whole(context, args, |out| {
+                context.app.reports().export_span_snapshot(&args.run, out).map(drop)
+            });
         }
         ExportFormatArg::Otel => return otel(context, args),
         ExportFormatArg::Inspect => {

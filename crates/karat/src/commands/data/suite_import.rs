@@ -16,13 +16,17 @@ pub fn import(context: &CommandContext<'_>, kind: ImportKind, args: &ImportArgs)
     let folder = suite_folder(args);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run_id = run_id(context, args, &name)?;
-    let imported = context.app.imports().suite(kind, &args.file, &folder)?;
+    let imported = context.app.imports().suite(kind, &args.file, args.root.as_deref(), &folder)?;
     let suite = imported.suite.display().to_string();
     let report = &imported.report;
     print_counts(context, report, &suite);
     let exit = match report.shape {
         Shape::Live => {
-            context.printer.say(&format!("nothing was run: `karat plan {suite}` shows what a run would do and cost"));
+            context.printer.say(&if report.lacks_model {
+                format!("no model is named: pick one, as in `karat plan {suite} --models openai:gpt-5-mini`")
+            } else {
+                format!("nothing was run: `karat plan {suite}` shows what a run would do and cost")
+            });
             context.printer.data(&suite)?;
             Exit::Pass
         }

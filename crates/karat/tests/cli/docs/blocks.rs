@@ -90,7 +90,7 @@ fn collect(folder: &str, paths: &mut Vec<String>) {
 }
 
 /// Pages whose commands a test runs.
-pub const EXECUTED: [&str; 10] = [
+pub const EXECUTED: [&str; 14] = [
     "README.md",
     "docs/examples.md",
     "docs/start/tutorial.md",
@@ -101,6 +101,10 @@ pub const EXECUTED: [&str; 10] = [
     "docs/guides/scale-out.md",
     "docs/guides/coming-from-inspect.md",
     "docs/guides/coming-from-openai-evals.md",
+    "docs/guides/coming-from-langfuse.md",
+    "docs/guides/coming-from-ragas.md",
+    "docs/guides/coming-from-deepeval.md",
+    "docs/guides/coming-from-lm-eval.md",
 ];
 
 /// PE-36: a code block that no test runs or checks is marked `no-run`.

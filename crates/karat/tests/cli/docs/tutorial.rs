@@ -79,6 +79,22 @@ fn the_guide_from_openai_evals_works() {
     session::run(&Page::read("docs/guides/coming-from-openai-evals.md"), &place);
 }
 
+/// F84, F89, F97, PE-36: the commands of the guides from other tools work in an empty folder.
+#[test]
+fn the_guides_from_other_tools_work() {
+    for tool in ["langfuse", "ragas", "deepeval", "lm-eval"] {
+        let place = Place::new();
+        for file in [
+            "results_2026-11-24T18-08-15.544979.json",
+            "samples_capitals_gen_2026-11-24T18-08-15.544979.jsonl",
+            "samples_planets_mc_2026-11-24T18-08-15.544979.jsonl",
+        ] {
+            copy_fixture(&format!("lm-eval/{file}"), &place, &format!("results/MODEL/{file}"));
+        }
+        session::run(&Page::read(&format!("docs/guides/coming-from-{tool}.md")), &place);
+    }
+}
+
 /// PE-36, BC-06, BC-07, BC-08: the guide's commands make a test set of 5,000 logs, find the references that are wrong,
 /// and compare its versions.
 #[test]
@@ -146,5 +162,7 @@ fn logs(n: usize) -> String {
 
 fn copy_fixture(fixture: &str, place: &Place, name: &str) {
     let from = super::blocks::root().join("fixtures/interop").join(fixture);
-    std::fs::copy(from, place.path().join(name)).unwrap();
+    let to = place.path().join(name);
+    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+    std::fs::copy(from, to).unwrap();
 }

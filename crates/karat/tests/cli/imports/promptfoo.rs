@@ -94,3 +94,19 @@ fn imported_configs_are_valid() {
     assert_eq!(strict.code, 1, "{}", strict.all());
     assert!(strict.all().contains("not carried over: webhook (1 place)"), "{}", strict.all());
 }
+
+/// F82: a config without a model that can be asked is valid, and no run begins until one is named.
+#[test]
+fn a_suite_without_a_model_is_valid_and_not_run() {
+    let place = Place::new();
+    place.write(
+        "c.yaml",
+        "prompts: ['Say {{x}}']\nproviders: ['bedrock:x']\ntests: [{vars: {x: hi}, assert: [{type: contains, value: stub}]}]\n",
+    );
+    let said = place.fine(&["import", "promptfoo", "c.yaml", "-o", "suite"]).all();
+    assert!(said.contains("no model is named"), "{said}");
+    place.fine(&["validate", "suite"]);
+    let refused = place.karat(&["run", "suite"]);
+    assert!(refused.code == 1 && refused.all().contains("no model is named"), "{}", refused.all());
+    place.fine(&["run", "suite", "--models", "stub"]);
+}
