@@ -550,22 +550,31 @@ fn paths_into_unparsed_outputs_are_found() {
     let two = with(step, &format!("{step}\n    - prompt: {{ text: \"Improve {{{{ output.reply }}}}\" }}"));
     let parsed =
         |scorer: &str| with(step, &format!("{step}\n      parse: {{ as: json }}")).replace("metric: exact", scorer);
-    let shown = told_of(&[
-        ("a path", with("metric: exact", "metric: exact, output: $.category")),
-        ("a path without `$`", with("metric: exact", "metric: exact, output: category")),
-        ("a deeper path", with("metric: exact", "metric: exact, output: $.a.b")),
-        ("a quoted path", with("metric: exact", "metric: exact, output: \"$['category']\"")),
-        ("a place in a list", with("metric: exact", "metric: exact, output: \"$[0]\"")),
-        ("a path that begins with the output", with("metric: exact", "metric: exact, output: output.category")),
-        ("what a rubric shows", judged("{{ output.reply }}")),
-        ("with a default", judged("{{ output.reply | default('none') }}")),
-        ("an option", with("metric: exact", "metric: contains, with: { any: [\"{{ output.reply }}\"] }")),
-        ("the next step", two),
-        ("the whole output", with("metric: exact", "metric: exact, output: $")),
-        ("a parsed output", parsed("metric: exact, output: $.category")),
-        ("a parsed output that may have a part `output`", parsed("metric: exact, output: output.category")),
-    ]);
-    insta::assert_snapshot!(shown);
+    let path = |path: &str| with("metric: exact", &format!("metric: exact, output: {path}"));
+    let of_text = "reads a part of the output, but the outputs of `plain` are texts that no step parses";
+    for (suite, is_valid, wanted) in [
+        (path("$.category"), true, of_text),
+        (path("category"), true, of_text),
+        (path("$.a.b"), true, of_text),
+        (path("\"$['category']\""), true, of_text),
+        (path("\"$[0]\""), true, of_text),
+        (path("output.category"), false, "the path begins there already"),
+        (judged("{{ output.reply }}"), false, of_text),
+        (with("metric: exact", "metric: contains, with: { any: [\"{{ output.reply }}\"] }"), false, of_text),
+        (two, false, "`output.reply` reads a part of the step before, whose reply is a text that nothing parses"),
+        (judged("{{ output.reply | default('none') }}"), true, ""),
+        (path("$"), true, ""),
+        (parsed("metric: exact, output: $.category"), true, ""),
+        (parsed("metric: exact, output: output.category"), true, "the path begins there already"),
+    ] {
+        let shown = told(&world(&suite), &Overrides::default());
+        assert_eq!(shown.starts_with("(valid)"), is_valid, "{shown}");
+        assert!(shown.contains(wanted) && (!wanted.is_empty() || !shown.contains("reads a part")), "{wanted}: {shown}");
+        assert!(
+            wanted != of_text || shown.contains("add `parse: { as: json }` to the last step of `plain`"),
+            "{shown}"
+        );
+    }
 }
 
 /// F59: files of other tools are named as what they are, with the command that imports them.
@@ -600,7 +609,7 @@ fn a_combination_has_the_direction_of_its_parts() {
         world(&(SUITE.split("scorers:").next().unwrap().to_owned() + &scorers))
     };
     let better = |of: &str, more: &str| {
-        let plan = combined(of, more).plan(&Overrides::default()).unwrap();
+        let plan = combined(of, more).plan(&Overrides::default());
         plan.header.metrics.iter().find(|it| it.name == "all").map(|it| it.better).unwrap()
     };
     use karat_types::Better::{Higher, Lower};
