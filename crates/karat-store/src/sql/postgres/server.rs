@@ -154,7 +154,7 @@ impl Server {
         then: impl FnOnce(Link) -> F + Send + 'static,
     ) -> SqlResult<T> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
-        let connected = self.runtime()?.spawn(tokio::time::timeout(most, async move {
+        let connect = async move {
             let (client, driver) = match tls {
                 Some(tls) => {
                     let (client, connection) = config.connect(tls).await?;
@@ -172,7 +172,9 @@ impl Server {
             });
             let backend = backend.unwrap_or_default();
             then(Link { client, driver, backend, is_given_up: AtomicBool::new(false) }).await
-        }));
+        };
+        // The clock of the timeout is that of the runtime.
+        let connected = self.runtime()?.spawn(async move { tokio::time::timeout(most, connect).await });
         match wait_for(connected) {
             Ok(Ok(outcome)) => Ok(outcome?),
             _ => Err(connection_error("it does not answer")),
