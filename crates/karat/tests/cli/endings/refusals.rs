@@ -259,7 +259,7 @@ fn a_model_that_never_replies_is_stopped() {
         (Behaviour::status(400, "unknown field `n`"), "unknown field `n`"),
     ];
     for (behaviour, sent) in cases {
-        for budget in [["--budget-usd", "5"].as_slice(), &["--budget-usd", "0.0012"], &[]] {
+        for budget in [["--budget-usd", "5"].as_slice(), &["--budget-usd", "0.0012", "--yes"], &[]] {
             IS_RIGHT.store(false, Ordering::Relaxed);
             let script = {
                 let behaviour = behaviour.clone();

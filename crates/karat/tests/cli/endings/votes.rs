@@ -153,7 +153,7 @@ fn end_and_continue(ending: Ending, rounds: usize, samples: usize, anew: bool) {
         let most = most.to_string();
         let limits: &[&str] = match ending {
             Ending::MaxCalls => &["--max-calls", &most],
-            Ending::Budget => &["--budget-usd", &budget],
+            Ending::Budget => &["--budget-usd", &budget, "--yes"],
             _ => &[],
         };
         let arguments = [&["run", "--run-id", "v", "--resume", "-q"], limits].concat();

@@ -222,7 +222,7 @@ fn models_are_checked_beforehand() {
 fn vectors_are_under_the_budget() {
     let provider = provider();
     let place = place(&provider.base_url(), &rows(40));
-    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0001"]);
+    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0001", "--yes"]);
     assert_eq!((said.code, provider.requests()), (5, 0), "{}", said.all());
     place.fine(&["resume", "a", "--budget-usd", "1"]);
     assert_eq!(provider.requests(), 1);

@@ -82,7 +82,7 @@ fn a_budget_does_not_approve_of_what_it_caps() {
 #[test]
 fn a_stopped_run_says_what_is_left_at_the_most() {
     let (provider, place) = place(Script::echo(Echo::default()), 60, "{ max_concurrency: 1 }");
-    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001"]);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001", "--yes"]);
     assert_eq!(said.code, 5, "{}", said.all());
     let left = 60 - provider.requests();
     assert!(counted(&said).contains(&format!("({left} calls at that: $")), "{}", said.all());
