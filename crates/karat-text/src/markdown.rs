@@ -3,6 +3,10 @@
 /// Marks that begin an item of a list; people paste the dashes and dots that their chat window shows.
 const BULLETS: [char; 11] = ['-', '*', '+', '•', '–', '—', '‣', '◦', '▪', '●', '·'];
 
+/// Marks that begin nothing else, so that no space need follow them.
+const SURE_BULLETS: [char; 20] =
+    ['・', '･', '∙', '⁃', '○', '■', '□', '◆', '◇', '★', '☆', '➤', '➢', '►', '▶', '➜', '✓', '✔', '☐', '☑'];
+
 /// The front matter between two lines `---` that a text begins with, and what follows it; `None` where there is none.
 pub fn front_matter(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches('\u{feff}');
@@ -88,15 +92,34 @@ fn plain(title: &str) -> &str {
     title.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '\u{feff}'))
 }
 
-/// Returns the text of an item, of a line that begins one.
+/// Returns the text of an item, of a line that begins one; the box of a task is none of it.
 fn item(line: &str) -> Option<&str> {
-    let is_gap = |rest: &str| rest.starts_with([' ', '\t', '\u{a0}']);
-    if let Some(rest) = line.strip_prefix(BULLETS) {
-        return is_gap(rest).then_some(rest);
+    if let Some(rest) = line.strip_prefix(SURE_BULLETS) {
+        return Some(rest.trim_start_matches('\u{fe0f}'));
     }
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = (1..=9).contains(&digits).then(|| line[digits..].strip_prefix(['.', ')']))??;
-    is_gap(rest).then_some(rest)
+    if let Some(rest) = line.strip_prefix(BULLETS).filter(|rest| is_gap(rest)) {
+        let task = ["[ ] ", "[x] ", "[X] "].iter().find_map(|task| rest.trim_start().strip_prefix(task));
+        return Some(task.unwrap_or(rest));
+    }
+    numbered(line).or_else(|| line.strip_prefix(|c| ('①'..='⑳').contains(&c)))
+}
+
+/// The rest of a line after the number that it begins with: `3.`, `3)`, `(3)`, `３．`, `3、`.
+fn numbered(line: &str) -> Option<&str> {
+    let (line, most) = line.strip_prefix('(').map_or((line, 9), |inside| (inside, 2));
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit() || ('０'..='９').contains(&c));
+    let digits = line[..line.len() - rest.len()].chars().count();
+    if !(1..=most).contains(&digits) {
+        return None;
+    }
+    match rest.strip_prefix(['、', '．']) {
+        Some(after) => (!after.starts_with(char::is_numeric)).then_some(after),
+        None => rest.strip_prefix(['.', ')', '）']).filter(|rest| is_gap(rest)),
+    }
+}
+
+fn is_gap(rest: &str) -> bool {
+    rest.starts_with([' ', '\t', '\u{a0}', '\u{3000}'])
 }
 
 #[cfg(test)]
@@ -107,6 +130,14 @@ mod tests {
     fn items_are_found_whatever_marks_them() {
         let text = "\u{feff}Claims:\n- one\n  goes on\n* two\n3. three\n4) four\n– five\n—\tsix\n•\u{a0}seven\n\nAds\n-no\n2.5 m\n";
         assert_eq!(items(text), ["one goes on", "two", "three", "four", "five", "six", "seven"]);
+    }
+
+    /// F15: the marks of other scripts and of check lists begin items, too.
+    #[test]
+    fn marks_of_other_scripts_begin_items() {
+        let text =
+            "・一\n･二\n1、三\n２．四\n(5) five\n①六\n- [ ] seven\n* [x] eight\n✓ nine\n■十\n(2024) no\n３．５倍\n";
+        assert_eq!(items(text), ["一", "二", "三", "四", "five", "六", "seven", "eight", "nine", "十"]);
     }
 
     /// CL-09: of an answer with several sections only the one that is asked for is read.

@@ -1,6 +1,6 @@
 //! Parses a reply's text into a value.
 
-use karat_text::ladder::{self, Expectation, Rung};
+use karat_text::ladder::{self, Expectation, Ladder, Meant, Rung};
 use karat_text::schema::Schema;
 use karat_text::{half_characters, markdown};
 use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
@@ -79,7 +79,7 @@ impl Parser {
             ParseAs::Json => self.json(text)?,
             ParseAs::Text => (Value::from(text.trim()), None),
             ParseAs::Lines => (lines(text), None),
-            ParseAs::Bullets => (bullets(text), None),
+            ParseAs::Bullets => bullets(&ladder::without_reasoning(text)),
             ParseAs::Yaml => (yaml(text)?, None),
             ParseAs::Csv => (csv(text)?, None),
         };
@@ -90,17 +90,27 @@ impl Parser {
         Ok((value, note))
     }
 
+    /// True if a value meets the schema, where there is one.
+    fn fits(&self, value: &Value) -> bool {
+        let Some(schema) = &self.schema else { return true };
+        let fits = |value: &Value| matches!(schema.first_error(value), Ok(None));
+        match &self.spec.into {
+            Some(name) => fits(&Value::Object(Map::from_iter([(name.clone(), value.clone())]))),
+            None => fits(value),
+        }
+    }
+
     fn json(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
         if self.exact {
             return exact_json(text).map_err(ParseFailure);
         }
-        let (value, rung) = ladder::read(text, Expectation::Any).map_err(|error| ParseFailure(error.to_string()))?;
-        let note = (rung == Rung::Repaired).then(|| Note {
-            kind: NoteKind::Lenient,
-            text: "the reply was no valid JSON and was repaired".to_owned(),
-            count: 1,
-        });
-        Ok((value, note))
+        let meant = Ladder::new(Expectation::Any).meant(text, |value| self.fits(value));
+        let Meant { found, choice } = meant.map_err(|error| ParseFailure(error.to_string()))?;
+        let repaired =
+            (found.rung == Rung::Repaired).then(|| "the reply was no valid JSON and was repaired".to_owned());
+        let text = [repaired, choice].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let note = (!text.is_empty()).then(|| Note { kind: NoteKind::Lenient, text, count: 1 });
+        Ok((found.value, note))
     }
 }
 
@@ -123,22 +133,37 @@ pub(super) fn mended_note(was_mended: bool) -> Option<Note> {
     was_mended.then(|| Note { kind: NoteKind::Lenient, text: half_characters::NOTE.to_owned(), count: 1 })
 }
 
+/// The lines that are not blank; of an answer that is a code fence with few words around it, those of the fence.
 fn lines(text: &str) -> Value {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+    let (plain, body) = (ladder::without_reasoning(text), ladder::body(text, &["text", "txt", "plaintext"]));
+    let count = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    // The marks of the fence, a line before it and one behind it.
+    let is_wrapped = count(&plain) <= count(&body) + 4;
+    let lines = if is_wrapped { body.lines() } else { plain.lines() };
+    lines.map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
-fn bullets(text: &str) -> Value {
-    markdown::items(text).into_iter().map(|text| json!({ "text": text })).collect()
+/// The items of a list; an answer without any is an empty list, and noted.
+fn bullets(text: &str) -> (Value, Option<Note>) {
+    let items: Value = markdown::items(text).into_iter().map(|text| json!({ "text": text })).collect();
+    let is_empty = items.as_array().is_some_and(Vec::is_empty) && !text.trim().is_empty();
+    let said = "the reply has no line that begins an item of a list; it counts as an empty list";
+    let note = is_empty.then(|| Note { kind: NoteKind::Lenience, text: said.to_owned(), count: 1 });
+    (items, note)
 }
 
 fn yaml(text: &str) -> Result<Value, ParseFailure> {
-    let body = text.trim().trim_start_matches("```yaml").trim_start_matches("```").trim_end_matches("```");
-    karat_suite::parse_yaml(body).map_err(|error| ParseFailure(format!("not YAML: {error}")))
+    let body = ladder::body(text, &["yaml", "yml"]);
+    karat_suite::parse_yaml(body.trim()).map_err(|error| ParseFailure(format!("not YAML: {error}")))
 }
 
 fn csv(text: &str) -> Result<Value, ParseFailure> {
-    let mut reader = csv::Reader::from_reader(text.trim().as_bytes());
+    let body = ladder::body(text, &["csv"]);
+    let mut reader = csv::Reader::from_reader(body.trim().as_bytes());
     let headers = reader.headers().map_err(|error| ParseFailure(format!("not CSV: {error}")))?.clone();
+    if headers.len() < 2 && body.trim().lines().count() < 2 {
+        return Err(ParseFailure("not CSV: it has neither a comma nor a second line".to_owned()));
+    }
     reader
         .records()
         .map(|record| {
@@ -213,6 +238,55 @@ mod tests {
         assert_eq!((value, note.map(|note| note.kind)), (json!({"a": "\u{fffd}"}), Some(NoteKind::Lenient)));
         assert!(exact.read(&"[".repeat(1000)).unwrap_err().0.contains("recursion limit"));
         assert!(exact.read(r#"{"a": NaN}"#).is_err());
+    }
+
+    /// F14: `parse: json` takes the corrected or final value with a note; where nothing says which one is meant, the model is
+    /// asked again with the reason.
+    #[test]
+    fn of_several_values_the_meant_one_counts() {
+        let text = "Draft: {\"category\": \"bug\"}\nFinal: {\"category\": \"billing\"}";
+        let (value, note) = parser(ParseAs::Json, None).read(text).unwrap();
+        assert_eq!(value, json!({"category": "billing"}));
+        assert!(note.is_some_and(|note| note.text.contains("2 JSON values that differ")));
+        let failure = parser(ParseAs::Json, None).read("{\"a\": 1}\n{\"a\": 2}").unwrap_err();
+        assert_eq!(failure.0, "the reply holds 2 JSON values that differ, where one is expected");
+        let schema = json!({"type": "object", "properties": {"a": {"enum": [2]}}, "required": ["a"]});
+        let (value, note) = parser(ParseAs::Json, Some(schema)).read("{\"a\": 1}\n{\"a\": 2}").unwrap();
+        assert_eq!((value, note.is_some()), (json!({"a": 2}), true));
+        let into = ParseSpec {
+            form: ParseAs::Json,
+            section: None,
+            schema: Some(std::sync::Arc::new(json!({"properties": {"x": {"type": "array"}}}))),
+            into: Some("x".to_owned()),
+            reask: 0,
+        };
+        let value = Parser::new(&into).unwrap().read("{\"a\": 1} [{\"a\": 2}]").unwrap().0;
+        assert_eq!(value, json!({"x": [{"a": 2}]}));
+    }
+
+    /// F15: each form reads an answer as models write it: after reasoning, and in a fence amid words.
+    #[test]
+    fn every_form_reads_fences_and_leaves_reasoning_out() {
+        for (form, mark, body, expected) in [
+            (ParseAs::Json, "json", "[\"a\", \"b\"]", json!(["a", "b"])),
+            (ParseAs::Yaml, "yaml", "- a\n- b", json!(["a", "b"])),
+            (ParseAs::Csv, "csv", "x,y\n1,2", json!([{"x": "1", "y": "2"}])),
+            (ParseAs::Lines, "text", "a\nb", json!(["a", "b"])),
+            (ParseAs::Bullets, "markdown", "・a\n・b", json!([{"text": "a"}, {"text": "b"}])),
+        ] {
+            let read = |text: &str| parser(form, None).read(text).unwrap().0;
+            assert_eq!(read(body), expected, "{form:?}");
+            assert_eq!(read(&format!("Here it is:\n\n```{mark}\n{body}\n```\nDone.")), expected, "{form:?}");
+            assert_eq!(read(&format!("<think>\n- x\n- y: 1\n</think>\n```\n{body}\n```")), expected, "{form:?}");
+            assert_eq!(read(&format!("<think>\n- z\n</think>\n{body}")), expected, "{form:?}");
+        }
+        let (empty, note) = parser(ParseAs::Bullets, None).read("None of it.").unwrap();
+        assert_eq!((empty, note.map(|note| note.kind)), (json!([]), Some(NoteKind::Lenience)));
+        let long = "a\nb\n```\nc\n```\nd\ne\nf";
+        assert_eq!(parser(ParseAs::Lines, None).read(long).unwrap().0.as_array().map(Vec::len), Some(8));
+        let code = "- a\n```\n- not seen twice\n```\n- b";
+        assert_eq!(parser(ParseAs::Bullets, None).read(code).unwrap().0.as_array().map(Vec::len), Some(3));
+        assert!(parser(ParseAs::Csv, None).read("I cannot do that.").is_err());
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
 //! Reasoning (`<think>…</think>` and the like, or a fence marked so) is no answer on any rung. The words around a value are
-//! not read. Of several values [`Ladder::climb`] returns the first on the highest rung; who must know which one is meant takes
-//! all of them with [`Ladder::survey`] and decides by their content.
+//! not read. Of several values that differ, [`Ladder::meant`] takes the corrected or final one, or none; who
+//! knows more takes all of them with [`Ladder::survey`] and decides by their content.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
 //! are texts and lists that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
@@ -29,7 +29,7 @@
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
 //!
-//! Map: this file is the face; `survey` walks the rungs; `candidates` finds stretches that may be JSON, `sniff` and `keys` tell
+//! Map: this file is the face; `survey` walks the rungs, `meant` chooses among what it finds; `candidates` finds stretches that may be JSON, `sniff` and `keys` tell
 //! by their beginning; `strict` parses JSON, `lenient` with `quotes` and `words` repairs it; `reasoning_blocks` and `markup`
 //! take away what stands around.
 
@@ -38,6 +38,7 @@ pub mod half_characters;
 mod keys;
 mod lenient;
 mod markup;
+mod meant;
 mod quotes;
 mod reasoning_blocks;
 mod sniff;
@@ -47,12 +48,14 @@ mod survey;
 mod tests;
 mod words;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use karat_types::json::Parsed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use meant::Meant;
 pub use survey::{BrokenJson, Candidate, Survey};
 
 /// The kind of value that is looked for.
@@ -124,6 +127,9 @@ pub enum LadderError {
     /// JSON, but not what is expected.
     #[error("the reply's JSON is {0}, where one object is expected")]
     WrongKind(&'static str),
+    /// Values that differ.
+    #[error("the reply holds {0} JSON values that differ, where one is expected")]
+    Several(usize),
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
@@ -151,9 +157,33 @@ pub fn exact(text: &str) -> Result<Value, String> {
 /// Reads a reply that is complete.
 ///
 /// # Errors
-/// No JSON, JSON of the wrong kind, or JSON that is broken beyond repair.
+/// No JSON, JSON of the wrong kind, JSON that is broken beyond repair, or several values of which none is meant for sure.
 pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), LadderError> {
-    Ladder::new(expectation).climb(text).map(|found| (found.value, found.rung))
+    Ladder::new(expectation).meant(text, |_| true).map(|meant| (meant.found.value, meant.found.rung))
+}
+
+/// The text of an answer without the reasoning before it; blanks stand in its place.
+pub fn without_reasoning(text: &str) -> Cow<'_, str> {
+    reasoning_blocks::blank_reasoning(text.trim_start_matches('\u{feff}'))
+}
+
+/// The text of an answer in another form than JSON: without reasoning, and the content of its code fence alone where that has
+/// one of these marks, or is the only one.
+pub fn body<'a>(text: &'a str, marks: &[&str]) -> Cow<'a, str> {
+    let plain = without_reasoning(text);
+    let fences = candidates::fences(&plain);
+    let marked: Vec<_> =
+        fences.iter().filter(|it| marks.iter().any(|mark| it.info.eq_ignore_ascii_case(mark))).collect();
+    let span = match (marked.as_slice(), fences.as_slice()) {
+        ([only], _) => Some(only.span()),
+        ([], [only]) => Some(only.span()),
+        _ => None,
+    };
+    match (span, plain) {
+        (Some(span), Cow::Borrowed(plain)) => Cow::Borrowed(&plain[span]),
+        (Some(span), Cow::Owned(plain)) => Cow::Owned(plain[span].to_owned()),
+        (None, plain) => plain,
+    }
 }
 
 /// A ladder with its settings.
@@ -174,14 +204,6 @@ impl Ladder {
     pub fn with_truncation(mut self, truncated: bool) -> Self {
         self.truncated = truncated;
         self
-    }
-
-    /// Reads a reply: the first value on the highest rung, one that says something before empty ones.
-    ///
-    /// # Errors
-    /// As [`read`].
-    pub fn climb(&self, text: &str) -> Result<Found, LadderError> {
-        first(self.survey(text)?.candidates).map(|first| first.found).ok_or(LadderError::NoJson)
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Candidate {
     pub source: String,
     /// True if it stands in a code fence.
     pub is_fenced: bool,
+    /// The last clause before it, after the value that stands before it.
+    pub(super) lead: String,
 }
 
 /// A stretch that begins like JSON and cannot be read.
@@ -56,7 +58,7 @@ impl Ladder {
         }
         if let Some(found) = self.direct(text) {
             let (span, source) = (0..text.len(), text.to_owned());
-            let only = found.map(|found| Candidate { found, span, source, is_fenced: false })?;
+            let only = found.map(|found| Candidate { found, span, source, is_fenced: false, lead: String::new() })?;
             return Ok(Survey { candidates: vec![only], broken: Vec::new() });
         }
         if let Some(plain) = markup::unescape_html(text) {
@@ -94,7 +96,7 @@ impl Ladder {
         regions.retain(|region| !thoughts.contain(&region.span));
         let candidate = |span: Range<usize>, found| {
             let source = text[span.clone()].to_owned();
-            Candidate { is_fenced: bodies.contain(&span), source, span, found }
+            Candidate { is_fenced: bodies.contain(&span), lead: String::new(), source, span, found }
         };
         let fenced = fences.iter().filter_map(|fence| {
             let found = self.accept(strict::whole(fence.body.trim())?, Rung::Fenced)?;
@@ -109,6 +111,7 @@ impl Ladder {
         // The content of a fence is a region, too.
         let mut starts = HashSet::new();
         candidates.retain(|it| starts.insert(it.span.start));
+        add_leads(&mut candidates, text);
         if candidates.is_empty() {
             let problem = broken.into_iter().next().map(|broken| broken.error);
             return Err(problem.unwrap_or(match (self.expectation, regions.is_empty()) {
@@ -190,6 +193,38 @@ impl Ladder {
             _ => None,
         }
     }
+}
+
+/// Adds the words before each value.
+fn add_leads(candidates: &mut [Candidate], text: &str) {
+    if candidates.len() < 2 {
+        return;
+    }
+    let mut order: Vec<&mut Candidate> = candidates.iter_mut().collect();
+    order.sort_unstable_by_key(|it| it.span.start);
+    let mut before = 0;
+    for candidate in order {
+        candidate.lead = text.get(before..candidate.span.start).map(lead).unwrap_or_default().to_owned();
+        before = before.max(candidate.span.end);
+    }
+}
+
+/// The most bytes of the words before a value.
+const NEAR: usize = 160;
+
+/// The last clause before a value, without the marks of a fence, of headings or emphasis.
+fn lead(between: &str) -> &str {
+    let near = &between[between.ceil_char_boundary(between.len().saturating_sub(NEAR))..];
+    let mut clause = near.trim_end();
+    if let Some(at) = clause.rfind("```").or_else(|| clause.rfind("~~~"))
+        && !clause[at..].contains(char::is_whitespace)
+    {
+        clause = &clause[..at];
+    }
+    let clause = clause.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let is_end = |c: char| matches!(c, '!' | '?' | '\n' | ';' | '。' | '！' | '？');
+    let clause = clause.rsplit(is_end).next().unwrap_or_default();
+    clause.rsplit(". ").next().unwrap_or_default()
 }
 
 /// Stretches of a text, sorted; the search is logarithmic, so that many stretches and many values stay cheap.

@@ -28,7 +28,7 @@ fn each_rung_is_found_and_named() {
     let value = json!({"a": 1});
     assert_eq!(object("\u{feff} {\"a\": 1}\n"), (value.clone(), Rung::Direct));
     assert_eq!(object("Here: {\"b\": 2}\n```json\n{\"a\": 1}\n```\nDone {x}"), (value.clone(), Rung::Fenced));
-    assert_eq!(object("```\n{\"b\": 2}\n```\n```json\n{\"a\": 1}\n```"), (value.clone(), Rung::Fenced));
+    assert_eq!(refused("```\n{\"b\": 2}\n```\n```json\n{\"a\": 1}\n```"), LadderError::Several(2));
     assert_eq!(object("~~~JSON5\n{\"a\": 1}\n~~~"), (value.clone(), Rung::Fenced));
     assert_eq!(object("```json {\"a\": 1} ``` and ```x```"), (value.clone(), Rung::Fenced));
     assert_eq!(object("```json\n{\"a\": 1}"), (value.clone(), Rung::Fenced));
@@ -112,7 +112,7 @@ fn a_truncated_reply_is_not_closed() {
     for number in ["{\"a\": 1", "{\"a\": [7, 1", "{\"a\": {\"b\": 0."] {
         assert!(refused(number).to_string().contains("more digits"), "{}", refused(number));
     }
-    let error = Ladder::new(Expectation::Object).with_truncation(true).climb(text).unwrap_err();
+    let error = Ladder::new(Expectation::Object).with_truncation(true).meant(text, |_| true).unwrap_err();
     assert!(error.to_string().contains("cut off"), "{error}");
 }
 
@@ -126,7 +126,7 @@ fn errors_name_the_place() {
 
 #[test]
 fn lenience_is_noted() {
-    let found = |text: &str| Ladder::new(Expectation::Object).climb(text).unwrap();
+    let found = |text: &str| Ladder::new(Expectation::Object).meant(text, |_| true).unwrap().found;
     assert_eq!(found("{\"a\": 1}").notes, Vec::<String>::new());
     let twice = found("{\"a\": 1, \"a\": 2}");
     assert_eq!((twice.value, twice.rung), (json!({"a": 2}), Rung::Direct));
@@ -163,11 +163,9 @@ fn a_survey_lists_every_value() {
 /// A value that is broken is repaired as a whole, not searched for smaller ones.
 #[test]
 fn a_broken_value_is_not_searched_for_smaller_ones() {
-    let found = Ladder::new(Expectation::Object)
-        .climb("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}")
-        .unwrap();
-    assert_eq!(found.value, json!({"score": 1, "list": [{"a": 1}], "more": {"b": 2}}));
-    assert_eq!(found.rung, Rung::Repaired);
+    let (value, rung) = object("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}");
+    assert_eq!(value, json!({"score": 1, "list": [{"a": 1}], "more": {"b": 2}}));
+    assert_eq!(rung, Rung::Repaired);
 }
 
 /// Ten megabytes of brackets, quotes and fences end quickly, without a stack overflow.
