@@ -53,6 +53,10 @@ pub struct Quantity {
     pub(crate) declared: Decimal,
     /// True if a scale word or exponent stands beside it.
     pub scaled: bool,
+    /// True if it is written as a fraction or power.
+    pub(crate) is_fraction: bool,
+    /// The letter that scales it and may as well be a unit, where nothing says that money or a thing is counted.
+    pub(crate) letter: Option<char>,
     /// True if a scale word does, or is declared elsewhere.
     pub(crate) names_scale: bool,
 }

@@ -451,3 +451,59 @@ fn full_width_marks_and_dashes_are_read() {
         }
     }
 }
+
+/// F10: a letter is a magnitude only where currency or reference say so; beside a slash it is a unit.
+#[test]
+fn letters_may_be_units() {
+    for (text, expected, passes) in [
+        ("The temperature is 300 K.", 300.0, true),
+        ("300K", 300.0, true),
+        ("The tower is 72m high.", 72.0, true),
+        ("It moves at 72m/s.", 72.0, true),
+        ("It moves at 72m/s.", 72_000_000.0, false),
+        ("an area of 5m²", 5.0, true),
+        ("8 B", 8.0, true),
+        ("8 B", 8_000_000_000.0, true),
+        ("100k", 100_000.0, true),
+        ("5M", 5_000_000.0, true),
+        ("5M users", 5_000_000.0, true),
+        ("5M users", 5.0, false),
+        ("10K steps", 10.0, false),
+        ("$5M", 5.0, false),
+        ("€300 K", 300.0, false),
+        ("USD 72m", 72.0, false),
+        ("72 million", 72.0, false),
+    ] {
+        assert_eq!(Target::number(expected).unwrap().exact(text).passed(), passes, "{text} {expected}");
+    }
+    let money = Target::number(5.0).unwrap().currency("USD").unwrap();
+    assert!(!money.exact("5M").passed());
+    let finance = Target::number(5.0).unwrap().context(Context::Finance);
+    assert!(!finance.exact("Revenue was 5M.").passed());
+    let kelvin = Target::parse("300 K").unwrap();
+    assert!(["300 K", "300 kelvin", "300K"].iter().all(|text| kelvin.exact(text).passed()));
+    assert!(!kelvin.exact("300").passed() && !kelvin.exact("300 people").passed());
+}
+
+/// F10: places and either end of a range are numbers of an answer.
+#[test]
+fn places_and_ends_of_ranges_match() {
+    for (text, expected, passes) in [
+        ("He came 3rd.", 3.0, true),
+        ("on the 21st", 21.0, true),
+        ("1st, 2nd and 3rd", 2.0, true),
+        ("He came 3rd.", 4.0, false),
+        ("3rds", 3.0, false),
+        ("3–4", 4.0, true),
+        ("3-4", 3.0, true),
+        ("It takes 3 to 4 days.", 4.0, true),
+        ("3–5", 4.0, false),
+        ("0.5–0.7", 0.7, true),
+    ] {
+        assert_eq!(Target::number(expected).unwrap().exact(text).passed(), passes, "{text} {expected}");
+    }
+    let last = Target::number(3.0).unwrap().pick(Pick::Last);
+    assert!(!last.exact("3–4").passed() && last.pick(Pick::First).exact("3–4").passed());
+    let finance = Target::number(4.0).unwrap().context(Context::Finance);
+    assert!(!finance.exact("3–4 %").passed(), "a range is another answer");
+}

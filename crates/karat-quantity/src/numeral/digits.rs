@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
+use super::fraction;
+pub(crate) use super::{Form, Numeral};
 use crate::chars::{digit, is_dash, is_inline_space};
 use crate::role::references;
 use crate::unit;
@@ -26,34 +28,13 @@ pub enum DecimalMark {
     Comma,
 }
 
-/// A number as it is written, without sign, scale and unit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Numeral {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) value: Decimal,
-    /// Digits after the decimal mark.
-    pub(crate) decimals: u32,
-    /// Digits from the first that is not 0.
-    pub(crate) significant: u32,
-    pub(crate) form: Form,
-}
-
-/// The form of a numeral.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Digits alone.
-    Bare,
-    /// Digits with separators.
-    Separated,
-    /// A word such as "twelve".
-    Spelled,
-    /// Digits and points that are no number: a version, a date, an address.
-    Dotted,
-}
-
-/// True if a numeral starts at `at`: a digit, or a point before one that nothing else precedes.
+/// True if a numeral starts at `at`.
 pub(crate) fn starts_at(text: &str, at: usize) -> bool {
+    starts_with_digits(text, at) || fraction::starts_at(text, at)
+}
+
+/// True if digits start at `at`, or a point before one that nothing else precedes.
+fn starts_with_digits(text: &str, at: usize) -> bool {
     let mut ahead = text[at..].chars();
     match ahead.next() {
         Some('.') => {
@@ -68,6 +49,10 @@ pub(crate) fn starts_at(text: &str, at: usize) -> bool {
 
 /// Reads the numeral that starts at `at`; where it ends, when it is too long for a [`Decimal`].
 pub(crate) fn read(text: &str, at: usize, mark: DecimalMark) -> Result<Numeral, usize> {
+    if !starts_with_digits(text, at) {
+        let next = text[at..].chars().next().map_or(1, char::len_utf8);
+        return fraction::read(text, at).ok_or(at + next);
+    }
     let shape = Shape::read(text, at);
     let (whole, fraction, end, form) = shape.split(mark);
     let digits = format!("{whole}.{fraction}");
@@ -77,49 +62,10 @@ pub(crate) fn read(text: &str, at: usize, mark: DecimalMark) -> Result<Numeral, 
     if fraction.len() > 20 || whole.len() > 25 {
         return Err(end);
     }
-    let numeral =
-        Numeral { start: at, end, value, decimals: fraction.len() as u32, significant: (shown - zeros) as u32, form };
-    Ok(match vulgar(text, end).filter(|_| fraction.is_empty() && form != Form::Dotted) {
-        Some(((digits, decimals), length)) => Numeral {
-            end: end + length,
-            value: value + Decimal::new(digits, decimals),
-            decimals,
-            significant: numeral.significant + decimals,
-            ..numeral
-        },
-        None => numeral,
-    })
-}
-
-/// A fraction after a whole number, as in "2½" and "1 1/2 billion": its digits and decimals, and its length.
-fn vulgar(text: &str, at: usize) -> Option<((i64, u32), usize)> {
-    const FRACTIONS: &[(&str, (i64, u32))] = &[
-        (" 1/2", (5, 1)),
-        (" 1/4", (25, 2)),
-        (" 3/4", (75, 2)),
-        (" 1/8", (125, 3)),
-        (" 3/8", (375, 3)),
-        (" 5/8", (625, 3)),
-        (" 7/8", (875, 3)),
-    ];
-    let rest = &text[at..];
-    if let Some((written, value)) = FRACTIONS.iter().find(|(written, _)| rest.starts_with(written)) {
-        let after = &rest[written.len()..];
-        let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | ','));
-        return (!goes_on).then_some((*value, written.len()));
-    }
-    let character = text[at..].chars().next()?;
-    let value = match character {
-        '½' => (5, 1),
-        '¼' => (25, 2),
-        '¾' => (75, 2),
-        '⅛' => (125, 3),
-        '⅜' => (375, 3),
-        '⅝' => (625, 3),
-        '⅞' => (875, 3),
-        _ => return None,
-    };
-    Some((value, character.len_utf8()))
+    let significant = (shown - zeros) as u32;
+    let decimals = fraction.len() as u32;
+    let numeral = Numeral { start: at, end, value, decimals, significant, form, is_fraction: false };
+    Ok(fraction::extend(text, numeral))
 }
 
 /// The decimal mark that the numerals of `text` agree on; `continental` tells that it declares a scale that is written
@@ -128,7 +74,7 @@ pub(crate) fn mark_of(text: &str, continental: bool) -> DecimalMark {
     let (mut point, mut comma) = (false, continental);
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
-        if !starts_at(text, at) {
+        if !starts_with_digits(text, at) {
             at += c.len_utf8();
             continue;
         }
@@ -165,8 +111,8 @@ impl Shape {
         let (first, mut end) = digits_at(text, at);
         let mut shape = Self { start: at, groups: vec![(first, end)], separators: Vec::new(), dashed: None };
         let in_list = follows_list_comma(text, at);
-        while let Some(separator) = text[end..].chars().next() {
-            let (group, group_end) = digits_at(text, end + separator.len_utf8());
+        while let Some((separator, length)) = separator_at(&text[end..]) {
+            let (group, group_end) = digits_at(text, end + length);
             let listed = in_list && separator == ',';
             let full = shape.groups.len() == MOST_GROUPS;
             if group.is_empty() || listed || full || !shape.accepts(separator, &group, text, group_end) {
@@ -340,6 +286,18 @@ fn digits_at(text: &str, at: usize) -> (String, usize) {
         end += c.len_utf8();
     }
     (digits, end)
+}
+
+/// The character that may separate two groups of digits, and its length; the forms of LaTeX stand for a comma, a point or a
+/// thin space.
+fn separator_at(rest: &str) -> Option<(char, usize)> {
+    #[rustfmt::skip]
+    const LATEX: &[(&str, char)] = &[
+        ("{,}", ','), ("{.}", '.'), (",\\!", ','), ("\\,", '\u{2009}'), ("\\ ", '\u{2009}'), ("\\;", '\u{2009}'), ("\\:", '\u{2009}'),
+        ("~", '\u{a0}'),
+    ];
+    let latex = LATEX.iter().find(|(written, _)| rest.starts_with(written)).map(|(written, c)| (*c, written.len()));
+    latex.or_else(|| rest.chars().next().map(|c| (c, c.len_utf8())))
 }
 
 /// Separators of one kind under one character.

@@ -48,7 +48,15 @@ pub(crate) fn read(text: &str, at: usize) -> Option<Numeral> {
     };
     let digits = value.mantissa().unsigned_abs().to_string();
     let significant = if value.is_zero() { 0 } else { digits.len() as u32 };
-    Some(Numeral { start: at, end: reader.end, value, decimals: value.scale(), significant, form: Form::Spelled })
+    Some(Numeral {
+        start: at,
+        end: reader.end,
+        value,
+        decimals: value.scale(),
+        significant,
+        form: Form::Spelled,
+        is_fraction: false,
+    })
 }
 
 /// True if a spelled number stands for nothing but the word "one".

@@ -5,6 +5,7 @@ use rust_decimal::Decimal;
 
 use crate::chars::{digit, is_dash, is_inline_space, is_superscript};
 use crate::numeral::digits::{Form, Numeral};
+use crate::numeral::fraction;
 use crate::unit;
 use crate::unit::scale;
 use crate::unit::{Currency, Unit, UnitMark};
@@ -137,6 +138,8 @@ pub(crate) struct Tail {
     pub(crate) scaled: bool,
     /// True if there was a scale word.
     pub(crate) names_scale: bool,
+    /// True if the scale is a letter that may as well be a unit: "300 K", "72m".
+    pub(crate) is_letter: bool,
     /// True if half of the scale is added: "trois milliards et demi".
     pub(crate) half: bool,
     pub(crate) unit: Option<UnitMark>,
@@ -145,7 +148,15 @@ pub(crate) struct Tail {
 impl Tail {
     /// Reads rightwards from `end`; `money` tells that a currency stood before the numeral.
     pub(crate) fn read(text: &str, end: usize, money: bool) -> Self {
-        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, names_scale: false, half: false, unit: None };
+        let mut tail = Self {
+            end,
+            factor: Decimal::ONE,
+            scaled: false,
+            names_scale: false,
+            is_letter: false,
+            half: false,
+            unit: None,
+        };
         if let Some((power, length)) = exponent(&text[end..]) {
             tail.multiply(power, length);
         }
@@ -193,6 +204,7 @@ impl Tail {
             factor: if self.scaled { self.factor } else { outside.factor },
             scaled: self.scaled || outside.scaled,
             names_scale: self.names_scale || outside.names_scale,
+            is_letter: self.is_letter || outside.is_letter,
             half: self.half || outside.half,
             unit: self.unit.or(outside.unit),
         }
@@ -202,9 +214,12 @@ impl Tail {
         // At most two: "hundred thousand", "thousand million".
         for _ in 0..2 {
             let rest = &text[self.end..];
-            let Some((power, length)) = scale::after(rest, money || unit::money_follows(rest)) else {
+            let is_money = money || unit::money_follows(rest);
+            let Some((power, length)) = scale::after(rest, is_money) else {
                 return;
             };
+            let word = rest[..length].trim_start();
+            self.is_letter |= !is_money && word.is_ascii() && word.len() == 1;
             self.multiply(i32::try_from(power).unwrap_or(0), length);
             self.names_scale = true;
             let half = [" et demi", " y medio", " e mezzo"].iter().find(|half| text[self.end..].starts_with(**half));
@@ -216,7 +231,10 @@ impl Tail {
     }
 
     fn read_unit(&mut self, text: &str) {
-        let rest = &text[self.end..];
+        // LaTeX writes `50\%`.
+        let escape = usize::from(text[self.end..].starts_with("\\%"));
+        let rest = &text[self.end + escape..];
+        self.end += escape;
         let spaces = rest.len() - rest.trim_start_matches(is_inline_space).len();
         let hyphen = usize::from(rest.starts_with('-'));
         if rest.starts_with('p') && scale::ends_word(&rest[1..]) {
@@ -249,18 +267,16 @@ impl Tail {
 /// A power of ten at the start of `rest` and its length: `e9`, `E-3`, ` × 10^9`, `x10⁹`.
 fn exponent(rest: &str) -> Option<(i32, usize)> {
     if let Some(body) = rest.strip_prefix(['e', 'E']) {
-        let (power, length) = signed_digits(body)?;
+        let (power, length) = fraction::caret(body).filter(|_| !body.starts_with('{'))?;
         return scale::ends_word(&body[length..]).then_some((power, 1 + length));
     }
     let body = rest.trim_start_matches(' ');
-    let body = body.strip_prefix(['×', 'x', '*', '·'])?.trim_start_matches(' ');
-    let body = body.strip_prefix("10")?;
+    let times = body.strip_prefix(['×', 'x', '*', '·']);
+    let times = times.or_else(|| ["\\times", "\\cdot"].iter().find_map(|name| body.strip_prefix(name)));
+    let body = times?.trim_start_matches(' ').strip_prefix("10")?;
     let (power, length) = match body.strip_prefix('^') {
-        Some(body) => {
-            let (power, length) = signed_digits(body)?;
-            (power, 1 + length)
-        }
-        None => superscript(body)?,
+        Some(body) => fraction::caret(body).map(|(power, length)| (power, 1 + length))?,
+        None => fraction::raised(body)?,
     };
     Some((power, rest.len() - body.len() + length))
 }
@@ -300,30 +316,6 @@ fn markup(rest: &str) -> Option<usize> {
         end += CLOSING.iter().find(|mark| rest[end..].starts_with(**mark)).map_or(0, |mark| mark.len());
     }
     (end > 0).then_some(end)
-}
-
-fn signed_digits(body: &str) -> Option<(i32, usize)> {
-    let unsigned = body.strip_prefix(['+', '-', '−']).unwrap_or(body);
-    let length = unsigned.bytes().take_while(u8::is_ascii_digit).count();
-    let power: i32 = unsigned[..length].parse().ok()?;
-    let negative = body.starts_with(['-', '−']);
-    Some((if negative { -power } else { power }, body.len() - unsigned.len() + length))
-}
-
-fn superscript(body: &str) -> Option<(i32, usize)> {
-    let digits: Option<String> = body
-        .chars()
-        .take_while(|c| "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(*c))
-        .map(|c| {
-            let index = "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|s| s == c);
-            match index.and_then(|i| u32::try_from(i).ok()) {
-                Some(value) => char::from_digit(value, 10),
-                None => Some('-'),
-            }
-        })
-        .collect();
-    let length = body.chars().take_while(|c| "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(*c)).map(char::len_utf8).sum();
-    Some((digits?.parse().ok()?, length))
 }
 
 /// Returns the position behind a parenthesis that closes right after `end`.

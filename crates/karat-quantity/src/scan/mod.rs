@@ -10,6 +10,7 @@ mod range;
 
 use rust_decimal::Decimal;
 
+use crate::chars::is_dash;
 use crate::finance::{Finance, Parentheses};
 use crate::numeral::digits::{self, DecimalMark, Form, Numeral};
 use crate::numeral::spelled;
@@ -95,7 +96,14 @@ fn quantity(
     let mut lead = with_rand(text, floor, numeral, Lead::read(text, floor, numeral.start));
     let minus = affix::minus_behind(text, numeral).filter(|_| !lead.signed);
     (lead.negative, lead.signed) = (lead.negative || minus.is_some(), lead.signed || minus.is_some());
+    let formula = is_formula(text, numeral, &lead);
+    if formula {
+        (lead.currency, lead.start) = (None, lead.start + '$'.len_utf8());
+    }
     let mut tail = Tail::read(text, minus.unwrap_or(numeral.end), lead.currency.is_some());
+    if formula && text[..tail.end].ends_with('$') {
+        (tail.unit, tail.end) = (None, tail.end - '$'.len_utf8());
+    }
     let mut parentheses = None;
     if let Some(inside) = lead.parenthesis.take() {
         match closing(text, tail.end) {
@@ -111,6 +119,8 @@ fn quantity(
     let (unit, worth) = unit_of(&lead, &tail);
     let phrase = noun::phrase(text, tail.end);
     let unit = unit::of_nation(unit, &phrase, &text[tail.end..]);
+    let counts = phrase.iter().any(|word| noun::is_unit(word));
+    let letter = text[..tail.end].chars().next_back().filter(|_| tail.is_letter && !counts);
     let marked = unit != Unit::Plain || tail.scaled;
     if numeral.form == Form::Spelled && !marked && spelled::is_lone_one(text, numeral) {
         return None;
@@ -145,6 +155,8 @@ fn quantity(
         step,
         factor,
         declared: Decimal::ONE,
+        is_fraction: numeral.is_fraction,
+        letter: letter.filter(|_| unit == Unit::Plain),
         scaled: tail.scaled || worth > Decimal::ONE,
         names_scale: tail.names_scale || worth > Decimal::ONE,
     };
@@ -152,6 +164,15 @@ fn quantity(
         finance.describe(&mut found, numeral, previous, parentheses.filter(|_| !lead.signed));
     }
     Some(found)
+}
+
+/// True if the dollars around a number are the marks of a formula: `$1000$`.
+fn is_formula(text: &str, numeral: &Numeral, lead: &Lead) -> bool {
+    let before = text[lead.start..numeral.start].trim_end_matches(is_dash);
+    lead.currency.is_some()
+        && before == "$"
+        && text[numeral.end..].starts_with('$')
+        && !text[numeral.end + 1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The lead with the rand before it, where the number looks like money: "R96.4bn", "R1,500".

@@ -1,11 +1,13 @@
 //! Comparing an answer with the number that is expected.
 
 use std::fmt;
+use std::ops::Range;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::finance::periods;
 use crate::numeral::digits::DecimalMark;
+use crate::numeral::fraction;
 use crate::quantity::{Fall, Quantity};
 use crate::role::Role;
 use crate::scan::{Context, Reading, scan};
@@ -135,12 +137,13 @@ impl Target {
         let candidates = self.candidates(&found);
         let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
         let pair = self.matching_pair(answer, &candidates, tolerance);
-        let matched = candidates.iter().copied().find(matches).or(pair.map(|[first, _]| first));
+        let fraction = self.matching_fraction(answer, &candidates, tolerance);
+        let matched = candidates.iter().copied().find(matches).or(pair.map(|[first, _]| first)).or(fraction.as_ref());
         let contradicts = |quantity: &&Quantity| {
             !matches(quantity) && !pair.iter().flatten().any(|end| std::ptr::eq(*end, *quantity))
         };
         let contested = matched.is_some() && candidates.iter().any(contradicts);
-        let matched = matched.or_else(|| self.calendar_match(&found));
+        let matched = matched.or_else(|| self.calendar_match(&found)).or_else(|| self.ordinal_match(answer, &found));
         let outcome = match (matched, candidates.is_empty()) {
             (Some(_), _) => Outcome::Matched,
             (None, false) => Outcome::Different,
@@ -190,11 +193,66 @@ impl Target {
         found.iter().find(equal)
     }
 
+    /// A place such as "3rd", where nothing else matches and nothing says that an amount is expected.
+    fn ordinal_match<'a>(&self, answer: &str, found: &'a [Quantity]) -> Option<&'a Quantity> {
+        let is_free =
+            self.context == Context::General && matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
+        let expected = self.value().filter(|_| is_free)?;
+        let is_ordinal = |quantity: &&Quantity| {
+            let rest = &answer[quantity.span.end..];
+            let suffix = ["st", "nd", "rd", "th"].iter().find_map(|suffix| rest.strip_prefix(suffix));
+            suffix.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        };
+        let mut places = found.iter().filter(is_ordinal);
+        let equal = |quantity: &&Quantity| !quantity.negated && quantity.value == expected;
+        match self.pick {
+            Pick::Any => places.find(equal),
+            Pick::First => places.next().filter(equal),
+            Pick::Last => places.next_back().filter(equal),
+        }
+    }
+
+    /// Two numbers with a stroke between them, read as a fraction: "9/7". It may be a date or a rating as well, so it is
+    /// looked at where no number matches.
+    fn matching_fraction(&self, answer: &str, candidates: &[&Quantity], tolerance: &Tolerance) -> Option<Quantity> {
+        let is_free =
+            self.context == Context::General && matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
+        if !is_free {
+            return None;
+        }
+        let fractions = fraction::strokes(answer);
+        let read = |(span, value): &(Range<usize>, Decimal)| {
+            // The number before the stroke, with the value of both.
+            let within = candidates.iter().find(|it| span.start <= it.span.start && it.span.start < span.end)?;
+            let text = answer.get(span.clone())?.to_owned();
+            let fraction = Quantity {
+                value: *value,
+                is_fraction: true,
+                scaled: false,
+                text,
+                span: span.clone(),
+                ..(*within).clone()
+            };
+            self.matches(&fraction, tolerance).then_some(fraction)
+        };
+        match self.pick {
+            Pick::Any => fractions.iter().find_map(read),
+            // A pick has left only one candidate, which is a part of the fraction.
+            Pick::First => fractions.first().and_then(read),
+            Pick::Last => fractions.last().and_then(read),
+        }
+    }
+
     fn matches(&self, quantity: &Quantity, tolerance: &Tolerance) -> bool {
         let Some(expected) = self.value().filter(|_| !quantity.negated && !quantity.is_bound()) else {
             return false;
         };
         match (self.high(), quantity.high) {
+            (None, Some(high)) if self.context == Context::General => {
+                // Any number of an answer may match, so either end may; a pick takes the end that stands there.
+                let near = |end: Decimal| self.are_near(quantity, &[end], [expected; 2], tolerance);
+                self.pick != Pick::Last && near(quantity.value) || self.pick != Pick::First && near(high)
+            }
             (None, high) => self.are_near(quantity, &ends(quantity.value, high), [expected; 2], tolerance),
             (Some(top), Some(high)) => self.are_near(quantity, &[quantity.value, high], [expected, top], tolerance),
             (Some(_), None) => false,
@@ -235,7 +293,9 @@ impl Target {
                 let (Some(value), Some(step)) = (value.checked_mul(worth), quantity.step.checked_mul(worth)) else {
                     return false;
                 };
-                if tolerance.is_exact() {
+                if tolerance.is_exact() && quantity.is_fraction {
+                    equals_fraction(value, expected)
+                } else if tolerance.is_exact() {
                     equals(value, expected, step, quantity.significant)
                 } else {
                     tolerance.allows(value, expected, self.worth)
@@ -257,7 +317,15 @@ impl Target {
         let of_unit = matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent));
         let written = Decimal::ONE.checked_div(quantity.declared).filter(|_| !of_unit);
         let written = written.filter(|written| *written != Decimal::ONE);
-        std::iter::once(Decimal::ONE).chain(own).chain(written)
+        // A letter is a magnitude only where currency or reference say so.
+        let is_general = self.context == Context::General && !of_unit;
+        let as_unit = quantity.letter.filter(|_| is_general).and_then(|_| Decimal::ONE.checked_div(quantity.factor));
+        let unit = quantity.phrase.first().and_then(|word| word.chars().next());
+        let spelled = self.letter.filter(|(letter, _)| {
+            is_general && !quantity.scaled && unit.is_some_and(|first| letter.to_lowercase().eq(first.to_lowercase()))
+        });
+        let spelled = spelled.map(|(_, worth)| worth);
+        std::iter::once(Decimal::ONE).chain(own).chain(written).chain(as_unit).chain(spelled)
     }
 
     fn closest<'a>(&self, candidates: &[&'a Quantity]) -> Option<&'a Quantity> {
@@ -272,6 +340,13 @@ impl Target {
 
 fn ends(low: Decimal, high: Option<Decimal>) -> Vec<Decimal> {
     std::iter::once(low).chain(high).collect()
+}
+
+/// Equal, or equal once rounded to the digits of `expected`, if that shows enough: a fraction has no digits of its own.
+fn equals_fraction(value: Decimal, expected: Decimal) -> bool {
+    let rounded = value.round_dp_with_strategy(expected.scale(), RoundingStrategy::MidpointAwayFromZero);
+    let shown = expected.mantissa().unsigned_abs().max(1).ilog10() + 1;
+    value == expected || shown >= DIGITS_FOR_ROUNDING && rounded == expected
 }
 
 /// Equal, or equal to `expected` rounded (half away from zero) to multiples of `step`.

@@ -11,6 +11,7 @@ use serde_json::{Number, Value};
 use thiserror::Error;
 
 use crate::numeral::digits::DecimalMark;
+use crate::numeral::fraction;
 use crate::quantity::Quantity;
 use crate::role::Role;
 use crate::scan::{Context, Reading, scan};
@@ -40,6 +41,8 @@ pub struct Target {
     given_high: Option<Decimal>,
     /// What the expected number says of itself, which a unit given beside it does not say again.
     stated: Stated,
+    /// The letter that scales its text and may as well be a unit, and what the letter is worth.
+    pub(crate) letter: Option<(char, Decimal)>,
     /// The value of one of the given unit in base units: 1,000,000 for "million USD".
     pub(crate) worth: Decimal,
     pub(crate) wanted: Wanted,
@@ -123,6 +126,7 @@ impl Target {
             given: value,
             given_high: None,
             stated: Stated::default(),
+            letter: None,
             worth: Decimal::ONE,
             wanted: Wanted::Any,
             pick: Pick::Any,
@@ -169,6 +173,11 @@ impl Target {
     /// When it holds no number, or several.
     pub fn parse_in(text: &str, context: Context) -> Result<Self, TargetError> {
         let unreadable = || TargetError::NotOneNumber(text.to_owned());
+        if let [(span, value)] = fraction::strokes(text).as_slice()
+            && text.trim().len() == span.len()
+        {
+            return Ok(Self::decimal(*value).context(context));
+        }
         let found = scan(text, Reading { context, ..Reading::default() });
         let mut amounts = found.iter().filter(|quantity| quantity.role != Role::Reference);
         let (Some(only), None) = (amounts.next(), amounts.next()) else {
@@ -180,6 +189,7 @@ impl Target {
             (Unit::Plain, Some(noun)) => Wanted::Noun(noun.clone()),
             (unit, _) => Wanted::Unit(unit),
         };
+        target.letter = only.letter.map(|letter| (letter, only.factor));
         target.stated = Stated { unit: only.unit != Unit::Plain, scale: only.names_scale };
         Ok(target.context(context))
     }

@@ -132,9 +132,18 @@ pub(crate) fn after(rest: &str, money: bool) -> Option<(u32, usize)> {
         return Some((*power, gap + word.len()));
     }
     let (letter, power) = LETTERS.iter().find(|(l, _)| body.starts_with(l) && ends_word(&body[l.len()..]))?;
+    if !money && matches!(*letter, "m" | "b") && is_unit_beside(&body[letter.len()..]) {
+        return None;
+    }
     let attached = gap == 0 && matches!(*letter, "K" | "k" | "M" | "m" | "B" | "b");
     let spaced = rest.starts_with([' ', '\u{a0}', '\u{202f}']) && matches!(*letter, "M" | "B" | "K");
     (money && !matches!(*letter, "G") || attached || spaced).then_some((*power, gap + letter.len()))
+}
+
+/// True if what follows a letter makes it a unit: "72m/s", "72m²".
+fn is_unit_beside(rest: &str) -> bool {
+    let per = rest.strip_prefix('/').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    per || rest.starts_with(['²', '³'])
 }
 
 /// A scale in front of the sign or code of a currency, at the end of `before`, and its length with the space behind it:
