@@ -109,6 +109,10 @@ fn gaps<'a>(
 }
 
 impl CompiledRequest {
+    fn is_http(&self) -> bool {
+        matches!(self, Self::Http { .. })
+    }
+
     fn render(&self, context: &Context) -> Result<Request, TemplateError> {
         let gaps = |texts: &[(String, GapTemplate)]| {
             texts
@@ -233,10 +237,16 @@ impl OutsideMachine {
     }
 
     /// Reads an answer without `parse`: as JSON if it is an object or a list, else as text. `take` and `meter` need
-    /// JSON.
+    /// JSON. An answer that was to be JSON and is broken is no text, and neither is a service's page.
     fn read_untyped(&self, text: &str) -> Result<(Value, Option<Note>), String> {
+        const IF_MEANT: &str = "if that is the answer, `parse: { as: text }` takes it as a text";
         match exact_json(text) {
             Ok((document @ (Value::Object(_) | Value::Array(_)), note)) => Ok((document, note)),
+            Err(problem) if begins_like_json(text) => Err(format!("{problem}; {IF_MEANT}")),
+            Err(_) if self.outside.request.is_http() && begins_like_page(text) => {
+                let begin: String = text.trim().chars().take(80).collect();
+                Err(format!("it is a page of HTML; it begins {begin:?}; {IF_MEANT}"))
+            }
             _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok((Value::from(text), None)),
             Ok(_) => Err("it is no JSON object, so `take` and `meter` find nothing in it".to_owned()),
             Err(problem) => Err(problem),
@@ -249,6 +259,21 @@ impl OutsideMachine {
             format!("step `{}`: the answer cannot be read: {problem}", self.step.id),
         ))
     }
+}
+
+/// True if a text begins as a JSON object or a list of texts, objects or lists does.
+fn begins_like_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let after = |open: char| text.strip_prefix(open).map(str::trim_start);
+    after('{').is_some_and(|rest| rest.is_empty() || rest.starts_with(['"', '}']))
+        || after('[').is_some_and(|rest| rest.is_empty() || rest.starts_with(['"', '{', '[']))
+}
+
+/// True if a text begins as a page of HTML or XML does.
+fn begins_like_page(text: &str) -> bool {
+    let begin: String = text.trim_start_matches('\u{feff}').trim_start().chars().take(9).collect();
+    let begin = begin.to_ascii_lowercase();
+    ["<!doctype", "<html", "<head", "<body", "<?xml", "<!--"].iter().any(|mark| begin.starts_with(mark))
 }
 
 impl Machine for OutsideMachine {
@@ -265,9 +290,59 @@ impl Machine for OutsideMachine {
 
 #[cfg(test)]
 mod tests {
+    use karat_types::Sample;
     use serde_json::json;
 
     use super::*;
+
+    /// F20: an answer that was to be JSON and is broken is an error of the cell, and so is a service's page of HTML; a text
+    /// is a text, also one that begins with a bracket.
+    #[test]
+    fn broken_json_and_pages_are_no_texts() {
+        let read = |action: Value, parse: Value, text: &str| {
+            let step: StepSpec =
+                serde_json::from_value(json!({ "id": "ask", "action": action, "parse": parse })).unwrap();
+            let outside = match &step.action {
+                karat_types::Action::Http(http) => CompiledOutside::http(&step, http),
+                karat_types::Action::Command(command) => CompiledOutside::command(&step, command),
+                _ => unreachable!("only these are asked for"),
+            };
+            let input = StepInput {
+                context: Context::new(),
+                sample: Arc::new(Sample::new("s1", None)),
+                model: None,
+                conversation: Arc::from("c"),
+                trial: 0,
+            };
+            let mut machine = OutsideMachine::new(Arc::new(step), Arc::new(outside.unwrap()), input);
+            machine.read(text).map_err(|end| match end {
+                StepEnd::Failed(error) => format!("{}: {}", error.code, error.message),
+                other => format!("{other:?}"),
+            })
+        };
+        let http = json!({ "http": { "url": "http://127.0.0.1/", "method": "POST", "body": null } });
+        let command = json!({ "command": { "run": ["answer"] } });
+        for broken in ["{\"a\": NaN", "{\"a\": NaN}", " [{\"a\": 1}, ", "[\"a\"", "{", "\u{feff}{\"a\": 1,}"] {
+            for action in [&http, &command] {
+                let error = read(action.clone(), Value::Null, broken).unwrap_err();
+                assert!(
+                    error.starts_with("malformed: step `ask`: the answer cannot be read: it is no JSON"),
+                    "{error}"
+                );
+                assert!(error.ends_with("`parse: { as: text }` takes it as a text"), "{error}");
+                assert!(read(action.clone(), json!({ "as": "text", "reask": 0 }), broken).is_ok(), "{broken}");
+            }
+        }
+        for page in ["<html>Sign in</html>", "<!DOCTYPE HTML><title>x</title>", "\n<?xml version='1.0'?><e/>"] {
+            let error = read(http.clone(), Value::Null, page).unwrap_err();
+            assert!(error.contains("it is a page of HTML"), "{error}");
+            assert_eq!(read(command.clone(), Value::Null, page), Ok(json!(page)), "a program may write pages");
+        }
+        for text in ["Paris", "", "[1] says so", "{name} is missing", "a < b", "<b>Paris</b>", "\"Paris\"", "7"] {
+            assert_eq!(read(http.clone(), Value::Null, text), Ok(json!(text)));
+        }
+        assert_eq!(read(http, Value::Null, " {\"a\": 1}"), Ok(json!({"a": 1})));
+    }
 
     /// CL-12: the fences of one request share a code, so no content can write the fence of another.
     #[test]

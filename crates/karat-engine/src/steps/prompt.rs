@@ -194,6 +194,17 @@ impl PromptMachine {
             return Ok(None);
         }
         if !reply.tool_calls.is_empty() {
+            if reply.text.trim().is_empty() {
+                let name = reply.tool_calls.first().map(|call| call.name.as_str()).unwrap_or_default();
+                return Err(StepEnd::Failed(CellError::new(
+                    "tool_call",
+                    format!(
+                        "step `{}`: the model called the tool `{name}` instead of giving a text; offer it under `tools` if \
+                         calls are outputs, or ask for a text",
+                        self.step.id
+                    ),
+                )));
+            }
             let text = format!(
                 "a reply of step `{}` calls tools that it was not offered; its text is the output",
                 self.step.id

@@ -48,10 +48,29 @@ fn a_call_is_an_output() {
     assert!(place.text(".karat/runs/a/cells.csv").contains("get_order"));
 }
 
+/// F20: a call in place of a text is an error of its cell, and it costs one request.
+#[test]
+fn a_call_in_place_of_a_text_is_an_error() {
+    let provider = FakeProvider::start(call()).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(1));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = place.run(&["run", "-q", "--run-id", "a"]);
+    assert_eq!((said.code, provider.requests()), (1, 1), "{}", said.stderr);
+    let report = place.report("a").to_string();
+    assert!(report.contains("called the tool `get_order` instead of giving a text"), "{report}");
+}
+
 /// TG-12: a call that was not asked for leaves the output a text and is noted; it costs one request.
 #[test]
 fn an_unasked_call_is_noted() {
-    let provider = FakeProvider::start(call()).unwrap();
+    let body = json!({
+        "choices": [{ "finish_reason": "tool_calls", "message": { "role": "assistant", "content": "Paris", "tool_calls": [
+            { "id": "c1", "type": "function", "function": { "name": "get_order", "arguments": "{}" } }
+        ] } }],
+        "usage": { "prompt_tokens": 50, "completion_tokens": 9 },
+    });
+    let provider = FakeProvider::start(Behaviour::raw(200, body.to_string())).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(1));
     place.write("karat.yaml", &suite(&provider.base_url()));
