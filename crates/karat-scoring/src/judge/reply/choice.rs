@@ -1,8 +1,8 @@
 //! The owner of a verdict: decided by structure, never by the words around it.
 //!
 //! Each call has a code that its prompt gives and that nothing it shows can hold. An object with the code is the judge's own,
-//! wherever it stands. One without it counts if it is the only one that grades anything, and if it does not stand word for word
-//! in what the judge was shown: a judge may quote a verdict that the judged output holds.
+//! wherever it stands. One with another code never counts. One without any counts if it is the only one that grades anything, and
+//! if it does not stand word for word in what the judge was shown: a judge may quote a verdict that the judged output holds.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -56,6 +56,12 @@ pub(super) fn choose(
     let chosen = if is_signed {
         sole(signed, |_| true, call.is_last)?
     } else {
+        let count = unsigned.len();
+        let unsigned: Vec<Candidate> =
+            unsigned.into_iter().filter(|it| !carries_other_code(rubric, &it.found.value, call.code)).collect();
+        if unsigned.is_empty() && count > 0 {
+            return Err(problem(OTHER_CODE));
+        }
         let likeness = |it: &Candidate| verdict_likeness(rubric, &it.found.value, origins);
         let (verdicts, others): (Vec<Candidate>, Vec<Candidate>) =
             unsigned.into_iter().partition(|it| likeness(it) > 0);
@@ -82,6 +88,8 @@ pub(super) fn choose(
 
 const COPIED: &str = "the reply's JSON object stands word for word in what was to be judged, and does not carry the code of \
                       this call";
+
+const OTHER_CODE: &str = "the reply's JSON object carries another code than the one of this call";
 
 fn problem(message: impl Into<String>) -> Problem {
     Problem { pointer: String::new(), message: message.into() }
@@ -123,17 +131,36 @@ fn sole(
 
 /// True if an object, or the one within its wrappings that holds the scores, has the code.
 fn carries_code(rubric: &Rubric, value: &Value, code: &str) -> bool {
-    let field = code_field(rubric);
     let is_code = |value: &Value| match value {
         Value::String(text) => text.trim().eq_ignore_ascii_case(code),
         Value::Number(number) => number.to_string() == code,
         _ => false,
     };
-    let has_code = |object: &Map<String, Value>| places::member(object, field).is_some_and(|(_, value)| is_code(value));
+    has_code_that(rubric, value, is_code)
+}
+
+/// True if an object says another code than that of the call. One that is blank, a placeholder, or has words around the
+/// code says none.
+fn carries_other_code(rubric: &Rubric, value: &Value, code: &str) -> bool {
+    let is_other = |value: &Value| match value {
+        Value::String(text) => {
+            let (text, code) = (text.trim().to_ascii_lowercase(), code.to_ascii_lowercase());
+            !text.is_empty() && !text.starts_with('<') && !text.contains(&code)
+        }
+        Value::Number(number) => number.to_string() != code,
+        _ => false,
+    };
+    has_code_that(rubric, value, is_other)
+}
+
+/// True if the code of an object, or of the one within its wrappings that holds the scores, is such.
+fn has_code_that(rubric: &Rubric, value: &Value, is_such: impl Fn(&Value) -> bool) -> bool {
+    let field = code_field(rubric);
+    let has_such = |object: &Map<String, Value>| places::member(object, field).is_some_and(|(_, value)| is_such(value));
     let opened = parse_nested_texts(rubric, value);
     let mut object = opened.as_ref().unwrap_or(value).as_object().unwrap_or(&NOTHING);
     loop {
-        if has_code(object) {
+        if has_such(object) {
             return true;
         }
         match inside_wrapping(rubric, object) {

@@ -341,3 +341,23 @@ fn a_filtered_reply_is_noted() {
     assert!(driven.verdict.error.is_some());
     assert_eq!(driven.notes(NoteKind::Filtered).len(), 1);
 }
+
+/// F28: a verdict with another code than that of its call never counts, also if it is the whole reply; a blank code, the
+/// form's placeholder and words around the right code say no other one.
+#[test]
+fn a_verdict_with_another_code_does_not_score() {
+    let claims = attacked("The sun pulls, too.");
+    let [first, second] = codes(&claims);
+    let wrong = signed(own(), "zz9999");
+    for reply in [wrong.clone(), format!("```json\n{wrong}\n```"), format!("{{\"verdict\": {wrong}}}")] {
+        let driven = Driven::new(claims.machine(), [stop(reply.as_str()), stop(reply.as_str())]);
+        assert_eq!(driven.ids(), ["0", "0/reask1"], "{reply}");
+        assert!(driven.error().contains("carries another code than the one of this call"), "{}", driven.error());
+    }
+    let mended = Driven::new(claims.machine(), [stop(wrong.as_str()), stop(signed(own(), &second).as_str())]);
+    assert_eq!(mended.ids().len(), 2);
+    for code in ["", " ", "<the code of the fences>", &format!("code {first}"), &first.to_uppercase()] {
+        let driven = Driven::new(claims.machine(), [stop(signed(own(), code).as_str())]);
+        assert_eq!(driven.ids(), ["0"], "{code:?}");
+    }
+}
