@@ -13,7 +13,7 @@ use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{BLOCKED, embedded_error, end_reply};
 use crate::codec::gemini_turns::{PROTOCOL, add_tools, contents};
 use crate::codec::media::MediaForm;
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::protocol::{Codec, UnreadableReply, answer_of, json_headers, parse_json, write_body};
 
 /// The `generateContent` protocol.
 pub(crate) struct Gemini;
@@ -67,7 +67,8 @@ impl Codec for Gemini {
         let (usage, billing) = UsageWords::Gemini.read(answer.usage, None);
         let reply = Reply { usage, billing, model: answer.model, ..Reply::new("", FinishReason::Other) };
         let blocked = answer.feedback.is_some_and(|feedback| feedback.block_reason.is_some());
-        let Some(candidate) = answer.candidates.into_iter().flatten().next() else {
+        let candidates = answer.candidates.unwrap_or_default();
+        let Some(candidate) = answer_of(candidates, |candidate| candidate.index) else {
             return match blocked {
                 true => end_reply(reply, Some(BLOCKED)),
                 false => Err(UnreadableReply::invalid_body("answered without a candidate")),
@@ -93,7 +94,7 @@ impl Codec for Gemini {
     }
 }
 
-/// The content of the first candidate as it was written.
+/// The content of the candidate that is the answer, as it was written.
 fn raw_content(body: &[u8]) -> Option<RawTurn> {
     #[derive(Deserialize)]
     struct Body<'a> {
@@ -102,11 +103,13 @@ fn raw_content(body: &[u8]) -> Option<RawTurn> {
     }
     #[derive(Deserialize)]
     struct RawCandidate<'a> {
+        #[serde(default)]
+        index: Option<u64>,
         #[serde(borrow)]
         content: &'a RawValue,
     }
     let body: Body<'_> = parse_json(body).ok()?;
-    Some(raw_turn(PROTOCOL, body.candidates.first()?.content))
+    Some(raw_turn(PROTOCOL, answer_of(body.candidates, |candidate| candidate.index)?.content))
 }
 
 /// Settings that stand beside the contents instead of within `generationConfig`.
@@ -163,6 +166,8 @@ struct Feedback {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
+    #[serde(default)]
+    index: Option<u64>,
     #[serde(default)]
     content: Option<Content>,
     #[serde(default)]

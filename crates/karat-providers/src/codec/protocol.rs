@@ -127,6 +127,13 @@ pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest, form: Med
     Ok(bytes)
 }
 
+/// The answer of several: the one of index 0, wherever it stands; the first where no index is 0.
+pub(crate) fn answer_of<T>(answers: impl IntoIterator<Item = T>, index: impl Fn(&T) -> Option<u64>) -> Option<T> {
+    let mut answers: Vec<T> = answers.into_iter().collect();
+    let at = answers.iter().position(|answer| index(answer) == Some(0)).unwrap_or(0);
+    (at < answers.len()).then(|| answers.swap_remove(at))
+}
+
 /// Deserializes a body.
 ///
 /// # Errors

@@ -25,7 +25,9 @@ use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
-use crate::codec::protocol::{Codec, UnreadableReply, bearer_headers, call_of_text, parse_json, url_below, write_body};
+use crate::codec::protocol::{
+    Codec, UnreadableReply, answer_of, bearer_headers, call_of_text, parse_json, url_below, write_body,
+};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi(Dialect { seed: "seed", any_tool: "required", short_ids: false });
@@ -167,6 +169,8 @@ struct Completion<'a> {
 #[derive(Deserialize)]
 struct Choice {
     #[serde(default)]
+    index: Option<u64>,
+    #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
     finish_reason: Option<String>,
@@ -213,7 +217,7 @@ impl CallBody {
     }
 }
 
-/// The message of the first choice as it was written.
+/// The message of the choice that is the answer, as it was written.
 fn raw_message(body: &[u8]) -> Option<RawTurn> {
     #[derive(Deserialize)]
     struct Body<'a> {
@@ -222,11 +226,13 @@ fn raw_message(body: &[u8]) -> Option<RawTurn> {
     }
     #[derive(Deserialize)]
     struct RawChoice<'a> {
+        #[serde(default)]
+        index: Option<u64>,
         #[serde(borrow)]
         message: &'a RawValue,
     }
     let body: Body<'_> = parse_json(body).ok()?;
-    Some(raw_turn(PROTOCOL, body.choices.first()?.message))
+    Some(raw_turn(PROTOCOL, answer_of(body.choices, |choice| choice.index)?.message))
 }
 
 impl Completion<'_> {
@@ -234,10 +240,7 @@ impl Completion<'_> {
         if let Some(error) = self.error {
             return Err(embedded_error(&error));
         }
-        let choice = self
-            .choices
-            .into_iter()
-            .next()
+        let choice = answer_of(self.choices, |choice| choice.index)
             .ok_or_else(|| UnreadableReply::invalid_body("answered without any choice"))?;
         if let Some(error) = choice.error {
             return Err(embedded_error(&error));
@@ -422,6 +425,22 @@ mod tests {
         let nested =
             json!({"type": "object", "properties": {"a": open}, "required": ["a"], "additionalProperties": false});
         assert!(!is_strict(&nested));
+    }
+
+    /// F28: of several choices the one of index 0 is the answer, also where another stands before it.
+    #[test]
+    fn the_choice_of_index_0_is_the_answer() {
+        let text = |choices: &str| OPENAI.parse(format!(r#"{{"choices":[{choices}]}}"#).as_bytes()).unwrap().text;
+        let choice =
+            |index: &str, text: &str| format!(r#"{{{index}"message":{{"content":"{text}"}},"finish_reason":"stop"}}"#);
+        let (one, zero, none) = (choice("\"index\":1,", "b"), choice("\"index\":0,", "a"), choice("", "c"));
+        assert_eq!(text(&format!("{one},{zero}")), "a");
+        assert_eq!(text(&format!("{zero},{one}")), "a");
+        assert_eq!(text(&format!("{none},{one}")), "c");
+        assert_eq!(text(&one), "b");
+        let call = r#"{"index":0,"message":{"tool_calls":[{"id":"c1","function":{"name":"get","arguments":"{}"}}]}}"#;
+        let reply = OPENAI.parse(format!(r#"{{"choices":[{one},{call}]}}"#).as_bytes()).unwrap();
+        assert!(reply.raw_turn.unwrap().json.get().contains("c1"));
     }
 
     #[test]
