@@ -27,9 +27,9 @@ fn walk(value: &Value, document: &mut Document) {
             match text("type") {
                 Some("TextBlock") => {
                     if let Some(block) = text("text") {
-                        let is_heading = is_heading(text("weight"), text("size"), text("style"));
+                        let heading = heading_level(text("weight"), text("size"), text("style"));
                         document.links.extend(links::inline(block).map(str::to_owned));
-                        document.blocks.push(Block { text: block.to_owned(), is_heading, is_apart: false });
+                        document.blocks.push(Block { text: block.to_owned(), heading, is_apart: false });
                     }
                 }
                 Some("Action.OpenUrl") => document.links.extend(text("url").map(str::to_owned)),
@@ -41,10 +41,12 @@ fn walk(value: &Value, document: &mut Document) {
     }
 }
 
-/// Bold or large, as cards write headings.
-fn is_heading(weight: Option<&str>, size: Option<&str>, style: Option<&str>) -> bool {
-    let is = |found: Option<&str>, wanted: &[&str]| {
-        found.is_some_and(|found| wanted.iter().any(|word| word.eq_ignore_ascii_case(found)))
-    };
-    is(weight, &["bolder"]) || is(size, &["large", "extraLarge"]) || is(style, &["heading"])
+/// The level of a text block that is bold or large, as cards write headings: the larger, the higher.
+fn heading_level(weight: Option<&str>, size: Option<&str>, style: Option<&str>) -> Option<u8> {
+    let is = |found: Option<&str>, wanted: &str| found.is_some_and(|found| wanted.eq_ignore_ascii_case(found));
+    match () {
+        () if is(size, "extraLarge") => Some(1),
+        () if is(size, "large") => Some(2),
+        () => (is(weight, "bolder") || is(style, "heading")).then_some(3),
+    }
 }

@@ -86,7 +86,7 @@ struct Page {
     block: String,
     /// The text of the block without code and link texts.
     prose: String,
-    is_heading: bool,
+    heading: Option<u8>,
     is_title: bool,
     /// Elements around that show code.
     code: Vec<String>,
@@ -133,7 +133,7 @@ impl Page {
             ("title", false) => self.is_title = true,
             ("pre", _) => self.is_code = !is_end,
             ("li", false) => self.block.push_str("- "),
-            ("h1" | "h2" | "h3" | "h4" | "h5" | "h6", false) => self.is_heading = true,
+            ("h1" | "h2" | "h3" | "h4" | "h5" | "h6", false) => self.heading = name[1..].parse().ok(),
             _ => {}
         }
     }
@@ -149,7 +149,7 @@ impl Page {
     fn close(&mut self) {
         let text = std::mem::take(&mut self.block).trim_end().trim_start_matches('\n').to_owned();
         let prose = std::mem::take(&mut self.prose);
-        let (is_heading, is_title) = (std::mem::take(&mut self.is_heading), std::mem::take(&mut self.is_title));
+        let (heading, is_title) = (self.heading.take(), std::mem::take(&mut self.is_title));
         if text.is_empty() || text == "-" {
             return;
         }
@@ -160,7 +160,7 @@ impl Page {
             if !is_apart {
                 self.document.links.extend(links::inline(&prose).map(str::to_owned));
             }
-            self.document.blocks.push(Block { text, is_heading, is_apart });
+            self.document.blocks.push(Block { text, heading, is_apart });
         }
     }
 }

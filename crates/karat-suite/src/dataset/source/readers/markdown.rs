@@ -24,7 +24,7 @@ pub(super) fn document(text: &str) -> Document {
                 match tag {
                     Tag::MetadataBlock(_) => document.title = declared_title(raw),
                     Tag::Heading { level, .. } => {
-                        let block = Block { text: words(&events[at..]), is_heading: true, is_apart: false };
+                        let block = Block { text: words(&events[at..]), heading: Some(*level as u8), is_apart: false };
                         if *level == HeadingLevel::H1 {
                             first_heading.get_or_insert_with(|| block.text.clone());
                         }

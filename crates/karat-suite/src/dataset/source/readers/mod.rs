@@ -38,7 +38,8 @@ pub(crate) struct ReaderRules {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Block {
     pub text: String,
-    pub is_heading: bool,
+    /// The level of a heading, from 1 at the top; `None` for other text.
+    pub heading: Option<u8>,
     /// True if it is a block of code, or of the site around the document: its text is neither a headline nor a heading.
     pub is_apart: bool,
 }
@@ -123,18 +124,18 @@ fn columns(document: &Document, rules: &ReaderRules) -> Map<String, Value> {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The headings, and those that have no other text before the next; the title at the top is none of them.
+/// The headings, and those that have no other text before the next of their own level or a higher one; the title at the top is
+/// none of them.
 fn headings<'a>(document: &'a Document, title: &str) -> (Vec<&'a str>, Vec<&'a str>) {
     let is_title = |at: usize, block: &Block| at == 0 && block.text.trim() == title;
     let blocks: Vec<(usize, &Block)> =
         document.blocks.iter().enumerate().filter(|(_, block)| !block.text.trim().is_empty()).collect();
     let (mut all, mut empty) = (Vec::new(), Vec::new());
     for (position, (at, block)) in blocks.iter().enumerate() {
-        if !block.is_heading || block.is_apart || is_title(*at, block) {
-            continue;
-        }
+        let Some(level) = block.heading.filter(|_| !block.is_apart && !is_title(*at, block)) else { continue };
         all.push(block.text.trim());
-        if blocks.get(position + 1).is_none_or(|(_, next)| next.is_heading) {
+        let mut below = blocks[position + 1..].iter().take_while(|(_, next)| next.heading.is_none_or(|it| it > level));
+        if below.all(|(_, next)| next.heading.is_some()) {
             empty.push(block.text.trim());
         }
     }
@@ -292,6 +293,29 @@ mod tests {
                 "{row}"
             );
         }
+    }
+
+    /// F26: a heading above a lower heading with text has a body; one above an empty lower heading has none.
+    #[test]
+    fn nested_headings_have_the_text_below_them() {
+        let html = "<h1>News</h1><h2>Today</h2><h3>Markets</h3><p>Up.</p><h2>Sport</h2><h3>Chess</h3><h2>Weather</h2><p>Sun.</p>";
+        let markdown = "# News\n## Today\n### Markets\nUp.\n## Sport\n### Chess\n## Weather\nSun.\n";
+        let block = |text: &str, size: &str| json!({"type": "TextBlock", "text": text, "size": size});
+        let card = json!({"type": "AdaptiveCard", "body": [
+            block("News", "extraLarge"), block("Today", "extraLarge"), block("Markets", "large"), block("Up.", "default"),
+            block("Sport", "extraLarge"), block("Chess", "large"), block("Weather", "extraLarge"), block("Sun.", "default"),
+        ]});
+        for (reader, text) in [
+            (Reader::Html, html.to_owned()),
+            (Reader::Markdown, markdown.to_owned()),
+            (Reader::AdaptiveCard, card.to_string()),
+        ] {
+            let row = read(reader, &text);
+            assert_eq!(row["headings"], json!(["Today", "Markets", "Sport", "Chess", "Weather"]), "{row}");
+            assert_eq!(row["empty_headings"], json!(["Sport", "Chess"]), "{row}");
+        }
+        let last = read(Reader::Html, "<h2>A</h2><p>x</p><h4>B</h4><h3>C</h3>");
+        assert_eq!(last["empty_headings"], json!(["B", "C"]));
     }
 
     /// BR-19: a file without a word is no document.
