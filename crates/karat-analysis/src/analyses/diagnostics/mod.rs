@@ -131,6 +131,9 @@ pub struct Diagnostics {
     /// By system, if the run has several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, SpanFigures>,
+    /// Sections whose header stands in no text.
+    #[serde(skip)]
+    pub absent_sections: Vec<String>,
     /// Path of the items within an output.
     #[serde(skip)]
     pub items: String,
@@ -239,7 +242,14 @@ impl Analysis for DiagnosticsFold {
         });
         let systems = named.collect();
         let every: Vec<usize> = (0..plan.systems.len()).collect();
+        let absent_sections = all.absent_sections(&options);
         let (all, notable) = (all.figures(&options, score(&every)), options.requested.notable);
-        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, items: options.requested.items, notable }))
+        Outcome::Diagnostics(Box::new(Diagnostics {
+            all,
+            systems,
+            absent_sections,
+            items: options.requested.items,
+            notable,
+        }))
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Compiles `{name: [pattern, …]}`, ignoring case.
+    /// Compiles `{name: [pattern, …]}`, ignoring case; `^` and `$` are the ends of a line.
     pub fn new(offsets: Offsets, default: &str, sections: &Map<String, Value>) -> Result<Self, String> {
         let compiled = sections.iter().map(|(name, patterns)| {
             let Some(patterns) = patterns.as_array().filter(|patterns| patterns.iter().all(Value::is_string)) else {
@@ -59,7 +59,7 @@ impl Headers {
                 return Err(format!("`{name}` is the default section, which has no header"));
             }
             let regexes = patterns.iter().filter_map(Value::as_str).map(|pattern| {
-                let built = RegexBuilder::new(pattern).case_insensitive(true).build();
+                let built = RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).crlf(true).build();
                 built.map_err(|error| format!("the section `{name}`: {error}"))
             });
             Ok((name.clone(), regexes.collect::<Result<_, _>>()?))
@@ -72,15 +72,18 @@ impl Headers {
         std::iter::once(self.default.as_str()).chain(self.sections.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Cuts a text at the first header of each section. A section ends at the next header; the text before the first
-    /// header is the default section. If two headers start at the same offset, the first of the suite counts.
+    /// Cuts a text at the headers. A section ends at the next header of another one, and may begin again after it; the text
+    /// before the first header is the default section. If two headers start at the same offset, the first of the suite counts.
     pub fn cut(&self, text: &str) -> Sections {
-        let first =
-            |patterns: &[Regex]| patterns.iter().filter_map(|it| it.find(text)).map(|found| found.start()).min();
+        let starts = |patterns: &[Regex]| -> Vec<usize> {
+            patterns.iter().flat_map(|it| it.find_iter(text)).map(|found| found.start()).collect()
+        };
+        let named = self.sections.iter().map(|(name, patterns)| (name.as_str(), starts(patterns)));
         let mut starts: Vec<(usize, &str)> =
-            self.sections.iter().filter_map(|(name, patterns)| Some((first(patterns)?, name.as_str()))).collect();
+            named.flat_map(|(name, starts)| starts.into_iter().map(move |start| (start, name))).collect();
         starts.sort_by_key(|(start, _)| *start);
         starts.dedup_by_key(|(start, _)| *start);
+        starts.dedup_by_key(|(_, name)| *name);
         let length = self.offsets.length(text);
         let offset = |byte: usize| self.offsets.length(text.get(..byte).unwrap_or(text));
         let starts: Vec<(u64, &str)> = starts.into_iter().map(|(byte, name)| (offset(byte), name)).collect();
@@ -93,7 +96,7 @@ impl Headers {
         Sections { length, found: std::iter::once(main).chain(others).collect() }
     }
 
-    /// The range of every section by name; `None` for sections without a header.
+    /// The first range of every section by name; `None` for sections without a header.
     pub fn bounds(&self, sections: &Sections) -> OrderedMap<Option<SectionRange>> {
         let bounds_of =
             |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
@@ -179,6 +182,24 @@ mod tests {
         assert_eq!(headers.locate(&sections, text, "blue coat"), "alternatives");
         assert_eq!(headers.locate(&sections, text, "red coat"), "main");
         assert_eq!(headers.locate(&sections, text, "nowhere"), "main");
+    }
+
+    /// F28: `^` and `$` are the ends of a line, also where lines end as in Windows, and a section may begin again.
+    #[test]
+    fn headers_stand_in_any_line_and_may_repeat() {
+        let lines = json!({"schedule": ["^SCHEDULE$"], "specs": ["^#+ specs"]});
+        let headers = Headers::new(Offsets::Chars, "main", lines.as_object().unwrap()).unwrap();
+        for text in ["A dog.\nSCHEDULE\nMonday", "A dog.\r\nSCHEDULE\r\nMonday", "SCHEDULE"] {
+            let sections = headers.cut(text);
+            assert_eq!(sections.at(sections.length), "schedule", "{text:?}");
+        }
+        assert_eq!(headers.cut("The SCHEDULE is full").at(9), "main");
+        let text = "## Specs\n24 fps\nSCHEDULE\nMonday\n## Specs\n30 fps\n# specs\nred";
+        let sections = headers.cut(text);
+        let at = |piece: &str| headers.locate(&sections, text, piece).to_owned();
+        assert_eq!(["24 fps", "Monday", "30 fps", "red"].map(at), ["specs", "schedule", "specs", "specs"]);
+        let bounds = headers.bounds(&sections);
+        assert_eq!(bounds.get("specs"), Some(&Some(SectionRange { start: 0, end: 16 })));
     }
 
     #[test]

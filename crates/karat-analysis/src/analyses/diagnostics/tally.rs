@@ -43,6 +43,8 @@ pub(super) struct DiagnosticsTally {
     stated: Vec<Stated>,
     unstated: Unstated,
     evaluations: Vec<Evaluation>,
+    /// Sections that a text has.
+    sections: BTreeSet<String>,
 }
 
 impl DiagnosticsTally {
@@ -72,6 +74,11 @@ impl DiagnosticsTally {
     /// Adds the numbers of an evaluation. Items without a judgment do not count in the base of a rate.
     fn count(&mut self, evaluation: &Evaluation, is_judged: bool) {
         self.degraded += u64::from(evaluation.degraded.is_some());
+        for (section, range) in evaluation.sections.iter() {
+            if range.is_some() && !self.sections.contains(section) {
+                self.sections.insert(section.to_owned());
+            }
+        }
         self.item_counts.extend(evaluation.span_count.map(|count| count as f64));
         for (section, count) in evaluation.spans_by_section.iter() {
             *self.items_by_section.entry(section) += if is_judged { *count } else { 0 };
@@ -145,6 +152,12 @@ impl DiagnosticsTally {
                 None => self.unstated.missing += 1,
             }
         }
+    }
+
+    /// The sections that no text has.
+    pub fn absent_sections(&self, options: &CheckedOptions) -> Vec<String> {
+        let names = options.headers.names().filter(|name| self.evaluated > 0 && !self.sections.contains(*name));
+        names.map(str::to_owned).collect()
     }
 
     /// The figures. `score` is the composite with its interval.
