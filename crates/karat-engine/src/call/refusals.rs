@@ -342,14 +342,21 @@ fn may_be_paid(error: &CallError) -> bool {
     }
 }
 
+/// True if one of several texts may cause an error: the server cannot take it, or fails or is too slow over it, or its vector
+/// makes the answer unreadable or too long.
+pub(crate) fn may_be_of_one(code: CallErrorCode) -> bool {
+    use CallErrorCode::{BadRequest, Cut, Malformed, ServerError, Timeout, TooLarge};
+    matches!(code, BadRequest | Cut | Malformed | ServerError | Timeout | TooLarge)
+}
+
 /// Returns whether an error speaks against the recipient as a whole. Services are asked for what each row says, and a request
-/// for the vectors of several texts is split where one of them is refused.
+/// for the vectors of several texts is split where one of them may be why.
 fn counts(target: &Target, request: &Request, error: &CallError) -> bool {
-    use CallErrorCode::{BadRequest, Budget, Cancelled, CostLimit, ReplayMiss, TimeLimit};
+    use CallErrorCode::{Budget, Cancelled, CostLimit, ReplayMiss, TimeLimit};
     let is_split = matches!(request, Request::Chat(chat) if chat.wants_vectors() && chat.messages.len() > 1);
     match error.code {
         Budget | Cancelled | CostLimit | ReplayMiss | TimeLimit => false,
-        BadRequest if is_split => false,
+        code if is_split && may_be_of_one(code) => false,
         _ if is_script(target) => false,
         _ => target.model.is_some() || matches!(request, Request::Command(_)),
     }

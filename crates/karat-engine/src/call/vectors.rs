@@ -22,6 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
 
 use crate::call::executor::CallExecutor;
+use crate::call::refusals::may_be_of_one;
 use crate::call::target::Target;
 use crate::reuse::identity::call_key;
 
@@ -291,8 +292,8 @@ impl CallExecutor {
         }
     }
 
-    /// Asks for the vectors of some texts. If the provider refuses the request, each half of it is asked for by itself, so
-    /// that one text that is too long costs no other its vector.
+    /// Asks for the vectors of some texts. After a failure that one of them may cause, each half is asked for by itself, so
+    /// that one text costs no other its vector. Many failures in a row are the server's: then the rest is not asked for.
     async fn send_texts(&self, desk: &VectorDesk, batch: TextBatch) {
         let (at, dimensions) = batch.kind;
         let model = &desk.models[at];
@@ -310,14 +311,19 @@ impl CallExecutor {
         };
         let Some((first, _)) = batch.texts.first() else { return };
         let owner = owner_of(*first);
+        // The path from all texts to a single one, twice.
+        let patience = 2 * (batch.texts.len().ilog2() + 1);
+        let parted = Target { retries: retries.min(1), ..target.clone() };
         let mut parts = vec![batch.texts];
-        let mut asked = 0_u32;
+        let (mut asked, mut failed_in_a_row) = (0_u32, 0_u32);
         while let Some(mut texts) = parts.pop() {
+            let target = if asked == 0 { &target } else { &parted };
             let keys: Vec<Key> = texts.iter().map(|(key, _)| *key).collect();
             let request = ChatRequest::of_texts(texts.iter().map(|(_, text)| &**text), dimensions);
             let key = call_key(owner, &AskId::new(asked.to_string()));
             asked += 1;
-            let made = self.vectors_of((owner, key), &Request::Chat(request), &keys, (&target, desk.keeps)).await;
+            let made = self.vectors_of((owner, key), &Request::Chat(request), &keys, (target, desk.keeps)).await;
+            failed_in_a_row = if made.is_ok() { 0 } else { failed_in_a_row + 1 };
             match made {
                 Ok(vectors) => {
                     let unusable = || CallError {
@@ -328,11 +334,17 @@ impl CallExecutor {
                     let usable = |vector: Vec<f32>| (!vector.is_empty()).then(|| vector.into()).ok_or_else(unusable);
                     keys.iter().zip(vectors).for_each(|(key, vector)| desk.deliver(*key, &usable(vector)));
                 }
-                Err(error) if error.code == CallErrorCode::BadRequest && texts.len() > 1 => {
+                Err(error) if may_be_of_one(error.code) && texts.len() > 1 && failed_in_a_row < patience => {
                     let second = texts.split_off(texts.len() / 2);
                     parts.extend([second, texts]);
                 }
-                Err(error) => keys.iter().for_each(|key| desk.deliver(*key, &Err(error.clone()))),
+                Err(error) => {
+                    keys.iter().for_each(|key| desk.deliver(*key, &Err(error.clone())));
+                    if failed_in_a_row >= patience {
+                        let rest = parts.drain(..).flatten();
+                        rest.for_each(|(key, _)| desk.deliver(key, &Err(error.clone())));
+                    }
+                }
             }
         }
     }
