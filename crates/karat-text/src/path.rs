@@ -22,6 +22,15 @@ enum Step {
     Where(String, String),
 }
 
+/// The reason why a path leads to no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// The value, or one on the way to it, is null.
+    Null,
+    /// A name on the way is missing.
+    Missing,
+}
+
 /// A text that is no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`")]
@@ -125,6 +134,23 @@ impl Path {
             found = next;
         }
         true
+    }
+
+    /// The reason why it leads to no value; `None` where it leads to one, or to a list that is empty.
+    pub fn gap(&self, document: &Value) -> Option<Gap> {
+        let mut found = vec![document];
+        for step in &self.0 {
+            let next: Vec<&Value> = found.iter().flat_map(|value| step.members(value)).collect();
+            if next.is_empty() {
+                let is_name = matches!(step, Step::Key(_) | Step::Index(_));
+                return match found.iter().all(|value| value.is_null()) {
+                    true => Some(Gap::Null),
+                    false => is_name.then_some(Gap::Missing),
+                };
+            }
+            found = next;
+        }
+        (!self.is_plural() && found.iter().all(|value| value.is_null())).then_some(Gap::Null)
     }
 
     /// The first name of this path that is missing in all documents, and the names that stand in its place, each with the

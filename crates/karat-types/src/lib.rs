@@ -59,4 +59,4 @@ pub use run::{
     StepRecord, StopRecord, StopRule, StopSpan, StoppedClaim, StoredStop, Tournaments, all_games, unit_key,
 };
 pub use sample::{Sample, SystemFilter, names_variant};
-pub use score::{NO_JSON, NOTHING_AT, Score};
+pub use score::{NO_JSON, NOTHING_AT, Score, UNICODE_WORDS};

@@ -71,6 +71,9 @@ pub const NOTHING_AT: &str = "the output has nothing at ";
 /// The same for an output that is a text, and no JSON that a path could lead into.
 pub const NO_JSON: &str = "the output is no JSON";
 
+/// The beginning of the reason for a score of texts whose words the metric's own rule does not find.
+pub const UNICODE_WORDS: &str = "words as Unicode defines them: ";
+
 impl Score {
     /// A score from a number; a number that is not finite becomes *unscored*.
     pub fn value(value: f64) -> Self {

@@ -1,10 +1,10 @@
 //! Scorers whose path into the output leads to nothing in any output. That is a misspelt path, or one into texts that
 //! nothing parses, not a bad result, so their metrics have no figure. A path that a part of the outputs lacks is the fault of
-//! those outputs: they score lowest.
+//! those outputs: they score lowest, or are unscored where a service or record leaves parts out.
 
 use std::collections::BTreeSet;
 
-use karat_types::{CellRow, CellStatus, NO_JSON, NOTHING_AT, PlanHeader, RowError, RunRows, Score};
+use karat_types::{CellRow, CellStatus, NO_JSON, NOTHING_AT, PlanHeader, RowError, RunRows, Score, UNICODE_WORDS};
 use serde_json::Value;
 
 /// Most outputs whose fields are listed.
@@ -30,6 +30,8 @@ pub(crate) struct OutputPaths(Vec<PathCount>);
 struct PathCount {
     matched: u64,
     missed: u64,
+    /// Outputs whose words were cut as Unicode defines them.
+    recut: u64,
     /// The first cells without a match.
     first: Vec<u64>,
 }
@@ -46,11 +48,17 @@ impl OutputPaths {
         let mut counted = None;
         for (metric, score) in &row.cell.scores {
             let Some(scorer) = plan.metrics.get(usize::from(*metric)).map(|metric| metric.scorer) else { continue };
-            let (Some(count), Score::Value { reason, .. }) = (self.0.get_mut(scorer), score) else { continue };
+            let reason = match score {
+                Score::Value { reason, .. } => reason.as_deref(),
+                Score::Unscored { unscored } if unscored.starts_with(NOTHING_AT) => Some(unscored.as_str()),
+                Score::NotApplicable { .. } | Score::Unscored { .. } => continue,
+            };
+            let Some(count) = self.0.get_mut(scorer) else { continue };
             if counted.replace(scorer) == Some(scorer) {
                 continue;
             }
-            if reason.as_ref().is_some_and(|reason| [NOTHING_AT, NO_JSON].iter().any(|it| reason.starts_with(it))) {
+            count.recut += u64::from(reason.is_some_and(|reason| reason.starts_with(UNICODE_WORDS)));
+            if reason.is_some_and(|reason| [NOTHING_AT, NO_JSON].iter().any(|it| reason.starts_with(it))) {
                 count.missed += 1;
                 if count.first.len() < SAMPLED {
                     count.first.push(row.cell.ordinal);
@@ -59,6 +67,18 @@ impl OutputPaths {
                 count.matched += 1;
             }
         }
+    }
+
+    /// The warning about scorers that cut words as Unicode defines them.
+    pub(crate) fn recut_warning(&self, plan: &PlanHeader) -> Option<String> {
+        let recut = self.0.iter().zip(&plan.scorers).filter(|(count, _)| count.recut > 0);
+        let named: Vec<String> = recut.map(|(count, scorer)| format!("`{}` ({})", scorer.id, count.recut)).collect();
+        (!named.is_empty()).then(|| {
+            format!(
+                "Outputs in other scripts, whose words are cut as Unicode defines them, so that no other tool gives these figures: {}.",
+                named.join(", ")
+            )
+        })
     }
 
     /// The scorers whose path matched nothing.

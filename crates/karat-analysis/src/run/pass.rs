@@ -220,6 +220,7 @@ impl PassState {
         (baseline, stop): (Option<&Pinned>, Option<Arc<StoredStop>>),
     ) -> Findings {
         let plan = self.plan;
+        let recut_warning = self.paths.recut_warning(&plan);
         let mut table = self.table.finish();
         let cascades = self.cascades.finish(|sample| table.cluster(sample));
         table.apply_cascades(cascades);
@@ -285,6 +286,7 @@ impl PassState {
             table,
         };
         findings.warnings = warnings(&findings, &self.skipped);
+        findings.warnings.extend(recut_warning);
         findings
     }
 }
@@ -431,6 +433,11 @@ fn warnings(findings: &Findings, skipped: &SkippedAnalyses) -> Vec<String> {
         Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
             "The analysis `{}` found no list at `{}` in any of {} outputs, so it has no items. Correct `items`.",
             analysis.id, found.items, found.all.evaluated
+        )),
+        Outcome::Diagnostics(found) if !found.absent_sections.is_empty() => Some(format!(
+            "The analysis `{}` found the header of these sections in no text: {}. Correct their patterns under `sections`.",
+            analysis.id,
+            found.absent_sections.join(", ")
         )),
         _ => None,
     }));

@@ -227,6 +227,7 @@ impl RunContext {
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
                 joined: Some(&joined),
+                origin: system.origin(),
             };
             if let Err(score) = ready.scorer.applies(&view) {
                 scores.extend(ready.metrics.iter().map(|metric| (*metric, score.clone())));
@@ -262,6 +263,7 @@ impl RunContext {
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
                 joined: Some(&joined),
+                origin: system.origin(),
             };
             let scored = match (ready.scorer.ask(&view), ready.scorer.embed(&view)) {
                 (None, None) => ready.scorer.score(&view),

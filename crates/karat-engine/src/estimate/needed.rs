@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
-use karat_scoring::scorer::{CellView, ScoresSoFar};
+use karat_scoring::scorer::{CellView, Origin, ScoresSoFar};
 use karat_types::{Action, AgentSpec, Ask, Key, Machine, ModelSpec, Request, ResponseFacts, Turn, Usage, UserSpec};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::cell::row::Row;
 use crate::cell::step_outcome::Reason;
 use crate::estimate::tokens;
 use crate::plan::cascade::CascadePlace;
-use crate::plan::ready::{ReadyJudge, ReadyStep, ReadySystem};
+use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
 use crate::reuse::resolver::first_asks;
 use crate::steps::DEFAULT_MAX_TOKENS;
 
@@ -92,10 +92,15 @@ impl EstimateContext<'_> {
             usage: Usage::default(),
             so_far: ScoresSoFar::default(),
             joined: None,
+            origin: Origin::default(),
         };
         let mut needed = Vec::new();
         let scorers = if matches!(known, KnownOutput::Nothing) { &[][..] } else { &self.systems.scorers };
-        for texts in scorers.iter().filter_map(|ready| ready.scorer.embed(&view)?.ok()) {
+        let texts = |ready: &ReadyScorer| match known {
+            KnownOutput::Output(_) => ready.scorer.embed(&view)?.ok(),
+            KnownOutput::Length(..) | KnownOutput::Nothing => ready.scorer.embed_ahead(&view),
+        };
+        for texts in scorers.iter().filter_map(texts) {
             let model = self.plan.header.embedders.iter().find(|model| model.id == texts.model).cloned();
             let Some(model) = model.map(Arc::new) else { continue };
             let key_of = |text: &str| vector_key(&model, texts.dimensions, text);

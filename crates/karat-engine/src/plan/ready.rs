@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use karat_scoring::judge::RubricJudge;
-use karat_scoring::scorer::Scorer;
+use karat_scoring::scorer::{Origin, Scorer};
 use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
-use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, PairDesign, Reads, Score};
+use karat_types::{Action, JudgeRound, JudgmentRecord, Key, ModelSpec, PairDesign, Reads, Score};
 
 use crate::call::target::{AgentTargets, Target};
 use crate::cell::deadline::CellDeadline;
@@ -193,6 +193,20 @@ impl JudgmentKeys {
 }
 
 impl ReadySystem {
+    /// The origin of its outputs: that of the last step.
+    pub fn origin(&self) -> Origin {
+        let Some(last) = self.chain.last().or(self.recorded.as_ref()) else { return Origin::Model };
+        let spec = &last.step.spec;
+        match &spec.action {
+            Action::Http(_) | Action::Command(_) => Origin::Service,
+            // What `parse` reads is the text of a model.
+            Action::Recorded(_) if spec.parse.is_some() => Origin::Model,
+            Action::Recorded(_) if spec.take.is_empty() => Origin::Record,
+            Action::Recorded(_) => Origin::Service,
+            Action::Prompt(_) | Action::Agent(_) => Origin::Model,
+        }
+    }
+
     /// The keys of the steps, given the key of the output before them.
     /// `with_media` adds what images and files of the row are to the key of what a step reads of it.
     pub fn keys(

@@ -17,7 +17,10 @@ pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
 fn take_part(part: &TakeSpec, value: &Value) -> Value {
     match part {
         TakeSpec::Path(path) => value_at(path, value),
-        TakeSpec::Renamed { each: None, r#as } => rename_parts(r#as, value),
+        TakeSpec::Renamed { each: None, r#as } => match rename_parts(r#as, value) {
+            Value::Object(parts) if parts.values().all(Value::is_null) => Value::Null,
+            parts => parts,
+        },
         TakeSpec::Renamed { each: Some(each), r#as } => match value_at(each, value) {
             Value::Array(members) => members.iter().map(|member| rename_parts(r#as, member)).collect(),
             _ => Value::Null,
@@ -29,9 +32,11 @@ fn rename_parts(parts: &BTreeMap<String, String>, value: &Value) -> Value {
     Value::Object(parts.iter().map(|(name, path)| (name.clone(), value_at(path, value))).collect())
 }
 
-/// The value at a path: null if there is none, a list if the path may lead to several.
+/// The value at a path: null if there is none, a list if the path may lead to several. An empty list stands only where the
+/// value has one.
 fn value_at(path: &str, value: &Value) -> Value {
     match Path::parse(path) {
+        Ok(path) if path.is_plural() && path.gap(value).is_some() => Value::Null,
         Ok(path) if path.is_plural() => path.all(value).into_iter().cloned().collect(),
         Ok(path) => path.first(value).cloned().unwrap_or(Value::Null),
         Err(_) => Value::Null,
@@ -44,16 +49,22 @@ mod tests {
 
     use super::*;
 
-    /// RG-03: parts of any JSON answer are available under the names that scorers read.
+    /// F2, RG-03: parts of any JSON answer are available under the names that scorers read; one that the answer leaves out is
+    /// null, never an empty list.
     #[test]
     fn parts_are_renamed() {
         let answer = json!({"result": {"text": "x", "refs": [{"kind": "release", "loc": {"pg": 3}}, {"kind": "slides"}]},
-                            "hits": {"passages": [{"uid": "c1"}, {"uid": "c2"}]}});
+                            "hits": {"passages": [{"uid": "c1"}, {"uid": "c2"}], "none": null, "empty": []}});
         for (part, expected) in [
             (json!("$.result.text"), json!("x")),
             (json!("$.result.lost"), json!(null)),
             (json!("$.hits.passages[*].uid"), json!(["c1", "c2"])),
-            (json!("$.lost[*]"), json!([])),
+            (json!("$.lost[*]"), json!(null)),
+            (json!("$.hits.none[*]"), json!(null)),
+            (json!("$.hits.empty[*].uid"), json!([])),
+            (json!({"as": {"text": "$.lost[*].uid", "page": "$.pages"}}), json!(null)),
+            (json!({"each": "$.lost[*]", "as": {"a": "$.b"}}), json!(null)),
+            (json!({"each": "$.hits.empty", "as": {"a": "$.b"}}), json!([])),
             (
                 json!({"each": "$.result.refs", "as": {"doc_type": "$.kind", "page": "$.loc.pg"}}),
                 json!([{"doc_type": "release", "page": 3}, {"doc_type": "slides", "page": null}]),

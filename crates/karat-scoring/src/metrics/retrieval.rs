@@ -110,7 +110,7 @@ pub struct Judged {
     places: Vec<Place>,
     /// The grades of all relevant documents, best first.
     ideal: Vec<f64>,
-    /// The number of rankings that the places come from.
+    /// The number of rankings in which something is relevant.
     rankings: usize,
 }
 
@@ -153,8 +153,8 @@ impl Judged {
                 let grade = if first { relevance.grade(document.as_ref()) } else { 0.0 };
                 places.push(Place { rank: index + 1, grade });
             }
+            rankings += usize::from(!relevance.is_empty());
             ideal.extend(relevance.relevant());
-            rankings += 1;
         }
         places.sort_by_key(|place| place.rank);
         ideal.sort_by(|a, b| b.total_cmp(a));
@@ -168,7 +168,7 @@ impl Judged {
     }
 
     /// Relevant documents found in the top `k` ÷ `k`, however few were retrieved; of a union ÷ `k`
-    /// times the number of spaces. Without cutoff ÷ the number retrieved, 0 when nothing was.
+    /// times the number of spaces in which something is relevant. Without cutoff ÷ the number retrieved, 0 when nothing was.
     #[must_use]
     pub fn precision(&self, k: Cutoff) -> f64 {
         self.hits(k) as f64 / self.depth(k).max(1) as f64
@@ -317,7 +317,8 @@ mod tests {
         assert!(close(union.hit_rate(top(2)), 1.0));
         assert!(close(union.recall(top(2)), 1.0 / 3.0));
         assert!(close(union.recall(None), 2.0 / 3.0));
-        assert!(close(union.precision(top(2)), 1.0 / 6.0));
+        // F28: a space in which nothing is relevant grants no places.
+        assert!(close(union.precision(top(2)), 1.0 / 4.0));
         assert!(close(union.reciprocal_rank(None), 1.0 / 5.0));
     }
 

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::squad;
-use super::tokenize::tokens::{fold_case, split_spaces};
+use super::tokenize::tokens::{fold_case, is_unspaced, split_spaces};
 
 /// Equality of two texts. The default compares them as they are.
 ///
@@ -229,13 +229,6 @@ fn words_of_run(run: &str) -> usize {
     } else {
         usize::from(run.chars().any(char::is_alphanumeric))
     }
-}
-
-/// True if `c` belongs to a script that is written without spaces between words: Thai, Lao,
-/// Myanmar, Khmer, kana, Han.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]

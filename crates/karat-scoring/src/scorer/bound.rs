@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use karat_text::ladder::{self, Expectation};
-use karat_text::path::Path;
+use karat_text::path::{Gap, Path};
 use karat_text::template::{Context, Template};
-use karat_types::{NO_JSON, NOTHING_AT, Request, Score, ScorerSpec};
+use karat_types::{Better, NO_JSON, NOTHING_AT, Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
-use super::metric::{Metric, MetricInput, Needs};
+use super::metric::{Metric, MetricInput, Needs, ReferenceForm, is_bracketed, kept_as_text};
 use super::output::{external, similarity};
 use super::registry::Registered;
-use super::{CellView, EmbeddingTexts, RowJoin, Scorer};
+use super::{CellView, EmbeddingTexts, Origin, RowJoin, Scorer};
 
 /// The reason of rows without a reference where a metric needs one.
 const NO_REFERENCE: &str = "no reference";
@@ -81,10 +81,15 @@ impl BoundMetric {
         }
         let reference = self.reference(cell)?;
         self.with_metric(cell, |metric| {
-            let reference = self.known_reference(metric, reference.as_deref())?;
-            let output =
-                self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
-            Ok(ask(metric, &MetricInput { output: &output, reference: reference.unwrap_or(&null), cell }))
+            let reference = self.known_reference(metric, reference)?;
+            let reference = reference.as_deref().unwrap_or(&null);
+            let output = self.output(cell, metric.reads_elsewhere())?;
+            let read = match metric.structure().has_output() {
+                true => kept_as_text(&output)
+                    .map_err(|problem| self.unreadable(cell, format!("the output is {problem}")))?,
+                false => None,
+            };
+            Ok(ask(metric, &MetricInput { output: read.as_ref().unwrap_or(&output), reference, cell }))
         })
     }
 
@@ -92,8 +97,14 @@ impl BoundMetric {
     fn known_reference<'r>(
         &self,
         metric: &dyn Metric,
-        reference: Option<&'r Value>,
-    ) -> Result<Option<&'r Value>, Score> {
+        reference: Option<Cow<'r, Value>>,
+    ) -> Result<Option<Cow<'r, Value>>, Score> {
+        let read = match &reference {
+            Some(reference) if metric.structure().has_reference() => kept_as_text(reference),
+            _ => Ok(None),
+        };
+        let read = read.map_err(|problem| Score::unscored(format!("the reference is {problem}")))?;
+        let reference = read.map(Cow::Owned).or(reference);
         // What the suite itself says is meant, even if it is empty.
         let is_literal = matches!(self.reference, Reference::Value(_));
         let reference = reference.filter(|reference| is_literal || !metric.reference_form().is_none(reference));
@@ -101,6 +112,43 @@ impl BoundMetric {
             return Err(Score::not_applicable(NO_REFERENCE));
         }
         Ok(reference)
+    }
+
+    /// The score of an output that cannot be read: the lowest for a model, which could have written it.
+    fn unreadable(&self, cell: &CellView<'_>, reason: String) -> Score {
+        match cell.origin {
+            Origin::Model => Score::value_because(self.registered.lowest(), reason),
+            Origin::Record | Origin::Service => Score::unscored(reason),
+        }
+    }
+
+    /// The score in place of one against a reference that looks like a list of alternatives kept as text, and of which a
+    /// member would score better: the row says one of two things.
+    fn doubt(&self, metric: &dyn Metric, given: &MetricInput<'_>, scores: &[Score]) -> Option<Score> {
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !is_bracketed(text));
+        if matches!(self.reference, Reference::Value(_))
+            || metric.structure().has_reference()
+            || metric.reference_form() == ReferenceForm::Whole
+            || !is_text(given.output)
+        {
+            return None;
+        }
+        let members = kept_as_text(given.reference).ok().flatten().filter(|members| {
+            members
+                .as_array()
+                .is_some_and(|all| !all.is_empty() && all.iter().all(|it| it.is_string() || it.is_number()))
+        })?;
+        let as_list = metric.scores(&MetricInput { output: given.output, reference: &members, cell: given.cell });
+        let better = |one: &Score, other: &Score| match (self.registered.better, one.number(), other.number()) {
+            (Better::Lower, Some(one), Some(other)) => one < other,
+            (_, Some(one), Some(other)) => one > other,
+            _ => false,
+        };
+        as_list.iter().zip(scores).any(|(one, other)| better(one, other)).then(|| {
+            Score::unscored(
+                "the reference is a text that looks like a list; keep it as a JSON list if each member is right",
+            )
+        })
     }
 
     /// Returns whether an option of the metric comes from the output.
@@ -153,36 +201,50 @@ impl BoundMetric {
         Ok(found.filter(|value| !value.is_null()))
     }
 
-    /// Returns the value at the output path. A path into a text reads the text as JSON.
-    fn output<'a>(&self, output: &'a Value) -> Result<Cow<'a, Value>, String> {
+    /// Returns the value at the output path. A path into a text reads the text as JSON. The error is the score of an output
+    /// without that value; a metric that `reads_elsewhere` gets null for a part that was left out.
+    fn output<'a>(&self, cell: &CellView<'a>, reads_elsewhere: bool) -> Result<Cow<'a, Value>, Score> {
         if self.output.is_root() {
-            return Ok(Cow::Borrowed(output));
+            return Ok(Cow::Borrowed(cell.output));
         }
-        let document = match output {
+        let lowest = |reason: String| Score::value_because(self.registered.lowest(), reason);
+        let document = match cell.output {
             Value::String(text) => match ladder::read(text, Expectation::Any) {
                 Ok((value, _)) => Cow::Owned(value),
-                Err(error) => return Err(format!("{NO_JSON}: {error}")),
+                Err(error) => return Err(lowest(format!("{NO_JSON}: {error}"))),
             },
             other => Cow::Borrowed(other),
         };
         let nothing = || format!("{NOTHING_AT}{}", self.output);
+        match (self.output.gap(&document), cell.origin) {
+            (Some(_), Origin::Service | Origin::Record) if reads_elsewhere => return Ok(Cow::Owned(Value::Null)),
+            (Some(Gap::Null), Origin::Service) => {
+                return Err(Score::unscored(format!("the answer leaves out {}", self.output)));
+            }
+            (Some(Gap::Missing), Origin::Service | Origin::Record) => return Err(Score::unscored(nothing())),
+            _ => {}
+        }
         if self.output.is_plural() {
             if !self.output.reaches(&document) {
-                return Err(nothing());
+                return Err(lowest(nothing()));
             }
             return Ok(Cow::Owned(Value::Array(self.output.all(&document).into_iter().cloned().collect())));
         }
-        match document {
-            Cow::Borrowed(document) => self.output.first(document).map(Cow::Borrowed).ok_or_else(nothing),
-            Cow::Owned(document) => self.output.first(&document).cloned().map(Cow::Owned).ok_or_else(nothing),
-        }
+        let value = match document {
+            Cow::Borrowed(document) => self.output.first(document).map(Cow::Borrowed),
+            Cow::Owned(document) => self.output.first(&document).cloned().map(Cow::Owned),
+        };
+        value.ok_or_else(|| lowest(nothing()))
     }
 }
 
 impl Scorer for BoundMetric {
     fn score(&self, cell: &CellView<'_>) -> Vec<Score> {
-        self.apply(cell, |metric, given| metric.scores(given))
-            .unwrap_or_else(|score| vec![score; self.registered.figures()])
+        let scores = |metric: &dyn Metric, given: &MetricInput<'_>| {
+            let scores = metric.scores(given);
+            self.doubt(metric, given, &scores).map_or(scores, |doubt| vec![doubt; self.registered.figures()])
+        };
+        self.apply(cell, scores).unwrap_or_else(|score| vec![score; self.registered.figures()])
     }
 
     fn applies(&self, cell: &CellView<'_>) -> Result<(), Score> {
@@ -202,8 +264,12 @@ impl Scorer for BoundMetric {
             return Ok(());
         }
         let applies = |metric: &dyn Metric| {
-            let reference = self.known_reference(metric, reference.as_deref())?;
-            metric.applies(&MetricInput { output: &null, reference: reference.unwrap_or(&null), cell })
+            let reference = match self.known_reference(metric, reference) {
+                // A reference that cannot be read leaves each output unscored, too.
+                Err(Score::Unscored { .. }) => return Ok(()),
+                reference => reference?,
+            };
+            metric.applies(&MetricInput { output: &null, reference: reference.as_deref().unwrap_or(&null), cell })
         };
         self.with_metric(cell, |metric| Ok(applies(metric))).unwrap_or(Ok(()))
     }
@@ -226,6 +292,19 @@ impl Scorer for BoundMetric {
                 texts.unwrap_or_else(|| Err(Score::unscored("the metric asks nothing; this is a bug in karat")))
             })
         })
+    }
+
+    fn embed_ahead(&self, cell: &CellView<'_>) -> Option<EmbeddingTexts> {
+        if !self.registered.embeds {
+            return None;
+        }
+        let reference = self.reference(cell).ok()?;
+        let texts = self.with_metric(cell, |metric| {
+            let reference = self.known_reference(metric, reference)?;
+            let reference = reference.as_deref().unwrap_or(&Value::Null);
+            Ok(metric.embed(&MetricInput { output: cell.output, reference, cell }))
+        });
+        texts.ok()??.ok()
     }
 
     fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score {

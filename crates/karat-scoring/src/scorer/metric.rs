@@ -1,5 +1,6 @@
 //! The interface of a metric.
 
+use karat_text::ladder::{self, Expectation};
 use karat_types::{Request, Score};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,16 @@ pub(super) trait Metric: Send + Sync {
     /// The form of its reference, by which an empty one is none.
     fn reference_form(&self) -> ReferenceForm {
         ReferenceForm::Whole
+    }
+
+    /// The parts that it reads as lists or objects, also where they are kept as texts.
+    fn structure(&self) -> Structure {
+        Structure::None
+    }
+
+    /// Returns whether the metric has another place to look at where the output leaves out the part at its path.
+    fn reads_elsewhere(&self) -> bool {
+        false
     }
 
     /// One score a figure, in the order of the registered dimensions.
@@ -60,6 +71,54 @@ pub(super) struct MetricInput<'a> {
     /// The reference; null where there is none and none is needed.
     pub reference: &'a Value,
     pub cell: &'a CellView<'a>,
+}
+
+/// The parts of a metric's input that are lists or objects. A cell of a CSV file holds them as texts: `["d1", "d2"]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Structure {
+    /// Texts are texts.
+    None,
+    Reference,
+    Output,
+    Both,
+}
+
+impl Structure {
+    pub fn has_reference(self) -> bool {
+        matches!(self, Self::Reference | Self::Both)
+    }
+
+    pub fn has_output(self) -> bool {
+        matches!(self, Self::Output | Self::Both)
+    }
+}
+
+/// The list or object that a text holds as JSON or as Python writes it; `None` for a value that is no such text.
+///
+/// # Errors
+/// The text has the brackets of a list or object, and cannot be read as one.
+pub(super) fn kept_as_text(value: &Value) -> Result<Option<Value>, String> {
+    let Some(text) = value.as_str().map(str::trim) else { return Ok(None) };
+    if !is_bracketed(text) {
+        return Ok(None);
+    }
+    let read = karat_types::json::parse(text).ok().or_else(|| Some(ladder::read(text, Expectation::Any).ok()?.0));
+    match read.filter(|value| value.is_array() || value.is_object()) {
+        Some(value) => Ok(Some(value)),
+        None => Err("a text that looks like a list and cannot be read as one; keep it as a JSON list".to_owned()),
+    }
+}
+
+/// True if values are equal; a list or object may be kept as text in the reference, as cells of CSV files are.
+pub(super) fn is_equal(output: &Value, reference: &Value) -> bool {
+    let read = if output.is_array() || output.is_object() { kept_as_text(reference).ok().flatten() } else { None };
+    crate::metrics::json::equal(output, read.as_ref().unwrap_or(reference))
+}
+
+/// True if a text has the brackets of a list or object around it.
+pub(super) fn is_bracketed(text: &str) -> bool {
+    let text = text.trim();
+    [('[', ']'), ('{', '}')].iter().any(|(open, close)| text.starts_with(*open) && text.ends_with(*close))
 }
 
 /// The form of a reference. Null and blank text are none in every form but [`ReferenceForm::AlsoEmpty`].

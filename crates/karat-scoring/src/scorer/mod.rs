@@ -10,6 +10,7 @@
 //!
 //! - no reference: *not applicable*;
 //! - an output that is not there or cannot be read: the scale's lowest, with the reason;
+//! - a part that a service, program or record leaves out: *unscored*, with the reason;
 //! - a reference or option that cannot be used: *unscored*.
 //!
 //! ```
@@ -29,7 +30,7 @@
 //! let facts = ResponseFacts::default();
 //! let cell = CellView {
 //!     sample: &sample, output: &output, latency_ms: 12.0, facts: &facts, cost: None, usage: Usage::default(),
-//!     so_far: Default::default(), joined: None,
+//!     so_far: Default::default(), joined: None, origin: Default::default(),
 //! };
 //! assert_eq!(build(&spec)?.score(&cell)[0].number(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -77,6 +78,9 @@ pub trait Scorer: Send + Sync {
     /// cell of which nothing has to be asked.
     fn embed(&self, cell: &CellView<'_>) -> Option<Result<EmbeddingTexts, Score>>;
 
+    /// The same before there is an output: [`CellView::output`] stands in place of what the output will have at its path.
+    fn embed_ahead(&self, cell: &CellView<'_>) -> Option<EmbeddingTexts>;
+
     /// The score of vectors of length 1: the output's, and those of the references in their order.
     fn compare(&self, output: &[f32], references: &[&[f32]]) -> Score;
 
@@ -116,6 +120,20 @@ pub struct CellView<'a> {
     pub so_far: ScoresSoFar<'a>,
     /// The rows of files that belong to the cell; `None` where no files are read.
     pub joined: Option<&'a dyn JoinedRows>,
+    /// The origin of the output.
+    pub origin: Origin,
+}
+
+/// The origin of an output: it decides how a part is scored that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// A model wrote it: a part that it was asked for and left out scores lowest.
+    #[default]
+    Model,
+    /// It was recorded as it is: a part that it does not name is unscored.
+    Record,
+    /// A service or program sent it, or a step took parts of a record: a part that is null or not named is unscored.
+    Service,
 }
 
 /// Scores that a cell has already, by the name of their metric.

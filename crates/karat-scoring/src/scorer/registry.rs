@@ -20,7 +20,7 @@ pub(super) struct Registered {
     range: Option<(f64, f64)>,
     pub binary: bool,
     verdicts: bool,
-    better: Better,
+    pub better: Better,
     volatile: bool,
     /// True if a program or service is asked.
     pub is_outside: bool,

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::citation::{Need, is_same};
 use super::speaker::{Speaker, named_in};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
+use crate::scorer::Origin;
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, Structure, applies_if_scored};
 use crate::scorer::output::text::test;
 
 /// Options of `attribution`.
@@ -99,6 +100,14 @@ fn names(citation: &Value, chunk: &Value) -> bool {
 }
 
 impl Metric for Attribution {
+    fn structure(&self) -> Structure {
+        Structure::Both
+    }
+
+    fn reads_elsewhere(&self) -> bool {
+        self.text.is_some()
+    }
+
     fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
         applies_if_scored(self.score(given))
     }
@@ -115,6 +124,9 @@ impl Metric for Attribution {
         }
         let named = self.named_speakers(given.output, &right);
         if named.is_empty() {
+            if given.output.is_null() && given.cell.origin != Origin::Model {
+                return Score::unscored("the answer leaves out its speakers, and its text names none");
+            }
             return Score::value_because(0.0, "the answer names no speaker");
         }
         let is_right = |speaker: &Speaker| {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, applies_if_scored};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, Structure, applies_if_scored};
 use crate::scorer::output::text::{test, text};
 
 /// The fields that two citations have in common.
@@ -106,6 +106,10 @@ impl CitationMetric {
 }
 
 impl Metric for CitationMetric {
+    fn structure(&self) -> Structure {
+        Structure::Both
+    }
+
     fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
         applies_if_scored(self.score(given))
     }

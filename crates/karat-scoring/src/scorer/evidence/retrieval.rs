@@ -1,8 +1,8 @@
 //! Metrics of retrieval: ranked lists and quotes.
 //!
 //! A ranking is a list of ids, or of objects with one; an object of such lists has several **spaces**. `space` picks one;
-//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count. A space that is absent or
-//! null is empty; a document without an id takes its place and is never relevant.
+//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count. Beside other spaces one that
+//! is absent or null is empty; alone it is unscored. A document without an id takes its place and is never relevant.
 
 use karat_text::path::Path;
 use karat_types::Score;
@@ -12,7 +12,11 @@ use serde_json::Value;
 
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored, is_blank};
+use crate::metrics::tokenize::tokens;
+use crate::scorer::Origin;
+use crate::scorer::metric::{
+    Metric, MetricInput, Needs, Options, ReferenceForm, Structure, applies_if_scored, is_blank, kept_as_text,
+};
 use crate::scorer::output::text::{test, text};
 
 /// Options shared by the ranking metrics.
@@ -134,7 +138,22 @@ impl RankingMetric {
     }
 }
 
+/// True if a text is no document that was found, and a part of it between commas, semicolons, bars or line breaks is.
+fn is_joined_list(text: &str, found: &[String]) -> bool {
+    let mut parts = text.split([',', ';', '|', '\n']).map(str::trim).filter(|part| *part != text);
+    !found.iter().any(|id| id == text) && parts.any(|part| found.iter().any(|id| id == part))
+}
+
+/// True for a ranking of no space, which says that nothing was returned.
+fn is_empty_object(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| members.is_empty())
+}
+
 impl Metric for RankingMetric {
+    fn structure(&self) -> Structure {
+        Structure::Both
+    }
+
     fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
         applies_if_scored(self.score(given))
     }
@@ -151,6 +170,12 @@ impl Metric for RankingMetric {
             Ok(relevant) => relevant,
             Err(error) => return Score::unscored(error),
         };
+        if found.iter().all(|(_, list)| list.is_null()) && !is_empty_object(given.output) {
+            return Score::unscored(match &self.space {
+                Some(space) if !given.output.is_null() => format!("the output has no space `{space}`"),
+                _ => "the output leaves out its documents".to_owned(),
+            });
+        }
         let mut judged: Vec<(Vec<String>, Relevance)> = Vec::new();
         let mut unreadable = false;
         for (space, relevance) in relevant {
@@ -158,6 +183,14 @@ impl Metric for RankingMetric {
             let ranking = list.map_or(Some(Vec::new()), |list| self.ranking(list));
             unreadable |= ranking.is_none();
             judged.push((ranking.unwrap_or_default(), relevance));
+        }
+        if unreadable && given.cell.origin != Origin::Model {
+            return Score::unscored("the output is no list of documents in every space");
+        }
+        if let Some(text) = given.reference.as_str()
+            && judged.iter().any(|(found, _)| is_joined_list(text, found))
+        {
+            return Score::unscored("the reference is one text with several documents; keep it as a JSON list");
         }
         let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
         match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
@@ -270,7 +303,9 @@ impl Metric for Quote {
     }
 
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
+        let object = kept_as_text(given.reference).ok().flatten().filter(Value::is_object);
+        let reference = object.as_ref().unwrap_or(given.reference);
+        let quote = reference.get("text").map_or_else(|| text(reference), text);
         let (wanted, said) = (words(&quote), words(&text(given.output)));
         if wanted.is_empty() {
             return Score::not_applicable("the quote is empty");
@@ -290,9 +325,13 @@ impl Metric for Quote {
     }
 }
 
-/// The words of a text without case and punctuation.
+/// The words of a text without case and punctuation; of a script without spaces, its letters.
 fn words(text: &str) -> Vec<String> {
     let bare =
         |word: &str| word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect()
+    let cut = |run: &str| match run.contains(tokens::is_unspaced) {
+        true => tokens::spaced_words(run).split(' ').map(bare).collect(),
+        false => vec![bare(run)],
+    };
+    text.split_whitespace().flat_map(cut).filter(|word| !word.is_empty()).collect()
 }

@@ -110,6 +110,7 @@ mod tests {
             usage: Usage::default(),
             so_far: crate::scorer::ScoresSoFar::default(),
             joined: None,
+            origin: crate::scorer::Origin::default(),
         };
         build(&spec).unwrap().score(&cell).pop().unwrap()
     }

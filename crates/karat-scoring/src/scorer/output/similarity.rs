@@ -57,10 +57,14 @@ pub(crate) fn closest(output: &[f32], references: &[&[f32]]) -> Score {
     if references.iter().any(|reference| reference.len() != output.len()) {
         return Score::unscored("the model made vectors of different lengths");
     }
-    let product = |reference: &&[f32]| -> f64 {
-        output.iter().zip(*reference).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
+    let product = |one: &[f32], other: &[f32]| -> f64 {
+        one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
     };
-    let best = references.iter().map(product).max_by(f64::total_cmp);
+    // Single precision leaves lengths that are not quite 1, by which equal texts would not be quite equal.
+    let cosine = |reference: &&[f32]| {
+        product(output, reference) / (product(output, output) * product(reference, reference)).sqrt()
+    };
+    let best = references.iter().map(cosine).max_by(f64::total_cmp);
     best.map_or_else(|| Score::not_applicable("no reference"), |cosine| Score::value(cosine.clamp(-1.0, 1.0)))
 }
 
@@ -76,5 +80,19 @@ mod tests {
         assert!((closest(one, &[other]).number().unwrap() - 0.6).abs() < 1e-6);
         assert_eq!(closest(one, &[opposite]).number(), Some(-1.0));
         assert!(closest(one, &[&[1.0]]).is_unscored());
+    }
+
+    /// F28: equal texts are equal: 1 and nothing below it, for vectors of any length.
+    #[test]
+    fn equal_vectors_have_cosine_1() {
+        for length in [1_u16, 3, 7, 384, 1536] {
+            let raw: Vec<f32> = (1..=length).map(|at| (f32::from(at) * 0.731).sin()).collect();
+            let norm = raw.iter().map(|it| it * it).sum::<f32>().sqrt();
+            let unit: Vec<f32> = raw.iter().map(|it| it / norm).collect();
+            assert_eq!(closest(&unit, &[&unit]).number(), Some(1.0), "{length}");
+            let opposite: Vec<f32> = unit.iter().map(|it| -it).collect();
+            assert_eq!(closest(&unit, &[&opposite]).number(), Some(-1.0), "{length}");
+        }
+        assert!(closest(&[0.0], &[&[0.0]]).is_unscored());
     }
 }

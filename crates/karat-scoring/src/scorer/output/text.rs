@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 
-use karat_types::Score;
+use karat_types::{Score, UNICODE_WORDS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored};
+use crate::metrics::tokenize::tokens;
+use crate::metrics::{bleu, chrf, edit, rouge, squad, text};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, applies_if_scored, is_equal};
 
 /// A value as text. The output of a step with tools is its words.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
@@ -53,6 +54,26 @@ fn best(given: &MetricInput<'_>, score: impl Fn(&str, &str) -> f64) -> Score {
     scores.max_by(f64::total_cmp).map_or_else(no_reference, Score::value)
 }
 
+/// The best score over the references of a metric that counts words. Texts of a `kind` of script that the metric's own words
+/// leave out, or take for one word, are compared by Unicode words: `score` gets them, and true.
+fn best_in_words(given: &MetricInput<'_>, kind: fn(char) -> bool, score: impl Fn(&str, &str, bool) -> f64) -> Score {
+    let output = text(given.output);
+    let scores = alternatives(given.reference).into_iter().map(|reference| {
+        let is_recut = tokens::are_written_in([&*output, &*reference], kind);
+        (score(&output, &reference, is_recut), is_recut)
+    });
+    let best = scores.max_by(|one, other| one.0.total_cmp(&other.0));
+    best.map_or_else(no_reference, |(value, is_recut)| match is_recut {
+        true => recut(value),
+        false => Score::value(value),
+    })
+}
+
+/// A score by Unicode words.
+fn recut(value: f64) -> Score {
+    Score::value_because(value, format!("{UNICODE_WORDS}the metric's own words are none in the texts' script"))
+}
+
 fn no_reference() -> Score {
     Score::not_applicable("no reference")
 }
@@ -93,7 +114,7 @@ impl Metric for text::Exact {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let is_text = words_of_turn(given.output).is_some() && !given.reference.is_object();
         if !is_text && !self.prefix && (given.output.is_object() || given.output.is_array()) {
-            return test(metrics::json::equal(given.output, given.reference));
+            return test(is_equal(given.output, given.reference));
         }
         if self.squad && !self.prefix {
             let output = text(given.output);
@@ -297,7 +318,24 @@ impl Options for Jaccard {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(Pairwise(edit::jaccard_alphanumeric)))
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Jaccard {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        best_in_words(given, tokens::is_without_plain_words, |output, reference, is_recut| match is_recut {
+            true => edit::jaccard_words(&tokens::spaced_words(output), &tokens::spaced_words(reference)),
+            false => edit::jaccard_alphanumeric(output, reference),
+        })
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
     }
 }
 
@@ -337,8 +375,14 @@ impl Metric for TokenF1 {
     }
 
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        let score = squad::token_f1(&text(given.output), &alternatives(given.reference), squad::EmptyRule::V2);
-        score.map_or_else(no_reference, Score::value)
+        best_in_words(given, tokens::is_unspaced, |output, reference, is_recut| {
+            let f1 = |output: &str, reference: &str| squad::token_f1(output, &[reference], squad::EmptyRule::V2);
+            let score = match is_recut {
+                true => f1(&tokens::spaced_words(output), &tokens::spaced_words(reference)),
+                false => f1(output, reference),
+            };
+            score.unwrap_or(0.0)
+        })
     }
 
     fn reference_form(&self) -> ReferenceForm {
@@ -355,15 +399,15 @@ pub(crate) struct Rouge {
     /// Words are stemmed.
     stem: bool,
     /// The definition of a word: `ascii` as in rouge-score, where other scripts always score 0; `unicode` for every script.
-    tokens: RougeTokens,
+    /// Without it `ascii`, and `unicode` for texts in other scripts than Latin, with a warning.
+    tokens: Option<RougeTokens>,
     /// Which figure.
     part: Part,
 }
 
-#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 enum RougeTokens {
-    #[default]
     Ascii,
     Unicode,
 }
@@ -414,19 +458,22 @@ impl Metric for Rouge {
             RougeType::L => rouge::RougeType::L,
             RougeType::Lsum => rouge::RougeType::Lsum,
         };
-        let tokens = match self.tokens {
-            RougeTokens::Ascii => rouge::RougeTokens::Ascii,
-            RougeTokens::Unicode => rouge::RougeTokens::Unicode,
-        };
-        let rouge = rouge::Rouge { stem: self.stem, tokens };
-        best(given, |output, reference| {
-            let overlap = rouge.score(kind, output, reference);
+        let overlap = |tokens, output: &str, reference: &str| {
+            let overlap = rouge::Rouge { stem: self.stem, tokens }.score(kind, output, reference);
             match self.part {
                 Part::F1 => overlap.f1,
                 Part::Precision => overlap.precision,
                 Part::Recall => overlap.recall,
             }
-        })
+        };
+        match self.tokens {
+            Some(RougeTokens::Ascii) => best(given, |one, other| overlap(rouge::RougeTokens::Ascii, one, other)),
+            Some(RougeTokens::Unicode) => best(given, |one, other| overlap(rouge::RougeTokens::Unicode, one, other)),
+            None => best_in_words(given, tokens::is_of_other_script, |output, reference, is_recut| {
+                let tokens = if is_recut { rouge::RougeTokens::Unicode } else { rouge::RougeTokens::Ascii };
+                overlap(tokens, output, reference)
+            }),
+        }
     }
 
     fn reference_form(&self) -> ReferenceForm {
@@ -440,13 +487,13 @@ impl Metric for Rouge {
 pub(crate) struct Bleu {
     /// Texts are lower-cased first.
     lowercase: bool,
-    /// The tokenizer, by its name in sacrebleu.
-    tokenizer: Tokenizer,
+    /// The tokenizer, by its name in sacrebleu. Without it `13a`, and Unicode words for texts in scripts without spaces, with
+    /// a warning.
+    tokenizer: Option<Tokenizer>,
 }
 
-#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
 enum Tokenizer {
-    #[default]
     #[serde(rename = "13a")]
     V13a,
     #[serde(rename = "intl")]
@@ -463,7 +510,8 @@ impl Options for Bleu {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        let tokenizer = match self.tokenizer {
+        let Some(tokenizer) = self.tokenizer else { return Ok(Box::new(DefaultBleu { lowercase: self.lowercase })) };
+        let tokenizer = match tokenizer {
             Tokenizer::V13a => bleu::BleuTokenizer::V13a,
             Tokenizer::Intl => bleu::BleuTokenizer::Intl,
             Tokenizer::Zh => bleu::BleuTokenizer::Zh,
@@ -483,6 +531,32 @@ impl Metric for bleu::Bleu {
         let score = self.sentence(&text(given.output), &alternatives(given.reference));
         // sacrebleu's sum of logarithms lets equal texts score a rounding error above 100.
         score.map_or_else(no_reference, |score| Score::value(score.score.min(100.0)))
+    }
+
+    fn reference_form(&self) -> ReferenceForm {
+        ReferenceForm::Alternatives
+    }
+}
+
+/// BLEU without a tokenizer of its own.
+struct DefaultBleu {
+    lowercase: bool,
+}
+
+impl Metric for DefaultBleu {
+    fn applies(&self, given: &MetricInput<'_>) -> Result<(), Score> {
+        applies_if_scored(self.score(given))
+    }
+
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let bleu = |tokenizer| bleu::Bleu { tokenizer, lowercase: self.lowercase, ..bleu::Bleu::default() };
+        let (output, references) = (text(given.output), alternatives(given.reference));
+        if !tokens::are_written_in(references.iter().map(|it| &**it).chain([&*output]), tokens::is_unspaced) {
+            return bleu(bleu::BleuTokenizer::V13a).score(given);
+        }
+        let references: Vec<String> = references.iter().map(|reference| tokens::spaced_words(reference)).collect();
+        let score = bleu(bleu::BleuTokenizer::None).sentence(&tokens::spaced_words(&output), &references);
+        score.map_or_else(no_reference, |score| recut(score.score.min(100.0)))
     }
 
     fn reference_form(&self) -> ReferenceForm {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use karat_text::ladder::{self, Expectation};
+use karat_text::ladder::{Expectation, Ladder, LadderError};
 use karat_text::path::Path;
 use karat_text::schema::unwrapped;
 use karat_types::Score;
@@ -13,7 +13,7 @@ use super::text::{Part, alternatives, test, text};
 use crate::metrics::json;
 use crate::metrics::set_f1::SetMatcher;
 use crate::metrics::text::Exact;
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, ReferenceForm, Structure, is_equal};
 
 /// Violations that a reason names.
 const NAMED_VIOLATIONS: usize = 3;
@@ -57,8 +57,11 @@ impl JsonWithin {
                 Ok(value) => Ok(vec![value]),
                 Err(_) => Ok(json::values_within(text).collect()),
             },
-            None => match ladder::read(text, Expectation::Any) {
-                Ok((value, _)) => Ok(vec![value]),
+            None => match Ladder::new(Expectation::Any)
+                .meant(text, |value| matches!(self.schema.is_valid(value), Ok(true)))
+            {
+                Ok(meant) => Ok(vec![meant.found.value]),
+                Err(LadderError::Several(_)) => Ok(json::values_within(text).collect()),
                 Err(error) if self.takes_any => Err(format!("the text holds no JSON: {error}")),
                 // A schema may be about the text itself.
                 Err(_) => Ok(vec![Value::from(text)]),
@@ -111,7 +114,7 @@ impl Options for JsonField {
 
 impl Metric for JsonField {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        if json::equal(given.output, given.reference) {
+        if is_equal(given.output, given.reference) {
             return test(true);
         }
         let shown = |value: &Value| value.to_string().chars().take(80).collect::<String>();
@@ -133,6 +136,10 @@ impl Options for Count {
 }
 
 impl Metric for Count {
+    fn structure(&self) -> Structure {
+        Structure::Output
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         Score::value(match given.output {
             Value::Array(items) => items.len() as f64,
@@ -190,6 +197,10 @@ impl SetF1Metric {
 }
 
 impl Metric for SetF1Metric {
+    fn structure(&self) -> Structure {
+        Structure::Both
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let reference = self.members(given.reference).map(|members| {
             let told = members.into_iter().filter(|member| !member.trim().is_empty());

@@ -171,6 +171,7 @@ fn given_of(scorer: Value, row: Value) -> Score {
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
         joined: Some(&rows),
+        origin: Origin::default(),
     };
     build(&spec(scorer)).unwrap().score(&cell).remove(0)
 }

@@ -2,6 +2,7 @@ mod evidence;
 #[allow(clippy::float_cmp, reason = "figures of few checks are exact")]
 mod imported;
 mod retrieval;
+mod scripts;
 #[allow(clippy::float_cmp, reason = "figures of few calls are exact")]
 mod tools;
 
@@ -38,6 +39,10 @@ fn spec(scorer: Value) -> ScorerSpec {
 }
 
 fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
+    score_from(Origin::Model, scorer, sample, output)
+}
+
+fn score_from(origin: Origin, scorer: Value, sample: &Sample, output: Value) -> Score {
     let figures = catalog()[scorer["metric"].as_str().unwrap()].dimensions.len().max(1);
     let built = build(&spec(scorer)).unwrap();
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
@@ -66,6 +71,7 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
         usage,
         so_far: ScoresSoFar { metrics: &metrics, scores: &scores },
         joined: None,
+        origin,
     };
     let mut scores = built.score(&cell);
     assert_eq!(scores.len(), figures);
@@ -474,6 +480,7 @@ fn an_unknown_price_does_not_apply() {
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
         joined: None,
+        origin: Origin::default(),
     };
     assert_eq!(built.score(&cell), [Score::not_applicable("the price is unknown")]);
 }
@@ -509,6 +516,7 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
         joined: None,
+        origin: Origin::default(),
     };
     Ok(scorer.score(&view))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::arguments::{ArgumentMatcher, ArgumentRule};
 use super::call::ToolCall;
 use crate::metrics::matching::{common_subsequence, largest_matching};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options, Structure};
 
 /// Most pairs of calls that are compared.
 const MOST_PAIRS: usize = 1 << 22;
@@ -93,6 +93,10 @@ impl Options for ToolCalls {
 }
 
 impl Metric for ToolCallsMetric {
+    fn structure(&self) -> Structure {
+        Structure::Reference
+    }
+
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let expected = match ToolCall::list(given.reference) {
             Ok(expected) if expected.is_empty() && is_prose(given.reference) => {

@@ -196,6 +196,65 @@ fn a_refused_text_is_found_by_halves() {
     assert!(report["cells"][6]["scores"]["close"]["unscored"].as_str().unwrap().contains("8192 tokens"), "{report}");
 }
 
+/// F23: the same after any failure that one text may cause; where every text fails, the server is left alone soon.
+#[test]
+fn a_text_that_fails_costs_no_other_its_vector() {
+    let failures = [
+        Behaviour::status(500, "failed to encode response: json: unsupported value: NaN"),
+        Behaviour::raw(200, r#"{"data": [{"index": 0, "embedding": [NaN]}]}"#),
+        Behaviour::raw(200, r#"{"data": [{"index": 0, "embedding": []}]}"#),
+        Behaviour::raw(200, "<html>Bad gateway</html>"),
+    ];
+    let bad = format!("{}\n", json!({ "id": "bad", "question": "?", "answer": "poison", "target": "aaaa" }));
+    for failure in failures {
+        let behaviour = failure.clone();
+        let provider = FakeProvider::start(Script::by(move |received| {
+            let body = received.json();
+            let is_bad = |text: &Value| text.as_str().unwrap().contains("poison");
+            let fails = body["input"].as_array().unwrap().iter().any(is_bad);
+            if fails { behaviour.clone() } else { embeddings(&body) }
+        }))
+        .unwrap();
+        let place =
+            place(&provider.base_url(), &(rows(12) + &bad + &rows(30).lines().skip(12).collect::<Vec<_>>().join("\n")));
+        let said = place.karat(&["run", "--run-id", "a"]);
+        assert_eq!(place.report("a")["totals"]["unscored"], 1, "{}", said.all());
+        assert!(provider.requests() <= 14, "{} requests: {texts:?}", provider.requests(), texts = texts_of(&provider));
+        let down = FakeProvider::start(Script::always(failure.clone())).unwrap();
+        let place = self::place(&down.base_url(), &rows(30));
+        place.karat(&["run", "--run-id", "a"]);
+        assert!(down.requests() <= 14, "{} requests", down.requests());
+    }
+}
+
+/// F24: a path into outputs that are not made yet hides no call of the model that makes vectors, and a row without a
+/// reference is not applicable, whatever its place.
+#[test]
+fn a_path_into_the_output_is_planned() {
+    let provider = provider();
+    for order in [[0, 1], [1, 0]] {
+        let rows = [json!({ "id": "a", "question": "?", "target": "hi" }), json!({ "id": "b", "question": "?" })];
+        let place = place(&provider.base_url(), &order.map(|at: usize| format!("{}\n", rows[at])).concat());
+        let script = "{\"reply\": \"hi\"}";
+        place.write("reply.j2", script);
+        let own = json!({ "id": "said", "provider": "scripted", "price": { "input": 0, "output": 0 }, "with": { "reply": "reply.j2" } });
+        let suite = suite(&format!("models: [{own}]"))
+            .replace("{ recorded: { column: answer } }", "{ prompt: { text: \"{{ input }}\" }, parse: { as: json } }")
+            .replace("metric: similarity,", "metric: similarity, output: $.reply,");
+        place.write("karat.yaml", &suite);
+        assert!(place.karat(&["plan"]).stdout.contains("vectors"), "{order:?}");
+        let said = place.karat(&["run", "--run-id", "a"]);
+        let report = place.report("a");
+        assert_eq!(
+            (&report["totals"]["unscored"], &report["metrics"]["close"]["n"]),
+            (&json!(0), &json!(1)),
+            "{}",
+            said.all()
+        );
+        assert_eq!(report["metrics"]["close"]["value"], 1.0);
+    }
+}
+
 /// TG-36: the stub needs no network, and models and providers are checked before anything runs.
 #[test]
 fn models_are_checked_beforehand() {
