@@ -1,18 +1,20 @@
 //! The largest value that a template may make. Fuel bounds its steps, but one step can double a text, or indent it by
 //! two billion spaces; and a program that gets no memory is ended, not told.
 //!
-//! - filters that can make much of little compute the size of their result first
-//! - a value that is kept (`set`, `with`, an argument) passes through the filter [`KEEP`], which `instrument` writes
-//!   around it: so no step starts from more than [`SIZE`], or from lists within lists that overflow the stack
+//! - `+`, `*` and `~` check what they make, see `types`; filters that can make much of little compute the size of their
+//!   result first
+//! - a value that is assigned passes through the filter [`KEEP`], which `instrument` writes around it: so none has lists
+//!   within lists that overflow the stack
 //! - what is written is counted, by `write` in `engine` and by [`Sink`]; text that a block collects (`set`, `macro`) is
-//!   written by `write`, too, since `instrument` makes an insertion of it
+//!   counted by the filter [`COUNT`], which `instrument` writes before it
 
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::io;
+use std::sync::LazyLock;
 
 use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
-use minijinja::{Environment, Error, ErrorKind, State, Value};
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 /// Largest text that a template may make, in bytes.
 pub(super) const SIZE: usize = 64 << 20;
@@ -28,6 +30,9 @@ pub(super) const KEEP: &str = "karat_keep";
 
 /// The filter through which values pass that a namespace keeps.
 pub(super) const KEEP_MEMBER: &str = "karat_keep_member";
+
+/// The filter that counts text which a block collects.
+pub(super) const COUNT: &str = "karat_count";
 
 /// The detail of the errors of this file, by which they are known again.
 pub(super) const TOO_LARGE: &str = "larger than 64 MiB";
@@ -81,46 +86,45 @@ impl io::Write for Sink {
     }
 }
 
-/// Replaces the filters whose result can be far larger than what they get.
+/// The filters as minijinja has them.
+static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+});
+
+/// The size of a filter's result in bytes, by its arguments.
+type ResultSize = fn(&[Value], &Kwargs) -> Option<usize>;
+
+/// Filters whose result can be far larger than what they get.
+const GROWING: [(&str, ResultSize); 7] = [
+    ("indent", indent_size),
+    ("replace", replace_size),
+    ("join", join_size),
+    ("format", format_size),
+    ("batch", group_size),
+    ("slice", group_size),
+    ("tojson", tojson_size),
+];
+
+/// Replaces the filters that can grow, and adds those that `instrument` writes.
 pub(super) fn add(environment: &mut Environment<'_>) {
-    use minijinja::filters;
-    environment.add_filter("karat indent", filters::indent);
-    environment.add_filter("karat replace", filters::replace);
-    environment.add_filter("karat join", filters::join);
-    environment.add_filter("karat format", filters::format);
-    environment.add_filter("karat batch", filters::batch);
-    environment.add_filter("karat slice", filters::slice);
-    environment.add_filter("karat tojson", filters::tojson);
-    guard(environment, "indent", "karat indent", indent_size);
-    guard(environment, "replace", "karat replace", replace_size);
-    guard(environment, "join", "karat join", join_size);
-    guard(environment, "format", "karat format", format_size);
-    guard(environment, "batch", "karat batch", group_size);
-    guard(environment, "slice", "karat slice", group_size);
-    guard(environment, "tojson", "karat tojson", tojson_size);
+    for (name, size) in GROWING {
+        environment.add_filter(name, move |arguments: Rest<ValueOrKwargs>| {
+            let arguments: Vec<Value> = arguments.0.into_iter().map(ValueOrKwargs::into_value).collect();
+            let named = arguments.last().filter(|last| last.is_kwargs()).cloned();
+            let named = named.and_then(|named| Kwargs::try_from(named).ok());
+            let named = named.unwrap_or_else(|| Kwargs::from_iter::<[(&str, Value); 0]>([]));
+            match size(&arguments, &named) {
+                Some(size) if size > SIZE => Err(too_large()),
+                _ => PLAIN.empty_state().apply_filter(name, &arguments),
+            }
+        });
+    }
+    environment.add_filter(COUNT, |bytes: usize| count(bytes).map(|()| ""));
     environment.add_filter(KEEP, keep);
     environment
         .add_filter(KEEP_MEMBER, |value: &Value| if is_namespace(value) { Err(too_deep()) } else { keep(value) });
-}
-
-/// Registers a filter that computes the size of its result, in bytes, before it calls the one that makes it.
-fn guard(
-    environment: &mut Environment<'_>,
-    name: &'static str,
-    inner: &'static str,
-    size: fn(&[Value], &Kwargs) -> Option<usize>,
-) {
-    environment.add_filter(name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-        let arguments: Vec<Value> = arguments.0.into_iter().map(ValueOrKwargs::into_value).collect();
-        let named = arguments.last().filter(|last| last.is_kwargs()).cloned();
-        let named = named
-            .and_then(|named| Kwargs::try_from(named).ok())
-            .unwrap_or_else(|| Kwargs::from_iter::<[(&str, Value); 0]>([]));
-        match size(&arguments, &named) {
-            Some(size) if size > SIZE => Err(too_large()),
-            _ => state.apply_filter(inner, &arguments),
-        }
-    });
 }
 
 fn number(arguments: &[Value], at: usize, named: &Kwargs, name: &str) -> Option<usize> {
@@ -142,45 +146,32 @@ fn replace_size(arguments: &[Value], _: &Kwargs) -> Option<usize> {
 }
 
 fn join_size(arguments: &[Value], named: &Kwargs) -> Option<usize> {
+    let given = arguments.get(1).and_then(|joiner| joiner.as_str().map(str::len));
+    let joiner = given.or_else(|| named.peek::<Option<&str>>("d").ok().flatten().map(str::len)).unwrap_or(0);
     let list = arguments.first()?;
-    if list.as_str().is_some() {
-        let characters = list.as_str()?.len();
-        return Some(characters.saturating_mul(joiner_length(arguments, named).saturating_add(1)));
+    if let Some(text) = list.as_str() {
+        return Some(text.len().saturating_mul(joiner.saturating_add(1)));
     }
-    let joiner = joiner_length(arguments, named);
-    let mut size = 0_usize;
-    for item in list.try_iter().ok()? {
-        let length = match item.as_str() {
-            Some(text) => text.len(),
-            None => text_length(&item),
-        };
-        size = size.saturating_add(length).saturating_add(joiner);
-        if size > SIZE {
-            break;
-        }
-    }
-    Some(size)
+    let length = |item: &Value| match item.as_str() {
+        Some(text) => Some(text.len()),
+        None => concat([item]).ok().map(|text| text.len()),
+    };
+    let add = |size: usize, item: Value| Some(size + length(&item)? + joiner).filter(|size| *size <= SIZE);
+    Some(list.try_iter().ok()?.try_fold(0, add).unwrap_or(SIZE + 1))
 }
 
-fn joiner_length(arguments: &[Value], named: &Kwargs) -> usize {
-    let given = arguments.get(1).filter(|it| !it.is_kwargs()).and_then(|it| it.as_str().map(str::len));
-    given.or_else(|| named.peek::<Option<String>>("d").ok().flatten().map(|it| it.len())).unwrap_or(0)
-}
-
-/// The length of a value as text, up to [`SIZE`].
-fn text_length(value: &Value) -> usize {
-    struct Length(usize);
-    impl std::fmt::Write for Length {
+/// The text of values one after the other.
+pub(super) fn concat<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<String, Error> {
+    struct Bounded(String);
+    impl std::fmt::Write for Bounded {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0 = self.0.saturating_add(text.len());
-            if self.0 > SIZE { Err(std::fmt::Error) } else { Ok(()) }
+            self.0.push_str(text);
+            if self.0.len() > SIZE { Err(std::fmt::Error) } else { Ok(()) }
         }
     }
-    let mut length = Length(0);
-    match write!(length, "{value}") {
-        Ok(()) => length.0,
-        Err(_) => SIZE + 1,
-    }
+    let mut text = Bounded(String::new());
+    values.into_iter().try_for_each(|value| write!(text, "{value}")).map_err(|_| too_large())?;
+    Ok(text.0)
 }
 
 /// The widths and precisions that a format asks for; `*` takes them from the arguments.
@@ -203,16 +194,19 @@ fn tojson_size(arguments: &[Value], named: &Kwargs) -> Option<usize> {
     Some(if width > 1000 { SIZE + 1 } else { 0 })
 }
 
-/// Lets a value through that is small enough to be kept, and not nested too deep.
-fn keep(value: &Value) -> Result<Value, Error> {
+/// Refuses a text or a list that is too large.
+pub(super) fn check_size(value: &Value) -> Result<(), Error> {
     let is_small = match value.kind() {
         ValueKind::String | ValueKind::Bytes => value.as_bytes().is_none_or(|bytes| bytes.len() <= SIZE),
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => value.len().is_none_or(|members| members <= MEMBERS),
         _ => true,
     };
-    if !is_small {
-        return Err(too_large());
-    }
+    if is_small { Ok(()) } else { Err(too_large()) }
+}
+
+/// Lets a value through that is small enough to be kept, and not nested too deep.
+fn keep(value: &Value) -> Result<Value, Error> {
+    check_size(value)?;
     check_nesting(value, DEPTH, &mut (4 * MEMBERS))?;
     Ok(value.clone())
 }

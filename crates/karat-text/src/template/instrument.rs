@@ -1,12 +1,36 @@
-//! Rewrites a source so that what it keeps and collects is checked while it is rendered, see `growth`, and what it compares
-//! and calculates with, see `types`.
+//! Rewrites a source so that what it keeps and collects is bounded while it is rendered, see `growth`, and what it compares
+//! and calculates with is checked, see `types`.
 
 use std::ops::Range;
 
-use super::captures::{self, Edit};
-use super::code::{Block, Kind, Token};
-use super::growth::{KEEP, KEEP_MEMBER};
+use super::code::Block;
+use super::growth::{COUNT, KEEP, KEEP_MEMBER};
 use super::types::operands;
+
+/// A part of the source, and the text in its place; it is never shorter.
+pub(super) struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+    /// The order of edits that start at one place.
+    pub order: u8,
+}
+
+impl Edit {
+    /// The end of what is written around an operation.
+    pub const CLOSES: u8 = 0;
+    /// The end of what is written around a whole value, which may be an operation.
+    pub const CLOSES_VALUE: u8 = 1;
+    /// The beginning of what is written around a whole value.
+    pub const OPENS_VALUE: u8 = 2;
+    /// The beginning of what is written around an operation.
+    pub const OPENS: u8 = 3;
+
+    /// A text between two characters of the source.
+    pub fn insert(at: usize, text: String, order: u8) -> Self {
+        Self { start: at, end: at, text, order }
+    }
+}
 
 /// Texts that were written into a source, so that places in it can be told apart from the author's.
 #[derive(Debug, Default)]
@@ -27,17 +51,13 @@ impl Insertions {
     }
 }
 
-/// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], text that blocks
-/// collect again and again is inserted by expressions, and operations check their operands. `None` if nothing has to be
-/// rewritten.
+/// The source in which assigned values are checked, collected text is counted, and operations check their operands.
+/// `None` if nothing has to be rewritten.
 pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
-    const KEEPING: &[&str] = &["set", "with", "for", "macro", "call"];
-    let keeps = blocks.iter().any(|block| block.keyword().is_some_and(|keyword| KEEPING.contains(&keyword)));
-    let mut edits: Vec<Edit> = captures::edits(source, blocks);
-    for Slot { range, filter } in blocks.iter().filter(|_| keeps).flat_map(growing_slots) {
-        let edit = |at, text, order| Edit { start: at, end: at, text, order };
-        edits.push(edit(range.start, "(".to_owned(), Edit::OPENS_VALUE));
-        edits.push(edit(range.end, format!(")|{filter}"), Edit::CLOSES_VALUE));
+    let mut edits = text_counts(source, blocks);
+    for (value, filter) in blocks.iter().filter_map(kept_value) {
+        edits.push(Edit::insert(value.start, "(".to_owned(), Edit::OPENS_VALUE));
+        edits.push(Edit::insert(value.end, format!(")|{filter}"), Edit::CLOSES_VALUE));
     }
     edits.extend(operands::edits(source, blocks));
     if edits.is_empty() {
@@ -58,76 +78,43 @@ pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, 
     Some((written, insertions))
 }
 
-/// An expression, and the filter through which its value passes.
-struct Slot {
-    range: Range<usize>,
-    filter: &'static str,
+/// The value of an assignment that can hold a list or map within another, and the filter through which it passes.
+fn kept_value(block: &Block<'_>) -> Option<(Range<usize>, &'static str)> {
+    let tokens = block.tokens.as_slice();
+    let equals = tokens.iter().position(|token| token.is("=")).filter(|_| block.keyword() == Some("set"))?;
+    let (target, value) = (&tokens[..equals], &tokens[equals + 1..]);
+    // A namespace outlives the statement: every value that it gets is kept.
+    let filter = if target.iter().any(|token| token.is(".")) { KEEP_MEMBER } else { KEEP };
+    let can_nest = filter == KEEP_MEMBER || value.iter().any(|token| token.is_opening() || token.is("|"));
+    let (first, last) = value.first().zip(value.last()).filter(|_| can_nest)?;
+    Some((first.at..last.span().end, filter))
 }
 
-/// A bracket, or the block itself, while its members are read.
-struct Level {
-    /// Where the present member begins: the index of its first token.
-    from: usize,
-    grows: bool,
-    /// True if the members of this level are kept.
-    keeps: bool,
-    /// True if a namespace gets the present member.
-    is_attribute: bool,
-}
-
-impl Level {
-    fn new(from: usize, keeps: bool) -> Self {
-        Self { from, grows: false, keeps, is_attribute: false }
+/// Counts of the plain text that a block collects (`set`, macros, `call` and `filter`), if any part of the template is
+/// rendered more than once. minijinja collects it without a limit.
+fn text_counts(source: &str, blocks: &[Block<'_>]) -> Vec<Edit> {
+    let repeats = |block: &Block<'_>| matches!(block.keyword(), Some("for" | "macro" | "call"));
+    if !blocks.iter().any(repeats) {
+        return Vec::new();
     }
-}
-
-/// The members of brackets that have an operator which can grow a text, and the values of assignments that can be larger or
-/// deeper than what they are made of.
-fn growing_slots(block: &Block<'_>) -> Vec<Slot> {
-    let tokens = &block.tokens;
-    let assigns = matches!(block.keyword(), Some("set" | "with"));
-    let mut levels = vec![Level::new(usize::MAX, false)];
-    let mut slots = Vec::new();
-    let mut finish = |level: &Level, to: usize| {
-        let members = tokens.get(level.from..to).filter(|members| !members.is_empty() && level.grows && level.keeps);
-        if let Some([first, ..]) = members.filter(|members| !members[0].is("*"))
-            && let Some(last) = tokens.get(to - 1)
-        {
-            let filter = if level.is_attribute { KEEP_MEMBER } else { KEEP };
-            slots.push(Slot { range: first.at..last.span().end, filter });
+    // What a raw part holds is text after the block before it.
+    let blocks: Vec<&Block<'_>> = blocks.iter().filter(|block| block.keyword() != Some("raw")).collect();
+    let mut open = 0_usize;
+    let mut edits = Vec::new();
+    for (at, block) in blocks.iter().enumerate() {
+        match block.keyword() {
+            Some("set") if !block.tokens.iter().any(|token| token.is("=")) => open += 1,
+            Some("macro" | "call" | "filter") => open += 1,
+            Some("endset" | "endmacro" | "endcall" | "endfilter") => open = open.saturating_sub(1),
+            _ => {}
         }
-    };
-    for (at, token) in tokens.iter().enumerate() {
-        let is_outermost = levels.len() == 1;
-        let Some(level) = levels.last_mut() else { break };
-        if token.is_opening() {
-            // A list, a map or a call makes a value of its own.
-            level.grows |= is_outermost;
-            levels.push(Level::new(at + 1, true));
-        } else if token.is_closing() {
-            finish(level, at);
-            if !is_outermost {
-                levels.pop();
-            }
-        } else if token.is(",") || token.is(":") {
-            finish(level, at);
-            // The values of `set a, b = …` are kept as well.
-            *level = Level::new(at + 1, !is_outermost || level.keeps);
-        } else if token.is("=") {
-            // A namespace outlives the statement: every value that it gets is kept.
-            let is_attribute = is_outermost && at.checked_sub(2).is_some_and(|dot| tokens[dot].is("."));
-            let keeps = !is_outermost || assigns;
-            *level = Level { grows: is_attribute, is_attribute, ..Level::new(at + 1, keeps) };
-        } else if grows(token) {
-            level.grows = true;
+        let from = block.span.end;
+        let length = blocks.get(at + 1).map_or(source.len(), |next| next.span.start) - from;
+        if open > 0 && length > 0 {
+            // The space after the block goes where it went without the count.
+            let cut = if source[..from.saturating_sub(2)].ends_with('-') { "-" } else { "" };
+            edits.push(Edit::insert(from, format!("{{{{{length}|{COUNT}{cut}}}}}"), Edit::OPENS));
         }
     }
-    if let Some(level) = levels.last() {
-        finish(level, tokens.len());
-    }
-    slots
-}
-
-fn grows(token: &Token<'_>) -> bool {
-    token.kind == Kind::Operator && ["~", "+", "*"].contains(&token.text)
+    edits
 }

@@ -5,9 +5,9 @@
 //! template can neither include a file nor see anything but its [`Context`].
 //!
 //! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
-//! `filters` and `fences` the own filters, `address` what encodes values in addresses, `inserting` a fast path for templates of plain text, `error` the messages;
-//! `limits` bounds what is compiled and `growth` what is made, `types` refuses texts beside numbers, with the checks that
-//! `instrument`, `captures` and `types/operands` write into the source; all on the tokens of `code`.
+//! `filters` and `fences` the own filters, `address` what encodes values in addresses, `inserting` a fast path for templates
+//! of plain text, `error` the messages; `limits` bounds what is compiled and `growth` what is made, `types` refuses texts beside numbers, with the checks that
+//! `instrument` and `types/operands` write into the source; all on the tokens of `code`.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};
@@ -25,7 +25,6 @@
 //! ```
 
 mod address;
-mod captures;
 mod code;
 mod context;
 mod engine;

@@ -17,10 +17,12 @@ use std::sync::LazyLock;
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, Expression, State, Value, context};
 
+use super::growth;
 use super::json::Digits;
 
 const COMPARE: &str = "karat_compare";
 const MATH: &str = "karat_math";
+const CONCAT: &str = "karat_concat";
 const TRUTH: &str = "karat_truth";
 
 /// Characters of a text that a message shows.
@@ -119,6 +121,7 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     use minijinja::{filters, tests};
     environment.add_function(COMPARE, compare_all);
     environment.add_function(MATH, calculate);
+    environment.add_function(CONCAT, concat);
     environment.add_filter(TRUTH, |value: &Value, source: &str| {
         check_truth(Operand { value, source }).map(|()| value.clone())
     });
@@ -393,9 +396,16 @@ fn calculate(arguments: Rest<Value>) -> Result<Value, Error> {
             Some(detail) => Error::new(error.kind(), detail.to_owned()),
             None => Error::from(error.kind()),
         })?;
+        growth::check_size(&result)?;
         left_source = "";
     }
     Ok(result)
+}
+
+/// A chain of `a ~ b ~ c`. The arguments are as those of [`compare_all`].
+fn concat(arguments: Rest<Value>) -> Result<String, Error> {
+    let values = arguments.iter().step_by(3).map(known_value).collect::<Result<Vec<_>, _>>()?;
+    growth::concat(values)
 }
 
 fn check_operands(sign: &str, left: Operand<'_>, right: Operand<'_>) -> Result<(), Error> {

@@ -1,20 +1,20 @@
 //! Finds the operations of a source, by Jinja's precedence, and writes checks around their operands.
 //!
-//! `a > b` becomes `karat_compare(a,"a",">",b,"b")`, `a + b` likewise with `karat_math`; the condition `c` of a block, a
-//! choice, `and`, `or` or `not` becomes `(c)|karat_truth("c")`.
+//! `a > b` becomes `karat_compare(a,"a",">",b,"b")`, `a + b` likewise with `karat_math`, and
+//! `a ~ b` with `karat_concat`; the condition `c` of a block, a choice, `and`, `or` or `not` becomes `(c)|karat_truth("c")`.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{COMPARE, MATH, TRUTH};
-use crate::template::captures::Edit;
+use super::{COMPARE, CONCAT, MATH, TRUTH};
 use crate::template::code::{Block, Kind, Token};
+use crate::template::instrument::Edit;
 
 /// Characters of an operand that a message shows.
 const SHOWN: usize = 60;
 
-/// The levels of arithmetic from the loosest, each with its operators. `~` joins whatever it gets, and has no check.
+/// The levels of arithmetic from the loosest, each with its operators. `~` joins whatever it gets, up to a size.
 const ARITHMETIC: [&[&str]; 4] = [&["+", "-"], &["~"], &["*", "/", "//", "%"], &["**"]];
 
 /// Words that an operand cannot end with.
@@ -139,8 +139,9 @@ impl OperationFinder<'_, '_> {
         });
         match (operands.len(), signs) {
             (..2, _) => self.arithmetic(range, level + 1),
-            (_, ["~"]) => operands.into_iter().for_each(|operand| self.arithmetic(operand, level + 1)),
-            _ => self.operation(MATH, operands, |this, operand| this.arithmetic(operand, level + 1)),
+            (_, signs) => self.operation(if *signs == ["~"] { CONCAT } else { MATH }, operands, |this, operand| {
+                this.arithmetic(operand, level + 1)
+            }),
         }
     }
 
@@ -197,7 +198,7 @@ impl OperationFinder<'_, '_> {
     }
 
     fn insert(&mut self, at: usize, text: String, order: u8) {
-        self.edits.push(Edit { start: at, end: at, text, order });
+        self.edits.push(Edit::insert(at, text, order));
     }
 
     /// The bytes of some tokens.
