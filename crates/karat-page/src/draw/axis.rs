@@ -98,12 +98,10 @@ impl Axis {
         if position.is_nan() { 0.5 } else { position }
     }
 
-    /// Returns the ends of the axis.
     pub(crate) fn ends(&self) -> (f64, f64) {
         if self.is_log { (10f64.powf(self.lo), 10f64.powf(self.hi)) } else { (self.lo, self.hi) }
     }
 
-    /// Returns the ticks.
     pub(crate) fn ticks(&self) -> &[f64] {
         &self.ticks
     }

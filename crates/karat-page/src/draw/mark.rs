@@ -30,7 +30,6 @@ pub(crate) fn percent(position: f64) -> String {
     format!("{}%", coordinate(100.0 * position))
 }
 
-/// Returns the class of a series.
 pub(crate) fn series_class(series: usize) -> String {
     format!("s{}", series % SERIES + 1)
 }

@@ -29,7 +29,6 @@ pub(super) enum RegionKind {
 /// The content of a Markdown code fence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodeFence<'a> {
-    /// Its info string.
     pub info: &'a str,
     pub body: &'a str,
     /// Its first byte in the text.

@@ -26,7 +26,6 @@ pub struct Statement {
     key: String,
 }
 
-/// A word of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct StatementWord {
     text: String,

@@ -168,7 +168,6 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Adds a variable.
     pub(crate) fn add_variable(&mut self) {
         self.text.push_str(if self.text.is_empty() { VARIABLE } else { "variable" });
     }

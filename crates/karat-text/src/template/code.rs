@@ -46,6 +46,31 @@ impl Token<'_> {
     }
 }
 
+/// A part of the source, and the text in its place; it is never shorter.
+pub(super) struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+    /// The order of edits that start at one place.
+    pub order: u8,
+}
+
+impl Edit {
+    /// The end of what is written around an operation.
+    pub const CLOSES: u8 = 0;
+    /// The end of what is written around a whole value, which may be an operation.
+    pub const CLOSES_VALUE: u8 = 1;
+    /// The beginning of what is written around a whole value.
+    pub const OPENS_VALUE: u8 = 2;
+    /// The beginning of what is written around an operation.
+    pub const OPENS: u8 = 3;
+
+    /// A text between two characters of the source.
+    pub fn insert(at: usize, text: String, order: u8) -> Self {
+        Self { start: at, end: at, text, order }
+    }
+}
+
 impl<'s> Block<'s> {
     /// The word that a statement begins with.
     pub fn keyword(&self) -> Option<&'s str> {
@@ -53,7 +78,6 @@ impl<'s> Block<'s> {
     }
 }
 
-/// The block that an expression is.
 pub(super) fn expression(source: &str) -> Block<'_> {
     Block { span: 0..source.len(), is_statement: false, tokens: tokens(source, 0, None).0 }
 }

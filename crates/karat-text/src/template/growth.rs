@@ -165,8 +165,11 @@ pub(super) fn concat<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<
     struct Bounded(String);
     impl std::fmt::Write for Bounded {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            if self.0.len() + text.len() > SIZE {
+                return Err(std::fmt::Error);
+            }
             self.0.push_str(text);
-            if self.0.len() > SIZE { Err(std::fmt::Error) } else { Ok(()) }
+            Ok(())
         }
     }
     let mut text = Bounded(String::new());

@@ -3,34 +3,9 @@
 
 use std::ops::Range;
 
-use super::code::Block;
+use super::code::{Block, Edit};
 use super::growth::{COUNT, KEEP, KEEP_MEMBER};
 use super::types::operands;
-
-/// A part of the source, and the text in its place; it is never shorter.
-pub(super) struct Edit {
-    pub start: usize,
-    pub end: usize,
-    pub text: String,
-    /// The order of edits that start at one place.
-    pub order: u8,
-}
-
-impl Edit {
-    /// The end of what is written around an operation.
-    pub const CLOSES: u8 = 0;
-    /// The end of what is written around a whole value, which may be an operation.
-    pub const CLOSES_VALUE: u8 = 1;
-    /// The beginning of what is written around a whole value.
-    pub const OPENS_VALUE: u8 = 2;
-    /// The beginning of what is written around an operation.
-    pub const OPENS: u8 = 3;
-
-    /// A text between two characters of the source.
-    pub fn insert(at: usize, text: String, order: u8) -> Self {
-        Self { start: at, end: at, text, order }
-    }
-}
 
 /// Texts that were written into a source, so that places in it can be told apart from the author's.
 #[derive(Debug, Default)]
@@ -112,7 +87,8 @@ fn text_counts(source: &str, blocks: &[Block<'_>]) -> Vec<Edit> {
         let length = blocks.get(at + 1).map_or(source.len(), |next| next.span.start) - from;
         if open > 0 && length > 0 {
             // The space after the block goes where it went without the count.
-            let cut = if source[..from.saturating_sub(2)].ends_with('-') { "-" } else { "" };
+            let cut =
+                if source.get(..from.saturating_sub(2)).is_some_and(|code| code.ends_with('-')) { "-" } else { "" };
             edits.push(Edit::insert(from, format!("{{{{{length}|{COUNT}{cut}}}}}"), Edit::OPENS));
         }
     }

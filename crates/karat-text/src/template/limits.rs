@@ -105,7 +105,6 @@ pub(super) const TESTS: &[&str] = &[
     "upper",
 ];
 
-/// Checks the length of a source.
 pub(super) fn check_length(source: &str) -> Result<(), TemplateError> {
     if source.len() <= LENGTH {
         return Ok(());
@@ -114,7 +113,6 @@ pub(super) fn check_length(source: &str) -> Result<(), TemplateError> {
     Err(problem(source, 0..0, message, "give long texts as columns of the dataset, and insert them"))
 }
 
-/// Checks the chains of a source.
 pub(super) fn check_chains(source: &str, blocks: &[Block<'_>]) -> Result<(), TemplateError> {
     let mut elifs: Vec<usize> = Vec::new();
     for block in blocks {

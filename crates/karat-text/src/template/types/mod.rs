@@ -105,7 +105,6 @@ fn is_number(value: &Value) -> bool {
     value.kind() == ValueKind::Number || Digits::of(value).is_some()
 }
 
-/// The number that a text is.
 fn number_in(text: &str) -> Option<f64> {
     let text = text.trim();
     let begins = text.trim_start_matches(['+', '-', '.']).starts_with(|it: char| it.is_ascii_digit());

@@ -8,8 +8,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{COMPARE, CONCAT, MATH, TRUTH};
-use crate::template::code::{Block, Kind, Token};
-use crate::template::instrument::Edit;
+use crate::template::code::{Block, Edit, Kind, Token};
 
 /// Characters of an operand that a message shows.
 const SHOWN: usize = 60;
