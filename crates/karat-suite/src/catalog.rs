@@ -11,7 +11,6 @@ use crate::dataset::columns::resolver::ResolverEntry;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::nearest;
 use crate::grammar::Kind;
-use crate::grammar::unimplemented;
 use crate::syntax::node::Node;
 use crate::syntax::yaml;
 
@@ -198,6 +197,11 @@ impl Catalog {
         }
     }
 
+    /// The names of a kind.
+    pub(crate) fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
     pub(crate) fn member(&self, kind: Kind, name: &str) -> Option<&Entry> {
         self.members(kind)?.get(name)
     }
@@ -208,20 +212,14 @@ impl Catalog {
         let member = self.member(kind, name);
         if member.is_none() {
             let word = kind.word();
-            if unimplemented::is_member(kind, name) {
-                problems.error(&node.place, unimplemented::message(&format!("the {word} `{name}`")));
-            } else {
-                let known: Vec<&str> =
-                    self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-                let here =
-                    ELSEWHERE.iter().filter(|_| kind == Kind::Metric).find(|(theirs, _)| is_same_name(theirs, name));
-                let hint = match (here, nearest(name, known.iter().copied())) {
-                    (Some((_, ours)), _) => format!("here that is {ours}"),
-                    (None, Some(near)) => format!("did you mean `{near}`?"),
-                    (None, None) => format!("{}: {}", kind.plural(), known.join(", ")),
-                };
-                problems.error(&node.place, format!("there is no {word} `{name}`")).hint(hint);
-            }
+            let known: Vec<&str> = self.names(kind).collect();
+            let here = ELSEWHERE.iter().filter(|_| kind == Kind::Metric).find(|(theirs, _)| is_same_name(theirs, name));
+            let hint = match (here, nearest(name, known.iter().copied())) {
+                (Some((_, ours)), _) => format!("here that is {ours}"),
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("{}: {}", kind.plural(), known.join(", ")),
+            };
+            problems.error(&node.place, format!("there is no {word} `{name}`")).hint(hint);
         }
         member
     }

@@ -6,7 +6,6 @@ use super::Decoder;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Kind;
-use crate::grammar::unimplemented;
 use crate::registry::{self, EntryContext, Registry};
 use crate::syntax::node::{Node, Place, Tree};
 
@@ -117,8 +116,9 @@ impl Decoder<'_> {
             return None;
         };
         if self.catalog.member(Kind::Provider, &model.provider).is_none() {
-            let message = unimplemented::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
-            self.problems.error(place, message);
+            let message = format!("there is no provider `{}`, which the model `{}` names", model.provider, model.id);
+            let known: Vec<&str> = self.catalog.names(Kind::Provider).collect();
+            self.problems.error(place, message).hint(format!("providers: {}", known.join(", ")));
         }
         Some(model.into_owned())
     }

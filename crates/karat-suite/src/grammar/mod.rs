@@ -3,7 +3,7 @@
 //!
 //! - here: shapes of values, objects and keys
 //! - `suite.rs`, `dataset.rs`, `step.rs`, `agent.rs`, `tool.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
-//! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks, `removed.rs` what it had
+//! - `schema.rs` publishes them as JSON Schema; `removed.rs` lists what earlier versions had
 
 mod agent;
 mod dataset;
@@ -15,7 +15,6 @@ mod scorer;
 mod step;
 mod suite;
 mod tool;
-pub(crate) mod unimplemented;
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ use crate::check::secrets;
 use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::{Diagnostics, Problems};
 use crate::files::DiskFiles;
-use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS, unimplemented};
+use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
 use crate::syntax::duration;
 use crate::syntax::node::{Entry, Node, Tree};
 use crate::syntax::yaml;
@@ -238,21 +238,20 @@ fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decod
     let given = node.field("provider");
     let name = given.and_then(Node::text).or_else(|| base.map(|base| base.provider.as_str()));
     let Some(name) = name else {
-        decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
-            "`like: {id}` copies the registry's entry; `provider` is one of {}",
-            unimplemented::providers().join(", ")
-        ));
+        let known: Vec<&str> = decoder.catalog.names(Kind::Provider).collect();
+        decoder
+            .problems
+            .error(&node.place, format!("the model `{id}` needs `provider` or `like`"))
+            .hint(format!("`like: {id}` copies the registry's entry; `provider` is one of {}", known.join(", ")));
         return None;
     };
     if let Some(at) = given
+        // The shipped registry is read without a catalog.
+        && !decoder.catalog.providers.is_empty()
         && decoder.catalog.member(Kind::Provider, name).is_none()
-        && !unimplemented::providers().contains(&name)
     {
-        let known = unimplemented::providers().iter().copied();
-        decoder
-            .problems
-            .error(&at.place, format!("there is no provider `{name}`"))
-            .maybe_hint(crate::diagnostics::nearest::suggestion(name, known));
+        let hint = crate::diagnostics::nearest::suggestion(name, decoder.catalog.names(Kind::Provider));
+        decoder.problems.error(&at.place, format!("there is no provider `{name}`")).maybe_hint(hint);
         return None;
     }
     let reserved = match id {

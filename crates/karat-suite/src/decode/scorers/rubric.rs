@@ -373,8 +373,7 @@ impl Decoder<'_> {
 
     fn no_default(&mut self, node: &Node) {
         if let Some(default) = node.field("default") {
-            let message = crate::grammar::unimplemented::message("`default` needs `one_of`");
-            self.problems.warn(&default.place, message);
+            self.problems.warn(&default.place, "`default` has no effect without `one_of`");
         }
     }
 
