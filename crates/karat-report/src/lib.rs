@@ -1,5 +1,5 @@
-//! Renders findings in every report format. One folder or file a format: `terminal/`, `markdown/`, `page/` (HTML), `json/`,
-//! `csv.rs`, `junit.rs`, `tsv.rs`; in each, one file a topic.
+//! Renders findings in every report format. One folder a format: `terminal/`, `markdown/`, `page/` (HTML), `json/`,
+//! in each, one file a topic; `formats/` has those of one file, and the list of all. `tsv.rs` writes histories.
 //!
 //! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
 //! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells,
@@ -12,10 +12,8 @@
 //! escaped them. Rendering a stored run twice gives identical bytes (invariant 9, reports are deterministic).
 
 pub mod blocks;
-pub mod csv;
 mod formats;
 pub mod json;
-pub mod junit;
 pub mod markdown;
 mod outputs;
 pub mod page;
@@ -25,7 +23,7 @@ pub mod terminal;
 pub mod tsv;
 mod wording;
 
-pub use formats::{whole_cells, write};
+pub use formats::{csv, whole_cells, write};
 pub use karat_page::number::{count, count_noun, usd};
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::reliability_curve;

@@ -1,6 +1,6 @@
 //! Outcomes of analyses as blocks: the one mapping that the report and the live dashboard share.
 //!
-//! [`of_analysis`] chooses the mapping by the kind of the outcome, never by the name of a suite or an analysis.
+//! [`of_analysis`] chooses the mapping by the kind of the outcome, never by the name of a suite.
 //!
 //! - `build`: short forms of blocks. Read it first.
 //! - `changes/`, `judging/`, `samples/`: a file for each kind of outcome, in the folders of `markdown/`.
@@ -76,7 +76,8 @@ pub fn of_analysis(report: Report<'_>, analysed: &AnalysisResult) -> Vec<Block> 
         Outcome::Balance(found) => samples::balance::blocks(found),
         Outcome::SummaryCorpus(found) => samples::corpus::blocks(report, found),
         Outcome::Diagnostics(found) => samples::diagnostics::blocks(&analysed.id, found),
-        Outcome::Services(found) => plain::blocks("Services", found),
+        // A new analysis is a table until it has a mapping of its own.
+        other => plain::blocks(&plain::title(&analysed.analysis), other),
     };
     blocks.into_iter().map(|block| block.of_analysis(&analysed.id)).collect()
 }

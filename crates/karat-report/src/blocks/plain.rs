@@ -10,6 +10,13 @@ use super::build::{prose, table, texts};
 /// Largest number of values shown.
 const VALUES: usize = 500;
 
+/// Returns the title of an analysis without one of its own: its name with spaces and a capital letter.
+pub(crate) fn title(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}", first.to_uppercase())
+}
+
 /// Returns the table of an outcome.
 pub(crate) fn blocks(title: &str, outcome: &impl Serialize) -> Vec<Block> {
     let value = serde_json::to_value(outcome).unwrap_or(Value::Null);

@@ -1,11 +1,15 @@
-//! The formats of a report: which file writes which.
+//! The formats of a report: which file writes which. Here are those that need one file; the others have folders beside this one.
+//! A new format is a file here and an arm of [`write`].
+
+pub mod csv;
+mod junit;
 
 use std::io::Write;
 
 use karat_types::ReportFormat;
 
 use crate::shared::report::{Cells, RenderError, Report};
-use crate::{csv, json, junit, markdown, page};
+use crate::{json, markdown, page};
 
 /// Writes the report in a format. Cells, which are files of their own in a folder, are lines of a stream.
 ///
