@@ -14,7 +14,7 @@ mod runs;
 mod service;
 mod stored;
 mod tasks;
-mod views;
+pub mod views;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -7,6 +7,7 @@ mod dist;
 mod generate;
 mod measure;
 mod reference;
+mod scaffold;
 mod site;
 mod vectors;
 
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics 
        cargo xtask dist --collect DIR   join the files of all targets
        cargo xtask requirements         check that every requirement has a test
        cargo xtask site [--check]       build the documentation with real reports in target/book, and check every link
+       cargo xtask scaffold KIND NAME   list the files to touch for a metric, provider, format, analysis, endpoint or page
        cargo xtask circles              list modules that depend on each other in a cycle
        cargo xtask size                 count lines of code and files by crate
        cargo xtask language [--check]   measure names, doc comments and folders; fail above the limits";
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["requirements"] => checks::requirements::run(Path::new("."), &mut io::stdout().lock()),
         ["site"] => site::run(Path::new("."), true, &mut io::stdout().lock()),
         ["site", "--check"] => site::run(Path::new("."), false, &mut io::stdout().lock()),
+        ["scaffold", kind, name] => scaffold::run(Path::new("."), kind, name, &mut io::stdout().lock()),
         ["circles"] => checks::module_cycles::run(Path::new("."), &mut io::stdout().lock()),
         ["size"] => checks::size::run(Path::new("."), &mut io::stdout().lock()),
         ["language", rest @ ..] => {
