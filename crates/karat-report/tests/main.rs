@@ -73,3 +73,10 @@ impl Example {
         Report { findings: &self.findings, rows: &self.run, context: &self.context }
     }
 }
+
+/// A report as JUnit XML.
+fn junit(report: karat_report::Report<'_>) -> String {
+    let mut bytes = Vec::new();
+    karat_report::write(report, karat_types::ReportFormat::Junit, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}

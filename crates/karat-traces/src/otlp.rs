@@ -9,16 +9,9 @@ use base64::prelude::BASE64_STANDARD;
 use prost::Message;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::size::Limits;
+pub use crate::size::{Encoding, TooLarge};
 
-/// The form of a request and of its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    /// `application/json`
-    Json,
-    /// `application/x-protobuf`
-    Protobuf,
-}
+use crate::size::Limits;
 
 /// A request that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -29,18 +22,15 @@ pub enum OtlpError {
     /// Not this protobuf message.
     #[error("the request is no OTLP protobuf: {0}")]
     Protobuf(#[from] prost::DecodeError),
-    /// More spans than are read at once.
-    #[error("the request holds more than {0} spans: send them in several requests")]
-    TooManySpans(usize),
-    /// More values in its spans than are read at once.
-    #[error("the request holds more than {0} values: send its spans in several requests")]
-    TooManyValues(usize),
+    /// More in it than is read at once.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
 }
 
 impl OtlpError {
     /// Returns `true` if a smaller request would be read.
     pub fn is_too_large(&self) -> bool {
-        matches!(self, Self::TooManySpans(_) | Self::TooManyValues(_))
+        matches!(self, Self::TooLarge(_))
     }
 }
 

@@ -8,10 +8,28 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::otlp::{Encoding, OtlpError};
-
 /// Nested messages that protobuf allows.
 const DEEPEST: u32 = 100;
+
+/// The form of a request and of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// `application/json`
+    Json,
+    /// `application/x-protobuf`
+    Protobuf,
+}
+
+/// A request with more in it than is read at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TooLarge {
+    /// More spans.
+    #[error("the request holds more than {0} spans: send them in several requests")]
+    Spans(usize),
+    /// More values in its spans.
+    #[error("the request holds more than {0} values: send its spans in several requests")]
+    Values(usize),
+}
 
 /// Limits of a request.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +50,7 @@ impl Default for Limits {
 impl Limits {
     /// # Errors
     /// The request is larger. Bytes that are no request are left to its reader.
-    pub(crate) fn check(self, bytes: &[u8], encoding: Encoding) -> Result<(), OtlpError> {
+    pub(crate) fn check(self, bytes: &[u8], encoding: Encoding) -> Result<(), TooLarge> {
         let size = match encoding {
             Encoding::Json if holds_more_values(bytes, self.values) => Size { values: usize::MAX, spans: 0 },
             Encoding::Json => Size { values: 0, spans: spans_of_json(bytes, self.spans) },
@@ -43,8 +61,8 @@ impl Limits {
             }
         };
         match () {
-            () if size.spans > self.spans => Err(OtlpError::TooManySpans(self.spans)),
-            () if size.values > self.values => Err(OtlpError::TooManyValues(self.values)),
+            () if size.spans > self.spans => Err(TooLarge::Spans(self.spans)),
+            () if size.values > self.values => Err(TooLarge::Values(self.values)),
             () => Ok(()),
         }
     }

@@ -50,16 +50,6 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// Returns the run as JUnit XML.
-///
-/// # Errors
-/// Rows that cannot be read.
-pub fn render(report: Report<'_>) -> Result<String, RenderError> {
-    let mut bytes = Vec::new();
-    write(report, &mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Returns the gates as a test suite of their own. An undecided gate is skipped; a gate that asks for a review passes
 /// and says why.
 fn gate_suite(report: Report<'_>) -> Option<TestSuite> {

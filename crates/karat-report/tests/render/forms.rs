@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use karat_report::{csv, junit};
+use karat_report::csv;
 
-use crate::Example;
+use crate::{Example, junit};
 
 /// Failed, erroneous, skipped and unscored cases are test cases, and texts from outside are escaped.
 #[test]
 fn junit_of_the_example() {
-    let text = junit::render(Example::new().canonical().report()).unwrap();
+    let text = junit(Example::new().canonical().report());
     insta::assert_snapshot!(text);
     assert!(!text.contains("<script") && !text.contains('\u{1b}'));
     let count = |what: &str| text.matches(what).count();
@@ -24,7 +24,7 @@ fn junit_of_the_example() {
 /// IO-14: no two cases have the same class and name, of which GitLab shows the first; classes have two dots.
 #[test]
 fn junit_cases_are_told_apart() {
-    let text = junit::render(Example::new().report()).unwrap();
+    let text = junit(Example::new().report());
     let cases: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("<testcase ")).collect();
     let attribute = |case: &str, name: &str| {
         let from = case.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;

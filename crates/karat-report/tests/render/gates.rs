@@ -1,11 +1,11 @@
 use karat_analysis::gate::decide;
 use karat_analysis::testing::Sketch;
 use karat_analysis::{Pinned, References};
-use karat_report::{json, junit, markdown, page, terminal};
+use karat_report::{json, markdown, page, terminal};
 use karat_types::{Gate, GateBasis, GateRules, Threshold};
 use serde_json::Value;
 
-use crate::Example;
+use crate::{Example, junit};
 
 /// The example with three gates: a minimum, itself as baseline, and a missing baseline.
 fn gated() -> Example {
@@ -57,7 +57,7 @@ fn verdicts_lead_the_report() {
 #[test]
 fn verdicts_for_machines() {
     let example = gated();
-    let xml = junit::render(example.report()).unwrap();
+    let xml = junit(example.report());
     let (_, gates) = xml.split_once("<testsuite name=\"claims.gates\"").unwrap();
     assert!(gates.contains("<failure") && gates.contains("<skipped") && gates.contains("review: "), "{gates}");
     let document: Value = serde_json::from_str(&json::gates("run-1", &example.context.verdicts, &[]).unwrap()).unwrap();

@@ -22,12 +22,8 @@ fn the_example_suites_only_miss_files() {
             Err(problems) => problems,
         };
         for problem in problems.iter() {
-            let expected = [
-                "there is no file",
-                "cannot be listed",
-                "`unknown-v0`",
-                "`days` needs to know the last day",
-            ];
+            let expected =
+                ["there is no file", "cannot be listed", "`unknown-v0`", "`days` needs to know the last day"];
             assert!(expected.iter().any(|text| problem.message.contains(text)), "{name}: {problem}");
         }
         assert!(!problems.is_empty(), "{name}");

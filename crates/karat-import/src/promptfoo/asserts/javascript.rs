@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::metrics::Item;
+use super::Item;
 
 /// A part of the code.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,47 +1,15 @@
 //! Asserts that a metric decides: type by type, as the item of a row's checks.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Given, Tools};
+use super::{Given, Item, Tools};
 use crate::promptfoo::refusal::Refusal;
-use crate::promptfoo::values::{number, number_of, split_values, text_of};
+use crate::promptfoo::values::{number_of, split_values, text_of};
 
 /// Default thresholds of promptfoo.
 const LEVENSHTEIN: f64 = 5.0;
 const ROUGE: f64 = 0.75;
 const BLEU: f64 = 0.5;
-
-/// One check as a suite writes it.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::promptfoo) struct Item(pub Map<String, Value>);
-
-impl Item {
-    pub fn new(metric: &str) -> Self {
-        Self(Map::from_iter([("metric".to_owned(), json!(metric))]))
-    }
-
-    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(key.to_owned(), value.into());
-        self
-    }
-
-    /// Adds an option of the metric.
-    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
-        let with = self.0.entry("with").or_insert_with(|| json!({}));
-        if let Some(with) = with.as_object_mut() {
-            with.insert(option.to_owned(), value.into());
-        }
-        self
-    }
-
-    pub fn min(self, min: f64) -> Self {
-        self.set("min", number(min))
-    }
-
-    pub fn max(self, max: f64) -> Self {
-        self.set("max", number(max))
-    }
-}
 
 /// The metric that decides an assert; nothing where the assert always holds, `None` of a type that no metric decides.
 pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {

@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::judged::{HasInput, Questions, Shown};
-use self::metrics::Item;
 pub(super) use self::unsupported::is_type;
 use super::models::{Grading, Model};
 use super::refusal::{Refusal, drop_unknown_keys};
@@ -29,6 +28,38 @@ use super::{files, nunjucks};
 use crate::error::ImportError;
 use crate::report::{Approximate, Dropped, ImportReport, Shape};
 use crate::source::Source;
+
+/// One check as a suite writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::promptfoo) struct Item(pub Map<String, Value>);
+
+impl Item {
+    pub fn new(metric: &str) -> Self {
+        Self(Map::from_iter([("metric".to_owned(), json!(metric))]))
+    }
+
+    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds an option of the metric.
+    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
+        let with = self.0.entry("with").or_insert_with(|| json!({}));
+        if let Some(with) = with.as_object_mut() {
+            with.insert(option.to_owned(), value.into());
+        }
+        self
+    }
+
+    pub fn min(self, min: f64) -> Self {
+        self.set("min", number(min))
+    }
+
+    pub fn max(self, max: f64) -> Self {
+        self.set("max", number(max))
+    }
+}
 
 /// Keys of an assert that are read.
 const KEYS: [&str; 10] = [

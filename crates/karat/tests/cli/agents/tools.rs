@@ -55,7 +55,7 @@ fn a_call_in_place_of_a_text_is_an_error() {
     let place = Place::new();
     place.write("data.jsonl", &questions(1));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.run(&["run", "-q", "--run-id", "a"]);
+    let said = place.karat(&["run", "-q", "--run-id", "a"]);
     assert_eq!((said.code, provider.requests()), (1, 1), "{}", said.stderr);
     let report = place.report("a").to_string();
     assert!(report.contains("called the tool `get_order` instead of giving a text"), "{report}");
