@@ -75,7 +75,7 @@ impl Example {
 }
 
 /// A report as JUnit XML.
-fn junit(report: karat_report::Report<'_>) -> String {
+fn junit(report: Report<'_>) -> String {
     let mut bytes = Vec::new();
     karat_report::write(report, karat_types::ReportFormat::Junit, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
