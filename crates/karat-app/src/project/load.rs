@@ -193,7 +193,10 @@ fn after_list(error: SuiteError, suite: &str, overrides: &Overrides) -> SuiteErr
         _ => None,
     };
     match list {
-        Some((flag, list)) => SuiteError::IsOfList { name: suite.to_owned(), flag, list: list.join(",") },
+        Some((flag, list)) => {
+            let items: Vec<&str> = list.iter().map(String::as_str).filter(|item| !item.is_empty()).collect();
+            SuiteError::IsOfList { name: suite.to_owned(), flag, list: items.join(",") }
+        }
         None => error,
     }
 }
