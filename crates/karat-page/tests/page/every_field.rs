@@ -174,6 +174,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         name: t(),
         verdict: Verdict::Fail,
         observed: missing(),
+        change: Some(missing()),
         scale: scale.clone(),
         threshold: t(),
         reason: t(),

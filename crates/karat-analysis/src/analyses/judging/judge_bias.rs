@@ -459,7 +459,7 @@ mod tests {
     /// F49: a judge that grades itself, or models of its own family, is warned of by default; scripts are not.
     #[test]
     fn a_judge_of_its_own_family_is_warned_of() {
-        let warning = |edit: &dyn Fn(&mut karat_types::PlanHeader)| {
+        let warning = |edit: &dyn Fn(&mut PlanHeader)| {
             let mut run = judged_run(2, 4, &["kin", "stranger"], json!([]));
             let plan = Arc::make_mut(&mut run.header.plan);
             plan.models.iter_mut().chain(&mut plan.judges).for_each(|model| model.provider = "openai".to_owned());
@@ -470,7 +470,7 @@ mod tests {
             expected
         };
         assert_eq!(warning(&|_| ()), None);
-        let family = |plan: &mut karat_types::PlanHeader| {
+        let family = |plan: &mut PlanHeader| {
             plan.models[0].family = Some("a".to_owned());
             plan.judges[0].family = Some("a".to_owned());
             plan.judges[1].family = Some("b".to_owned());
