@@ -66,6 +66,12 @@ impl ImportError {
         self
     }
 
+    /// The problem with the file's name alone.
+    pub(crate) fn without_folder(&self) -> String {
+        let name = Path::new(&self.file).file_name().map_or(self.file.as_str().into(), |name| name.to_string_lossy());
+        format!("{name}{}: {}", self.at, self.problem)
+    }
+
     /// Advice for the user.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -52,7 +52,7 @@ impl State {
 
 /// US dollars that a run has spent, also one that failed: its store says what was paid. A run whose account cannot be read may
 /// have spent all that it was allowed to.
-fn spent(app: &App, run: &str, allowance: f64) -> f64 {
+fn amount_spent(app: &App, run: &str, allowance: f64) -> f64 {
     match app.service().run_state(run) {
         Ok(state) => state.spend_usd,
         Err(error) if error.kind() == ErrorKind::NotFound => 0.0,
@@ -116,7 +116,7 @@ impl Runs {
         let (app, state, id) = (self.app.clone(), Arc::clone(&self.state), run.clone());
         let work = move || {
             let ended = catch_unwind(AssertUnwindSafe(|| app.runs().run(plan, &invocation, execution)));
-            *lock(&state.spent_usd) += spent(&app, &id, allowance);
+            *lock(&state.spent_usd) += amount_spent(&app, &id, allowance);
             let failure = match ended {
                 Ok(ended) => ended.err().map(|error| message(&error)),
                 Err(_) => Some(format!("run {id} failed: this is a bug in karat")),

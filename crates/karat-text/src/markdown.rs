@@ -101,11 +101,11 @@ fn item(line: &str) -> Option<&str> {
         let task = ["[ ] ", "[x] ", "[X] "].iter().find_map(|task| rest.trim_start().strip_prefix(task));
         return Some(task.unwrap_or(rest));
     }
-    numbered(line).or_else(|| line.strip_prefix(|c| ('①'..='⑳').contains(&c)))
+    list_number(line).or_else(|| line.strip_prefix(|c| ('①'..='⑳').contains(&c)))
 }
 
 /// The rest of a line after the number that it begins with: `3.`, `3)`, `(3)`, `３．`, `3、`.
-fn numbered(line: &str) -> Option<&str> {
+fn list_number(line: &str) -> Option<&str> {
     let (line, most) = line.strip_prefix('(').map_or((line, 9), |inside| (inside, 2));
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit() || ('０'..='９').contains(&c));
     let digits = line[..line.len() - rest.len()].chars().count();

@@ -153,6 +153,15 @@ pub fn check(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<(), AnalysisEr
     fail_if_any(wrong)
 }
 
+/// The error of an analysis whose scorer has no judge, which says so; any other error as it is.
+pub fn name_scorer_that_is_off(error: AnalysisError, plan: &PlanHeader, rules: &GateRules) -> AnalysisError {
+    let AnalysisError::Options { id, analysis, message } = error else { return error };
+    let spec = plan.analyses.iter().find(|spec| spec.id == id);
+    let scorer = spec.and_then(|spec| spec.with.get("scorer")?.as_str());
+    let off = scorer.filter(|scorer| rules.unjudged.iter().any(|off| off == scorer));
+    AnalysisError::Options { id, analysis, message: off.map_or(message, problem::scorer_is_off) }
+}
+
 fn fail_if_any(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }

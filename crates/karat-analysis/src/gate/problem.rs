@@ -42,10 +42,7 @@ fn unknown_subject(plan: &PlanHeader, analyses: &[String], rules: &GateRules, ga
             let none = !known.iter().any(|name| matches_pattern(pattern, name));
             let scorer = pattern.split('.').next().unwrap_or(pattern);
             none.then(|| match rules.unjudged.iter().any(|off| off == scorer) {
-                true => format!(
-                    "the run has no metric `{pattern}`: the scorer `{scorer}` is off, because the suite has no judge; name one \
-                     under `judges` or with --judges"
-                ),
+                true => format!("the run has no metric `{pattern}`: {}", scorer_is_off(scorer)),
                 false => format!("the run has no metric `{pattern}`{}", suggestion(pattern, &known)),
             })
         }
@@ -56,6 +53,11 @@ fn unknown_subject(plan: &PlanHeader, analyses: &[String], rules: &GateRules, ga
             none.then(|| format!("the run has no analysis `{first}`{}", suggestion(first, &known)))
         }
     }
+}
+
+/// The problem of whatever reads the scores of a scorer without a judge.
+pub(super) fn scorer_is_off(scorer: &str) -> String {
+    format!("the scorer `{scorer}` is off, because the suite has no judge; name one under `judges` or with --judges")
 }
 
 fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {

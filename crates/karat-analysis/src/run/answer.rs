@@ -13,6 +13,9 @@ use crate::score::instrument::metric_names::{headline_metrics, is_on};
 /// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;
 
+/// The share of the largest figure of an interval below which an end is 0, up to errors of rounding.
+const FLOAT_NOISE: f64 = 1e-9;
+
 /// The answers for each axis with something to choose from: variants, then models.
 pub(crate) fn answers(findings: &Findings, gates: &[Gate]) -> Vec<Answer> {
     let model = choose_model(findings, gates).map(|it| {
@@ -266,14 +269,14 @@ fn caveats(findings: &Findings) -> Option<String> {
 fn with_interval(finding: &Finding) -> String {
     match (finding.interval(), finding.level()) {
         (Some((lo, hi)), Some(level)) => {
-            let decimals =
-                decimals([finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs())));
+            let most = [finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs()));
+            let (decimals, noise) = (decimals(most), most * FLOAT_NOISE);
             let number = |value: f64| {
                 let text = format!("{:.decimals$}", value.abs());
-                // An end that is only just on one side of 0 is not 0.
+                // An end that is only just on one side of 0 is not 0, unless only the last digits of a float are.
                 match (text.chars().all(|c| matches!(c, '0' | '.')), value) {
-                    (true, value) if value > 0.0 => "just above 0".to_owned(),
-                    (true, value) if value < 0.0 => "just below 0".to_owned(),
+                    (true, value) if value > noise => "just above 0".to_owned(),
+                    (true, value) if value < -noise => "just below 0".to_owned(),
                     _ => with_sign(value, text),
                 }
             };

@@ -1,4 +1,4 @@
-//! What stands beside the findings of a run in its reports: verdicts, cost, warnings; and the exit code of both. Lists show a
+//! The parts beside the findings of a run in its reports: verdicts, cost, warnings; and the exit code of both. Lists show a
 //! run by its verdict and headline, which are computed here where the store does not keep them.
 
 use karat_analysis::gate::StopSummary;

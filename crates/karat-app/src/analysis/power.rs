@@ -75,8 +75,8 @@ impl Analysis<'_> {
         Ok(PlanPower { metrics, run })
     }
 
-    /// The newest finished run of the suite that has the plan's systems, and a spread of each wanted metric: a run of a few
-    /// samples or of other models tells nothing of the plan. Without one, the newest run, whatever it is.
+    /// The newest finished run of the suite that has the plan's systems, and measured the spread of each wanted metric: a
+    /// run of a few samples or of other models tells nothing of the plan. Without one, the newest run, whatever it is.
     fn fitting_run(
         &self,
         header: &PlanHeader,
@@ -106,7 +106,7 @@ impl Analysis<'_> {
     }
 }
 
-/// Returns whether a run has the systems of a plan, and a spread of each wanted metric.
+/// Returns whether a run has the systems of a plan, and measured the spread of each wanted metric.
 fn fits(header: &PlanHeader, found: &Findings, wanted: &[PowerRequest]) -> bool {
     let systems = |plan: &PlanHeader| (0..plan.systems.len()).map(|at| system_id(plan, at)).collect::<BTreeSet<_>>();
     let spreads = karat_analysis::paired_deviations(header, Some(found));
@@ -117,7 +117,9 @@ fn fits(header: &PlanHeader, found: &Findings, wanted: &[PowerRequest]) -> bool 
         };
         let name = at.and_then(|at| header.metrics.get(at)).map(|metric| metric.name.as_str());
         let is_measured = name.is_some_and(|name| found.plan.metric(name).is_some());
-        is_measured && at.and_then(|at| spreads.get(at)).is_some_and(Option::is_some)
+        let spread = at.and_then(|at| spreads.get(at)?.as_ref());
+        // One that is assumed has no pairs.
+        is_measured && spread.is_some_and(|spread| spread.finding().n() > 0)
     };
     systems(header).is_subset(&systems(&found.plan)) && wanted.iter().all(has_spread)
 }

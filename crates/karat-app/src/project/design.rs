@@ -36,7 +36,9 @@ pub(super) fn settle_version(
     if manifest.changelog.is_empty() {
         return Ok(());
     }
-    let rows = RowSource::open(Arc::clone(files), &RowSourceSpec::of(source), traces)?;
+    // The hash is of the rows by the ids that the file names.
+    let spec = RowSourceSpec { id: manifest.ids.first().cloned(), ..RowSourceSpec::of(source) };
+    let rows = RowSource::open(Arc::clone(files), &spec, traces)?;
     let apart = ApartColumns { ids: manifest.ids.clone(), metadata: manifest.metadata.clone() };
     let mut hasher = RowsHasher::new();
     for row in rows.rows() {

@@ -1,5 +1,6 @@
 //! The gates of a suite before its run: flags that change them, and what must hold before anything is paid.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,8 +65,8 @@ pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<Ga
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules)) {
         match SuiteFiles.read(path) {
             Ok(bytes) => drop(read_pinned(path, &bytes, plan)?),
-            // Nothing is pinned yet.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // Nothing is pinned yet, or it is a folder of golden files, which the check of gates reads.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
             Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
         }
     }

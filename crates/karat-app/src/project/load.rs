@@ -125,7 +125,8 @@ impl ReadSuite {
         design::settle(&suite, &path, files, &overrides.context.traces, &mut plan)?;
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
-        problems.extend(checked.err().map(|error| error.into()));
+        let told = |error| gate::name_scorer_that_is_off(error, &plan.header, &plan.rules);
+        problems.extend(checked.map_err(told).err().map(|error| error.into()));
         match gate::stop_problems(&plan.header, &plan.rules) {
             Ok(warnings) => plan.notes.extend(warnings),
             Err(problem) => problems.push(problem.into()),

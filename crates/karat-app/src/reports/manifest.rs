@@ -65,12 +65,12 @@ impl Manifest {
         }
     }
 
-    /// A manifest's entry for a file, if the manifest belongs to this run and can be read.
+    /// A manifest's entry for a file, if the manifest can be read and names this run, or none as in the canonical form.
     pub fn find_entry(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
         let mut text = Vec::new();
         File::open(manifest).ok()?.take(MAX_HASHED_BYTES).read_to_end(&mut text).ok()?;
         let manifest: Self = serde_json::from_slice(&text).ok()?;
-        let is_known = manifest.schema == SCHEMA && manifest.run.as_deref() == Some(run);
+        let is_known = manifest.schema == SCHEMA && manifest.run.as_deref().is_none_or(|it| it == run);
         manifest.files.into_iter().find(|file| is_known && Path::new(&file.path) == path)
     }
 }

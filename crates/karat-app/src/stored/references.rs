@@ -1,4 +1,4 @@
-//! What the gates of a run compare with: a pinned run, a golden set, an earlier run.
+//! The results that the gates of a run compare with: a pinned run, a golden set, an earlier run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -42,8 +42,7 @@ impl Stored<'_> {
                     if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
                         notes.push(format!(
                             "the baseline {path} is of the preset's own data, so this run is not compared with it: \
-                             `karat baseline pin {} -o baseline.json` pins yours",
-                            stored.header().id
+                             `karat baseline pin RUN -o baseline.json` pins yours"
                         ));
                     } else {
                         notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));

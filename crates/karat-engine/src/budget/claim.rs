@@ -70,13 +70,13 @@ struct ClaimState<'a> {
     failed_attempts: FailedAttempts,
     /// The error of the latest of them.
     last_error: Option<CallError>,
-    /// What the latest of them sent and got, for a call that ends before another is made.
+    /// The request and answer of the latest of them, for a call that ends before another is made.
     last: LastAttempt,
     /// Those of them whose cost is unknown.
     unknown: u32,
 }
 
-/// What an attempt sent and got. The answer is cut, since it is held while the call waits.
+/// The request and answer of an attempt. The answer is cut, since it is held while the call waits.
 #[derive(Default, Clone)]
 struct LastAttempt {
     request: Bytes,

@@ -216,7 +216,9 @@ pub(super) fn with_unit_vectors(exchange: Exchange, request: &Request, target: &
                 failed_attempts.bills.push(FailedBill { usage, billing: reply.billing, words: Some(String::new()) });
             }
         }
-        let message = format!("{}: the answer holds {vectors} vectors for {texts} texts", target.who);
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let (vector_s, text_s) = (plural(vectors), plural(texts));
+        let message = format!("{}: the answer holds {vectors} vector{vector_s} for {texts} text{text_s}", target.who);
         Err(CallError { code: CallErrorCode::Malformed, message, status: None })
     });
     Exchange { response, outcome, failed_attempts, ..exchange }

@@ -104,7 +104,7 @@ impl Parser {
         if self.exact {
             return exact_json(text).map_err(ParseFailure);
         }
-        let meant = Ladder::new(Expectation::Any).meant(text, |value| self.fits(value));
+        let meant = Ladder::new(Expectation::Any).choose(text, |value| self.fits(value));
         let Meant { found, choice } = meant.map_err(|error| ParseFailure(error.to_string()))?;
         let repaired =
             (found.rung == Rung::Repaired).then(|| "the reply was no valid JSON and was repaired".to_owned());

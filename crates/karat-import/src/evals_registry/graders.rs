@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Lost;
 use super::model_graded::ModelGraded;
 use super::registry::{Eval, Registry};
-use super::rows::Row;
+use super::rows::EvalRow;
 use crate::draft::Draft;
 use crate::error::ImportError;
 
@@ -109,13 +109,13 @@ impl Grader {
     }
 
     /// The columns of a row that the scorer reads.
-    pub fn columns(&self, row: &Row, column: &str, is_uniform: bool) -> Map<String, Value> {
+    pub fn columns(&self, row: &EvalRow, column: &str, is_uniform: bool) -> Map<String, Value> {
         if let Self::Model(graded) = self {
             return graded.columns(row, is_uniform);
         }
         let reference = match row.members.get(REFERENCE) {
-            Some(Value::Array(answers)) if *self == Self::JsonMatch => Some(answers.iter().map(parsed).collect()),
-            Some(answer) if *self == Self::JsonMatch => Some(parsed(answer)),
+            Some(Value::Array(answers)) if *self == Self::JsonMatch => Some(answers.iter().map(parse_choices).collect()),
+            Some(answer) if *self == Self::JsonMatch => Some(parse_choices(answer)),
             Some(Value::Array(answers)) => Some(answers.iter().map(|answer| json!(text(answer))).collect()),
             Some(Value::Null) | None => None,
             Some(answer) => Some(json!(text(answer))),
@@ -155,6 +155,6 @@ fn text(answer: &Value) -> String {
 }
 
 /// An answer that is JSON in a text.
-fn parsed(answer: &Value) -> Value {
+fn parse_choices(answer: &Value) -> Value {
     answer.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| answer.clone())
 }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use self::graders::{Grader, REFERENCE};
 use self::registry::{Eval, Registry};
-use self::rows::{InputForm, Row, RowFile};
+use self::rows::{EvalRow, InputForm, RowFile};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::report::{Dropped, Shape};
@@ -32,7 +32,7 @@ pub(crate) use self::registry::is_registry_file;
 /// Evals with the same rows.
 struct Group {
     names: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<EvalRow>,
     /// Positions among all graders.
     graders: Vec<usize>,
 }

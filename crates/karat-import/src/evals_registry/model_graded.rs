@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::Lost;
 use super::registry::{Eval, Registry};
-use super::rows::Row;
+use super::rows::EvalRow;
 use crate::draft::{Draft, RubricFile};
 use crate::error::ImportError;
 use crate::report::Approximate;
@@ -80,7 +80,7 @@ impl ModelGraded {
     }
 
     /// The columns of a row that the prompt shows.
-    pub fn columns(&self, row: &Row, is_uniform: bool) -> Map<String, Value> {
+    pub fn columns(&self, row: &EvalRow, is_uniform: bool) -> Map<String, Value> {
         let values = self.values().into_iter().filter(|name| *name != INPUT);
         values
             .filter_map(|name| {

@@ -18,7 +18,7 @@ pub(super) struct RowFile {
 
 /// A row of an eval.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct EvalRow {
     /// Its line in the file.
     pub number: usize,
     pub input: Value,
@@ -51,7 +51,7 @@ impl RowFile {
     ///
     /// # Errors
     /// A file that cannot be read, or without any row.
-    pub fn read(&self, registry: &Registry<'_>, draft: &mut Draft<'_>) -> Result<Vec<Row>, Lost> {
+    pub fn read(&self, registry: &Registry<'_>, draft: &mut Draft<'_>) -> Result<Vec<EvalRow>, Lost> {
         let path = registry.data(&self.name)?;
         let examples = match &self.examples {
             None => Vec::new(),
@@ -105,7 +105,7 @@ fn read_row(
     examples: &[Value],
     file: &str,
     report: &mut ImportReport,
-) -> Result<Row, String> {
+) -> Result<EvalRow, String> {
     let row: Value = serde_json::from_str(line.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("is not valid JSON: {error}"))?;
     let Value::Object(mut members) = row else { return Err("is no object".to_owned()) };
@@ -126,7 +126,7 @@ fn read_row(
     if last.is_some_and(|last| last["role"] == "assistant") {
         return Err("has an `input` that ends with the assistant, so nothing is asked".to_owned());
     }
-    Ok(Row { number, input, members })
+    Ok(EvalRow { number, input, members })
 }
 
 /// A message with the roles of a suite. Examples there are messages of the system with a name.
@@ -156,7 +156,7 @@ fn message(value: &Value, file: &str, report: &mut ImportReport) -> Result<Value
     Ok(json!({"role": role, "content": content}))
 }
 
-impl Row {
+impl EvalRow {
     /// The input in the form that all rows have.
     pub fn input_as(&self, form: InputForm) -> Value {
         match (&self.input, form) {

@@ -22,9 +22,12 @@ impl Refusal {
         Self::new("is a program, which an import neither runs nor copies")
     }
 
-    /// The refusal of what cannot be read.
+    /// The refusal of what cannot be read. A report does not tell in which folder of a machine it lies.
     pub fn of_error(error: &ImportError) -> Self {
-        Self { why: format!("cannot be carried over: {error}"), instead: error.hint().map(str::to_owned) }
+        Self {
+            why: format!("cannot be carried over: {}", error.without_folder()),
+            instead: error.hint().map(str::to_owned),
+        }
     }
 
     pub fn instead(mut self, instead: impl Into<String>) -> Self {

@@ -45,13 +45,18 @@ pub(super) fn read(source: &Source, known: &[&str]) -> Result<Table, ImportError
         start.trim_ascii_start().strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii_start(),
         [b'[' | b'{', ..]
     );
-    let files: Arc<dyn Files> = Arc::new(DiskFiles);
-    let rows = karat_suite::read_placed_rows(&files, &path.to_string_lossy()).map_err(|error| {
-        let problem = error.problem();
-        refused(problem.message.clone(), problem.line.max(1))
-    })?;
     let form = if is_table { Form::Csv } else { Form::Json };
-    let rows = rows.into_iter().flat_map(|(line, row)| of_columns(row).into_iter().map(move |row| (line, row)));
+    let lone = if is_table { None } else { lone_object(source.reader(path)?, known) };
+    let rows = match lone {
+        Some(object) => of_columns(object).into_iter().map(|row| (1, row)).collect(),
+        None => {
+            let files: Arc<dyn Files> = Arc::new(DiskFiles);
+            karat_suite::read_placed_rows(&files, &path.to_string_lossy()).map_err(|error| {
+                let problem = error.problem();
+                refused(problem.message.clone(), problem.line.max(1))
+            })?
+        }
+    };
     let mut table = Table { form, rows: Vec::new() };
     for (line, mut row) in rows {
         if form == Form::Csv {
@@ -66,6 +71,12 @@ pub(super) fn read(source: &Source, known: &[&str]) -> Result<Table, ImportError
         return Err(refused("holds no rows".to_owned(), 1));
     }
     Ok(table)
+}
+
+/// The object that is the whole file, if it has one of the columns: a single row, or a table that is written as columns.
+fn lone_object(reader: impl BufRead, known: &[&str]) -> Option<Map<String, Value>> {
+    let object: Map<String, Value> = serde_json::from_reader(reader).ok()?;
+    known.iter().any(|column| object.contains_key(*column)).then_some(object)
 }
 
 /// The rows of a table that is written as columns: `{"a": [1, 2]}`, or `{"a": {"0": 1, "1": 2}}` as pandas does.

@@ -26,6 +26,7 @@ fn every_column_of_ragas_has_its_place() {
         json!({"user_input": "q", "response": "r", "retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"],
                "rubrics": {"score1": "bad"}, "persona_name": "p", "reference": null}),
         json!({"user_input": [{"content": "hi", "type": "human"}, {"content": "ho", "type": "ai"}], "reference": "x"}),
+        json!({"user_input": [{"content": "hi", "type": "human"}, {"content": "ho", "type": "ai"}, {"content": "so?", "type": "human"}]}),
     ];
     let imported = import_text(ImportKind::Ragas, "set.json", &json!(rows).to_string()).unwrap();
     let suite = imported.suite();
@@ -35,10 +36,13 @@ fn every_column_of_ragas_has_its_place() {
     );
     let outputs = imported.rows("data/outputs/recorded.jsonl");
     assert_eq!(outputs[0]["output"], json!({"response": "r", "retrieved_context_ids": ["a"]}));
-    assert_eq!(outputs.len(), 1);
+    assert_eq!(outputs[1]["output"], "ho");
+    assert_eq!(outputs.len(), 2);
     assert_eq!(suite["variants"]["recorded"][0]["recorded"]["missing"], "skip");
     let samples = imported.rows("data/samples.jsonl");
-    assert_eq!(samples[1]["input"], json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]));
+    let user = |content: &str| json!({"role": "user", "content": content});
+    assert_eq!(samples[1]["input"], json!([user("hi")]));
+    assert_eq!(samples[2]["input"], json!([user("hi"), {"role": "assistant", "content": "ho"}, user("so?")]));
     assert_eq!([&samples[0]["persona_name"], &samples[1]["reference"]], ["p", "x"]);
     assert_eq!(imported.dropped(), [("rubrics", "[*].rubrics", 1)]);
 }
@@ -113,7 +117,9 @@ fn sets_without_outputs_become_live_suites() {
     let suite = imported.suite();
     assert_eq!(suite["variants"], json!({"answer": [{"prompt": {"text": "{{ input }}"}}]}));
     assert_eq!(suite.get("policy"), None);
-    assert_eq!(imported.notes().len(), 2, "neither scores nor outputs: {:?}", imported.notes());
+    assert_eq!(suite.get("models"), None);
+    assert!(imported.report.lacks_model);
+    assert_eq!(imported.notes().len(), 3, "neither scores, outputs nor models: {:?}", imported.notes());
 }
 
 /// IO-01, IO-09: files that are no test sets are refused with the line and what is expected.
@@ -121,11 +127,11 @@ fn sets_without_outputs_become_live_suites() {
 fn bad_files_are_refused() {
     let cases = [
         ("empty.jsonl", "", ":1: holds no rows"),
-        ("number.json", "[1]", ":1: holds a row that is no object"),
+        ("number.json", "[1]", ":1: a row must be an object with named columns"),
         ("other.jsonl", "{\"user_input\": 1}\n{\"a\": 1}", ":2: holds a row without any of the columns"),
-        ("half.json", "[\n{\"user_input\": ", ":2: is not a valid JSON list"),
-        ("half.jsonl", "{\"user_input\": 1}\n{\"user", ":2: is not valid JSON"),
-        ("ragged.csv", "user_input,response\na,b,c\n", ":2: is not valid CSV"),
+        ("half.json", "[\n{\"user_input\": ", ":2: invalid JSON: it ends too early"),
+        ("half.jsonl", "{\"user_input\": 1}\n{\"user", ":2: invalid JSON"),
+        ("ragged.csv", "user_input,response\na,b,c\n", ":2: this row has 3 cells, the header has 2"),
     ];
     for (name, text, problem) in cases {
         let error = import_text(ImportKind::Ragas, name, text).err().unwrap_or_else(|| panic!("{name} is imported"));
@@ -151,7 +157,12 @@ fn results_of_ragas_keep_their_scores() {
     let object = "{\n \"samples\": [ {\"user_input\": \"q\", \"response\": \"r\"} ]\n}";
     assert_eq!(import_text(ImportKind::Ragas, "o.json", object).unwrap().rows("data/samples.jsonl").len(), 1);
     let columns = "{\"user_input\": {\"0\": \"q\", \"1\": \"p\"}, \"response\": {\"0\": \"r\", \"1\": \"s\"}}";
-    assert_eq!(import_text(ImportKind::Ragas, "c.json", columns).unwrap().rows("data/samples.jsonl").len(), 2);
+    for columns in [columns.to_owned(), columns.replace(", ", ",\n")] {
+        let imported = import_text(ImportKind::Ragas, "c.json", &columns).unwrap();
+        assert_eq!(imported.rows("data/samples.jsonl").len(), 2, "{columns}");
+    }
+    let lone = "{\"user_input\": \"q\", \"response\": \"r\"}";
+    assert_eq!(import_text(ImportKind::Ragas, "l.json", lone).unwrap().rows("data/samples.jsonl").len(), 1);
 }
 
 /// F100: the last message of an assistant is the output, and those before it are the input.

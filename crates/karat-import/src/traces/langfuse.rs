@@ -17,7 +17,7 @@ pub(super) fn is_observation(fields: &Map<String, Value>) -> bool {
 }
 
 /// The trace of a download `{trace, observations, scores}`.
-pub(super) fn unwrapped(mut fields: Map<String, Value>) -> Value {
+pub(super) fn unwrap_download(mut fields: Map<String, Value>) -> Value {
     let mut trace = fields.shift_remove("trace").unwrap_or_default();
     if let Some(trace) = trace.as_object_mut() {
         for (key, value) in fields {
@@ -42,7 +42,7 @@ pub(super) fn add_observation(observation: Value, traces: &mut Vec<Value>) {
 }
 
 /// A value that was written as JSON in a text.
-fn parsed(value: &Value) -> Value {
+fn parse_text(value: &Value) -> Value {
     let text = value.as_str().map(str::trim).filter(|text| text.starts_with(['{', '[']));
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
 }
@@ -121,10 +121,10 @@ fn add_score(score: &Value, rows: &mut [TracedRow]) -> Result<(), &'static str> 
 
 fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'static str> {
     let span = text(generation, "id").ok_or("an observation has no `id`")?;
-    let input = &parsed(present(generation, "input").ok_or("the observation has no `input`")?);
+    let input = &parse_text(present(generation, "input").ok_or("the observation has no `input`")?);
     let error = error_of(generation);
     let output = match (present(generation, "output"), &error) {
-        (Some(output), _) => parsed(output),
+        (Some(output), _) => parse_text(output),
         (None, Some(_)) => Value::Null,
         (None, None) => return Err("the observation has no `output`"),
     };
@@ -143,8 +143,8 @@ fn generation_row(trace: &Value, id: &str, generation: &Value) -> Result<Row, &'
 fn trace_row(trace: &Value, id: &str, generations: &[&Value]) -> Result<Row, &'static str> {
     let first = generations.first().and_then(|it| present(it, "input"));
     let last = generations.last().and_then(|it| present(it, "output"));
-    let input = present(trace, "input").or(first).map(parsed).ok_or("the trace has no `input`")?;
-    let output = present(trace, "output").or(last).map(parsed).ok_or("the trace has no `output`")?;
+    let input = present(trace, "input").or(first).map(parse_text).ok_or("the trace has no `input`")?;
+    let output = present(trace, "output").or(last).map(parse_text).ok_or("the trace has no `output`")?;
     let sum = |usage: Usage, more: Usage| Usage {
         input_tokens: usage.input_tokens.map_or(more.input_tokens, |own| Some(own + more.input_tokens.unwrap_or(0))),
         output_tokens: usage
@@ -200,7 +200,7 @@ fn row(
             error,
             user: text(trace, "userId"),
             tags: tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
-            more: trace.get("metadata").map(parsed).filter(|more| more.as_object().is_some_and(|it| !it.is_empty())),
+            more: trace.get("metadata").map(parse_text).filter(|more| more.as_object().is_some_and(|it| !it.is_empty())),
         },
         usage,
         latency_ms: elapsed.filter(|micros| *micros >= 0).map(|micros| micros as f64 / 1000.0),
@@ -215,11 +215,11 @@ fn first_time(trace: &Value) -> Option<String> {
 }
 
 fn usage(generation: &Value) -> Usage {
-    let details = ["usageDetails", "usage"].iter().find_map(|key| present(generation, key)).map(parsed);
+    let details = ["usageDetails", "usage"].iter().find_map(|key| present(generation, key)).map(parse_text);
     let of_details = |name: &str| details.as_ref()?.get(name)?.as_u64();
     let tokens = |names: &[&str]| names.iter().find_map(|name| of_details(name));
     let alone = |name: &str| generation.get(name).and_then(Value::as_u64).filter(|count| *count > 0);
-    let costs = present(generation, "costDetails").map(parsed);
+    let costs = present(generation, "costDetails").map(parse_text);
     let of_costs = costs.as_ref().and_then(|costs| costs.get("total")).and_then(Value::as_f64);
     let cost = || ["calculatedTotalCost", "totalCost"].iter().find_map(|key| generation.get(*key)?.as_f64());
     Usage {
@@ -253,7 +253,7 @@ fn last_user_text(messages: &[Value]) -> Option<Value> {
 }
 
 fn contexts(output: Option<&Value>) -> Vec<Context> {
-    let output = output.map(parsed);
+    let output = output.map(parse_text);
     let list = output.as_ref().and_then(|output| output.get("documents").unwrap_or(output).as_array());
     let read = |document: &Value| Context {
         id: text(document, "id"),

@@ -114,7 +114,7 @@ impl Found {
                 Ok(())
             }
             Value::Object(fields) if fields.get("trace").is_some_and(Value::is_object) => {
-                self.langfuse.push(langfuse::unwrapped(fields));
+                self.langfuse.push(langfuse::unwrap_download(fields));
                 Ok(())
             }
             Value::Object(mut fields) if fields.get("data").is_some_and(Value::is_array) => {

@@ -28,13 +28,13 @@ fn is_link_local(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_of_v4(ip),
         IpAddr::V6(ip) => {
-            ip.is_unicast_link_local() || OTHERS_V6.contains(&ip.segments()) || embedded(ip).is_some_and(is_of_v4)
+            ip.is_unicast_link_local() || OTHERS_V6.contains(&ip.segments()) || inner_address(ip).is_some_and(is_of_v4)
         }
     }
 }
 
 /// The address of IPv4 to which one of IPv6 leads: mapped, compatible, translated (RFC 6052, RFC 8215) or 6to4.
-fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+fn inner_address(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match ip.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]

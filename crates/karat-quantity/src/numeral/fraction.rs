@@ -46,7 +46,7 @@ pub(crate) fn extend(text: &str, numeral: Numeral) -> Numeral {
     let found = match () {
         () if !whole => None,
         () if numeral.form == Form::Bare && rest.starts_with('⁄') => over(text, &numeral).and_then(quotient),
-        () => mixed(rest).and_then(added).or_else(|| power(&text[numeral.start..numeral.end], &numeral, rest)),
+        () => read_mixed(rest).and_then(added).or_else(|| power(&text[numeral.start..numeral.end], &numeral, rest)),
     };
     found.unwrap_or(numeral)
 }
@@ -88,7 +88,7 @@ fn latex(rest: &str) -> Option<(Decimal, usize)> {
 }
 
 /// A fraction after a whole number: "2½", "2 ½", "1 1/2 billion", `2\frac{1}{2}`.
-fn mixed(rest: &str) -> Option<(Decimal, usize)> {
+fn read_mixed(rest: &str) -> Option<(Decimal, usize)> {
     let body = rest.strip_prefix([' ', '\u{a0}', '\u{2009}', '\u{202f}']).unwrap_or(rest);
     let gap = rest.len() - body.len();
     if let Some((value, length)) = character(body).or_else(|| latex(body)) {
@@ -144,7 +144,7 @@ pub(crate) fn strokes(text: &str) -> Vec<(Range<usize>, Decimal)> {
 fn power(raw: &str, numeral: &Numeral, rest: &str) -> Option<Numeral> {
     let (exponent, length) = match rest.strip_prefix('^') {
         Some(body) => caret(body).map(|(exponent, length)| (exponent, 1 + length))?,
-        None if raw == "10" => raised(rest)?,
+        None if raw == "10" => read_power(rest)?,
         None => return None,
     };
     let mut value = Decimal::ONE;
@@ -172,7 +172,7 @@ pub(crate) fn caret(body: &str) -> Option<(i32, usize)> {
 }
 
 /// An exponent in raised digits, and its length.
-pub(crate) fn raised(body: &str) -> Option<(i32, usize)> {
+pub(crate) fn read_power(body: &str) -> Option<(i32, usize)> {
     const DIGITS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     let written: String = body.chars().take_while(|c| *c == '⁻' || DIGITS.contains(*c)).collect();
     let plain = written.chars().map(|c| match DIGITS.chars().position(|known| known == c) {

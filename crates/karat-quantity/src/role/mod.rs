@@ -32,7 +32,7 @@ pub(crate) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) || is_span_of_time(after) {
         return Role::Calendar;
     }
-    if numeral.form == Form::Dotted {
+    if numeral.form == Form::Dotted || is_part(after) {
         return Role::Reference;
     }
     if let Some(role) = attached_role(before, after) {
@@ -143,6 +143,11 @@ fn is_fraction(after: &str) -> bool {
     const PARTS: &[&str] = &["third", "thirds", "fifth", "fifths", "sixth", "eighth", "eighths", "tenth", "tenths"];
     let word = leading_word(after.trim_start_matches([' ', '-']));
     PARTS.contains(&word)
+}
+
+/// The parts of "2/3rds" and "4 5ths".
+fn is_part(after: &str) -> bool {
+    ["rds", "ths"].iter().any(|suffix| starts_with_word(after, suffix))
 }
 
 fn is_ordinal(after: &str) -> bool {

@@ -276,7 +276,7 @@ fn exponent(rest: &str) -> Option<(i32, usize)> {
     let body = times?.trim_start_matches(' ').strip_prefix("10")?;
     let (power, length) = match body.strip_prefix('^') {
         Some(body) => fraction::caret(body).map(|(power, length)| (power, 1 + length))?,
-        None => fraction::raised(body)?,
+        None => fraction::read_power(body)?,
     };
     Some((power, rest.len() - body.len() + length))
 }

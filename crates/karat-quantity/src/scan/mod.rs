@@ -166,13 +166,14 @@ fn quantity(
     Some(found)
 }
 
-/// True if the dollars around a number are the marks of a formula: `$1000$`.
+/// True if the dollars around a number are the marks of a formula: `$1000$`, `$50\%$`.
 fn is_formula(text: &str, numeral: &Numeral, lead: &Lead) -> bool {
     let before = text[lead.start..numeral.start].trim_end_matches(is_dash);
+    let rest = &text[numeral.end..];
+    let after = ["\\%", "%"].iter().find_map(|percent| rest.strip_prefix(percent)).unwrap_or(rest);
     lead.currency.is_some()
         && before == "$"
-        && text[numeral.end..].starts_with('$')
-        && !text[numeral.end + 1..].starts_with(|c: char| c.is_ascii_digit())
+        && after.strip_prefix('$').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The lead with the rand before it, where the number looks like money: "R96.4bn", "R1,500".

@@ -15,6 +15,7 @@ use crate::target::tolerance::Tolerance;
 use crate::target::{Fit, Pick, Target, Wanted};
 use crate::unit::Unit;
 use crate::unit::noun;
+use crate::unit::scale::starts_with_word;
 
 /// An exact match may be rounded only when it shows at least this many significant digits.
 const DIGITS_FOR_ROUNDING: u32 = 3;
@@ -193,7 +194,8 @@ impl Target {
         found.iter().find(equal)
     }
 
-    /// A place such as "3rd", where nothing else matches and nothing says that an amount is expected.
+    /// A place such as "3rd", where nothing else matches and nothing says that an amount is expected; not the quarter or half
+    /// of a year.
     fn ordinal_match<'a>(&self, answer: &str, found: &'a [Quantity]) -> Option<&'a Quantity> {
         let is_free =
             self.context == Context::General && matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
@@ -201,7 +203,8 @@ impl Target {
         let is_ordinal = |quantity: &&Quantity| {
             let rest = &answer[quantity.span.end..];
             let suffix = ["st", "nd", "rd", "th"].iter().find_map(|suffix| rest.strip_prefix(suffix));
-            suffix.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            let of_period = |rest: &str| ["quarter", "half"].iter().any(|period| starts_with_word(rest, period));
+            suffix.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !of_period(rest.trim_start()))
         };
         let mut places = found.iter().filter(is_ordinal);
         let equal = |quantity: &&Quantity| !quantity.negated && quantity.value == expected;
@@ -248,8 +251,9 @@ impl Target {
             return false;
         };
         match (self.high(), quantity.high) {
-            (None, Some(high)) if self.context == Context::General => {
-                // Any number of an answer may match, so either end may; a pick takes the end that stands there.
+            (None, Some(high)) if self.context == Context::General && !self.is_of_money_or_percent() => {
+                // Any number of an answer may match, so either end may; a pick takes the end that stands there. A range of
+                // amounts of money is another answer.
                 let near = |end: Decimal| self.are_near(quantity, &[end], [expected; 2], tolerance);
                 self.pick != Pick::Last && near(quantity.value) || self.pick != Pick::First && near(high)
             }
@@ -314,7 +318,7 @@ impl Target {
     fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {
         let bare = quantity.unit == Unit::Plain && !quantity.names_scale;
         let own = (bare && self.worth != Decimal::ONE).then_some(self.worth);
-        let of_unit = matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent));
+        let of_unit = self.is_of_money_or_percent();
         let written = Decimal::ONE.checked_div(quantity.declared).filter(|_| !of_unit);
         let written = written.filter(|written| *written != Decimal::ONE);
         // A letter is a magnitude only where currency or reference say so.
@@ -326,6 +330,10 @@ impl Target {
         });
         let spelled = spelled.map(|(_, worth)| worth);
         std::iter::once(Decimal::ONE).chain(own).chain(written).chain(as_unit).chain(spelled)
+    }
+
+    fn is_of_money_or_percent(&self) -> bool {
+        matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent))
     }
 
     fn closest<'a>(&self, candidates: &[&'a Quantity]) -> Option<&'a Quantity> {

@@ -172,12 +172,12 @@ fn cell_status(report: Report<'_>, row: &CellRow<'_>, room: &mut usize) -> Resul
     })
 }
 
-/// What is expected of a cell, and what it said; nothing if the sample has no such text, or the report shows no texts.
+/// The expected text of a cell and its output; nothing if the sample has no such text, or the report shows no texts.
 fn expected_and_output(report: Report<'_>, row: &CellRow<'_>) -> Result<Vec<String>, RenderError> {
     if report.context.outputs.shown == Some(ShownOutputs::None) {
         return Ok(Vec::new());
     }
-    let Some(expected) = SampleText::expected(&row.sample.texts) else { return Ok(Vec::new()) };
+    let Some(expected) = SampleText::expected_text(&row.sample.texts) else { return Ok(Vec::new()) };
     let output = report.rows.output(row.cell.ordinal)?.map(|output| text_of(&output));
     let named = [("expected", Some(expected)), ("output", output)];
     Ok(named.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", excerpt(&text?, DETAIL / 2)))).collect())

@@ -98,7 +98,7 @@ pub struct Context {
 /// A reason for a failed run besides its gates. As a text it is one sentence: `what; advice: cause`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// What is wrong, without a capital letter.
+    /// The fault, without a capital letter.
     pub what: String,
     /// The next step, without a capital letter.
     pub advice: Option<String>,

@@ -118,7 +118,7 @@ pub(crate) fn signed_difference(metric: &ComparedMetric, difference: f64) -> Str
     };
     let is_told = text.chars().any(|c| ('1'..='9').contains(&c));
     // The last digits of a float are no difference.
-    let is_zero = !figures::look_different((difference, 0.0), MOST_DIGITS);
+    let is_zero = figures::to_digits(difference.abs(), MOST_DIGITS) == figures::to_digits(0.0, MOST_DIGITS);
     match is_told || is_zero {
         true => figures::with_sign(&text),
         false if difference > 0.0 => "just above 0".to_owned(),

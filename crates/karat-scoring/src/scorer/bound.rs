@@ -244,7 +244,12 @@ impl Scorer for BoundMetric {
             let scores = metric.scores(given);
             self.doubt(metric, given, &scores).map_or(scores, |doubt| vec![doubt; self.registered.figures()])
         };
-        self.apply(cell, scores).unwrap_or_else(|score| vec![score; self.registered.figures()])
+        let without_metric = |score: Score| match self.applies(cell) {
+            // An output loses nothing by a part that its row does not ask for.
+            Err(not_applicable) => not_applicable,
+            Ok(()) => score,
+        };
+        self.apply(cell, scores).unwrap_or_else(|score| vec![without_metric(score); self.registered.figures()])
     }
 
     fn applies(&self, cell: &CellView<'_>) -> Result<(), Score> {

@@ -190,10 +190,15 @@ fn row_list(dataset: &str, day: &DayRows, query: &Query) -> Markup {
     }
 }
 
-/// The beginning of what came back; of a call that failed, why.
+/// The beginning of what came back, after why the call failed.
 fn answer(row: &Row) -> Markup {
     match &row.metadata.error {
-        Some(error) => html! { span.snippet.is-error { "failed: " (Line(error)) } },
+        Some(error) => html! {
+            span.snippet.is-error {
+                "failed: " (Line(error))
+                @if !row.output.is_null() { " · " (Line(&snippet(&row.output))) }
+            }
+        },
         None => html! { span.snippet { (Line(&snippet(&row.output))) } },
     }
 }

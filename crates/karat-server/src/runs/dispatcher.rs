@@ -159,7 +159,7 @@ impl Shared {
             *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             if recovered.is_none_or(|at| at.elapsed() >= RECOVERY) && self.work.app.store.exists() {
                 // A store that cannot be read now is tried again at the next tick.
-                let outcome = self.noted(self.work.app.service().recover_queue(&self.owner));
+                let outcome = self.note_failure(self.work.app.service().recover_queue(&self.owner));
                 recovered = outcome.is_some().then(Instant::now);
                 for run in outcome.unwrap_or_default() {
                     self.work.telemetry.log.run(
@@ -177,7 +177,7 @@ impl Shared {
     }
 
     /// The outcome of a look at the store. A store that fails is noted once, and so is that it answers again.
-    fn noted<T>(&self, outcome: Result<T, AppError>) -> Option<T> {
+    fn note_failure<T>(&self, outcome: Result<T, AppError>) -> Option<T> {
         let was_away = self.is_store_away.swap(outcome.is_err(), Ordering::SeqCst);
         match &outcome {
             Err(error) if !was_away => {
@@ -283,7 +283,9 @@ impl Shared {
             if !lock(&self.untold).is_empty() {
                 return;
             }
-            let Some(Some(queued)) = self.noted(self.work.app.service().take_queued(&self.owner)) else { return };
+            let Some(Some(queued)) = self.note_failure(self.work.app.service().take_queued(&self.owner)) else {
+                return;
+            };
             let stop = self.work.runs.add(&queued.run);
             let (own, run) = (Arc::clone(self), queued.run.clone());
             let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || own.execute(&queued, stop));

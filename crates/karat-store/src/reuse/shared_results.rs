@@ -7,6 +7,7 @@
 //! a result stays               while a run that needs it has made the present copy, or has made no copy of its own
 //! a result is removed          otherwise; the newest copy made by a run that needs it takes its place
 //! by force                     the copy that is reused is removed whoever needs it, and nothing takes its place
+//!                              also for cells that were invalidated before: that may have left it to others
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -169,7 +170,7 @@ impl Candidates {
         }
         let Some(candidate) = self.all.get_mut(&key) else { return };
         let is_released = self.released.get(&user.run).is_some_and(|released| released.contains(user.ordinal));
-        if is_requested && (!is_released || candidate.maker() == Some(self.run)) {
+        if is_requested && (self.by_force || !is_released || candidate.maker() == Some(self.run)) {
             candidate.cells.insert(user.ordinal);
         } else if !is_requested && !is_released {
             candidate.live.entry(user.run).or_insert_with(|| user.name.clone());

@@ -94,7 +94,13 @@ pub(crate) fn force_withdraws_what_others_use() {
     let ledger = store.begin(&header("reused", 2)).unwrap();
     let reused = CellRecord { reused: true, calls: vec![key("raw"), key("b")], ..cell(1, "b", &output) };
     let judged = JudgmentRecord { reused: true, ..judgment(1, 0, 0, "jb") };
-    block_on(ledger.append(vec![Record::Cell(reused.into()), Record::Judgment(judged.into())])).unwrap();
+    block_on(ledger.append(vec![
+        Record::Sample(sample(0)),
+        Record::Sample(sample(1)),
+        Record::Cell(reused.into()),
+        Record::Judgment(judged.into()),
+    ]))
+    .unwrap();
     drop(ledger);
     // A run that made the same results itself.
     fill(&store, "again");

@@ -11,7 +11,11 @@ use crate::syntax::names::{Absence, PendingName};
 use crate::syntax::node::Place;
 
 /// The columns that templates read, and the rows without them.
-pub(super) struct RaggedColumns(BTreeMap<String, RaggedColumn>);
+pub(super) struct RaggedColumns {
+    columns: BTreeMap<String, RaggedColumn>,
+    /// Rows that were added.
+    rows: u64,
+}
 
 struct RaggedColumn {
     absence: Absence,
@@ -35,12 +39,13 @@ impl RaggedColumns {
                 *known = new();
             }
         }
-        Self(columns)
+        Self { columns, rows: 0 }
     }
 
     /// Adds a planned row.
     pub fn add_row(&mut self, kept: &KeptRow, row: &Value) {
-        for (column, ragged) in self.0.iter_mut().filter(|(column, _)| row.get(column.as_str()).is_none()) {
+        self.rows += 1;
+        for (column, ragged) in self.columns.iter_mut().filter(|(column, _)| row.get(column.as_str()).is_none()) {
             ragged.rows += 1;
             let problem = || {
                 let message = format!("sample `{}` has no column `{column}`", kept.sample.id);
@@ -50,9 +55,13 @@ impl RaggedColumns {
         }
     }
 
-    /// Reports each column once, at the first row that lacks it. One that no row has is reported elsewhere.
+    /// Reports each column once, at the first row that lacks it. One that no row has is reported elsewhere, and a default that
+    /// every row gets is no difference between rows.
     pub fn report(self, dataset: &Dataset, is_known: impl Fn(&str) -> bool, problems: &mut Problems) {
-        for (column, ragged) in self.0.into_iter().filter(|(column, _)| is_known(column)) {
+        let Self { columns, rows } = self;
+        let is_uniform = |it: &RaggedColumn| it.absence == Absence::Defaulted && it.rows == rows;
+        let columns = columns.into_iter().filter(|(column, it)| is_known(column) && !is_uniform(it));
+        for (column, ragged) in columns {
             let Some((sample, error)) = ragged.first else { continue };
             let reader = format!("{}:{}", problems.path(ragged.place.file), problems.line(&ragged.place));
             let others = match ragged.rows - 1 {

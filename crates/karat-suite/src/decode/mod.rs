@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::path::Path;
-use karat_text::schema::{Schema, unwrapped};
+use karat_text::schema::{Schema, unwrap_envelope};
 use karat_text::template::{Context, Template};
 use karat_types::{Parameters, ServiceSpec, ToolSpec};
 use serde_json::Value;
@@ -287,7 +287,7 @@ impl<'a> Decoder<'a> {
             self.problems.error(&at.place, format!("{name} is not a valid JSON Schema: {fault}"));
             return None;
         }
-        Some(unwrapped(&schema).clone())
+        Some(unwrap_envelope(&schema).clone())
     }
 
     /// Call settings.

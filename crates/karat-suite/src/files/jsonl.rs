@@ -219,7 +219,7 @@ pub(crate) fn wrapped_members(text: &str) -> Result<Vec<(usize, Range<usize>)>, 
 pub(crate) fn begins_as_lines(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let is_row = |line: &str| line.trim_start().starts_with('{') && parse_strict(line).is_ok();
-    lines.next().is_some_and(is_row)
+    lines.next().is_some_and(is_row) && lines.next().is_some_and(|line| line.trim_start().starts_with('{'))
 }
 
 /// A syntax error at its own line and column; `first` is the line at which the text begins.

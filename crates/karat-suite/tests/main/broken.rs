@@ -330,7 +330,7 @@ fn a_template_in_place_of_a_path_is_explained() {
 fn two_things_of_one_name_are_refused() {
     const RUBRIC: &str = "q: { rubric: { ask: How good?, dimensions: { x: { scale: [1, 5] }, y: { scale: [1, 5] } }, overall: { method: mean } } }";
     let suite = |scorers: &str, more: &str| {
-        let rows = "{ rows: [ { id: a, o: x }, { id: b, o: y } ], id: id }";
+        let rows = "{ rows: [ { id: a, o: x }, { id: b, o: y } ], id: id, input: o }";
         let dataset = if more.contains("dataset:") { String::new() } else { format!("dataset: {rows}\n") };
         let variants = "variants: { v: [ { recorded: { column: o } } ] }\n";
         let variants = if more.contains("variants:") { "" } else { variants };

@@ -433,7 +433,7 @@ fn mistakes_name_the_right_form() {
         (
             "a path from outside",
             with("metric: exact", "metric: exact, output: output.category"),
-            &["(valid)", "write `$.category`"],
+            &["error: ", "write `$.category`, and add `parse: { as: json }`"],
         ),
         (
             "an address without scheme",

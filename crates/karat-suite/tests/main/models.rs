@@ -108,7 +108,7 @@ fn scripts_beside_a_real_model_have_no_price() {
     let real = "{ id: real, provider: openai, model: m, price: { input: 1, output: 2 } }";
     let plan = |models: &str, service: &str| {
         let text = format!(
-            "name: t\ndataset: {{ source: rows.jsonl, id: id }}\nmodels: [ {models} ]\njudges: [ {} ]\n{service}\
+            "name: t\ndataset: {{ source: rows.jsonl, id: id, input: id }}\nmodels: [ {models} ]\njudges: [ {} ]\n{service}\
              scorers: {{ q: {{ rubric: {{ ask: Good?, dimensions: {{ good: {{ scale: [1, 5] }} }} }} }} }}\n",
             script("judge")
         );

@@ -141,7 +141,7 @@ fn recorded_rows_that_cannot_be_read_are_errors() {
 /// F117: with the judge `none` outputs are made alone: what reads grades waits, with a note, and everything else stays.
 #[test]
 fn outputs_can_be_made_without_judges() {
-    let suite = "name: n\ndataset: { rows: [ { id: a, o: x } ], id: id }\njudges: [ { id: j, provider: stub } ]\n\
+    let suite = "name: n\ndataset: { rows: [ { id: a, o: x } ], id: id, input: o }\njudges: [ { id: j, provider: stub } ]\n\
                  variants: { v: [ { recorded: { column: o } } ] }\n\
                  scorers:\n  q: { rubric: { ask: a, dimensions: { x: { scale: [1, 5] } } } }\n  e: { metric: exact, value: x }\n\
                  analyses: [ agreement, { analysis: failures, with: { below: { \"q.*\": 4 } } } ]\n\
@@ -164,7 +164,7 @@ fn outputs_can_be_made_without_judges() {
 fn pairs_are_asked_for_the_better_one() {
     let suite = |versus: &str| {
         format!(
-            "name: n\ndataset: {{ rows: [ {{ id: a, o: x, p: y }} ], id: id }}\njudges: [ {{ id: j, provider: stub }} ]\n\
+            "name: n\ndataset: {{ rows: [ {{ id: a, o: x, p: y }} ], id: id, input: o }}\njudges: [ {{ id: j, provider: stub }} ]\n\
              variants: {{ v: [ {{ recorded: {{ column: o }} }} ], w: [ {{ recorded: {{ column: p }} }} ] }}\n\
              scorers: {{ q: {{ rubric: {{ ask: How friendly is it? }}{versus} }} }}\n"
         )

@@ -54,7 +54,7 @@ impl Ladder {
     ///
     /// # Errors
     /// As [`read`](super::read); several values that differ, where nothing says which one is meant.
-    pub fn meant(&self, text: &str, fits: impl Fn(&Value) -> bool) -> Result<Meant, LadderError> {
+    pub fn choose(&self, text: &str, fits: impl Fn(&Value) -> bool) -> Result<Meant, LadderError> {
         let Survey { candidates, broken } = self.survey(text)?;
         let differing = count_values(&candidates);
         let mut left = strict_or_alike(candidates);
@@ -166,8 +166,8 @@ mod tests {
     use super::super::Expectation;
     use super::*;
 
-    fn meant(text: &str) -> Result<Value, LadderError> {
-        Ladder::new(Expectation::Any).meant(text, |_| true).map(|meant| meant.found.value)
+    fn choose(text: &str) -> Result<Value, LadderError> {
+        Ladder::new(Expectation::Any).choose(text, |_| true).map(|meant| meant.found.value)
     }
 
     /// F14: of several values that differ, the corrected or final one counts; forms, drafts and examples do not.
@@ -192,7 +192,7 @@ mod tests {
             format!("Draft: {bug}\nFinal: {{category: 'billing'}}"),
             format!("Labels are [\"bug\", \"billing\"]. Answer: {billing}"),
         ] {
-            assert_eq!(meant(&text), Ok(json!({"category": "billing"})), "{text}");
+            assert_eq!(choose(&text), Ok(json!({"category": "billing"})), "{text}");
         }
     }
 
@@ -206,17 +206,17 @@ mod tests {
             format!("```json\n{bug}\n```\n```json\n{billing}\n```"),
             format!("My answer: {bug}\nSomebody else might say {billing}"),
         ] {
-            assert_eq!(meant(&text), Err(LadderError::Several(2)), "{text}");
+            assert_eq!(choose(&text), Err(LadderError::Several(2)), "{text}");
         }
         let cut = format!("Draft: {bug}\nFinal: {{\"category\": \"bil");
-        assert!(matches!(meant(&cut), Err(LadderError::Broken { .. })), "{:?}", meant(&cut));
+        assert!(matches!(choose(&cut), Err(LadderError::Broken { .. })), "{:?}", choose(&cut));
     }
 
     /// F14: a value that does not fit what is asked for is none of the answers, and the choice is noted.
     #[test]
     fn values_that_do_not_fit_are_left_out() {
         let fits = |value: &Value| value.get("category").is_some_and(|it| it != "other");
-        let read = |text: &str| Ladder::new(Expectation::Any).meant(text, fits);
+        let read = |text: &str| Ladder::new(Expectation::Any).choose(text, fits);
         let meant = read(r#"{"thought": "money"} {"category": "other"} {"category": "billing"}"#).unwrap();
         assert_eq!(meant.found.value, json!({"category": "billing"}));
         let choice = "the reply held 3 JSON values that differ; the one that can be meant counts";

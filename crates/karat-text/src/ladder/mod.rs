@@ -159,7 +159,7 @@ pub fn exact(text: &str) -> Result<Value, String> {
 /// # Errors
 /// No JSON, JSON of the wrong kind, JSON that is broken beyond repair, or several values of which none is meant for sure.
 pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), LadderError> {
-    Ladder::new(expectation).meant(text, |_| true).map(|meant| (meant.found.value, meant.found.rung))
+    Ladder::new(expectation).choose(text, |_| true).map(|meant| (meant.found.value, meant.found.rung))
 }
 
 /// The text of an answer without the reasoning before it; blanks stand in its place.

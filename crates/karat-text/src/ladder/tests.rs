@@ -112,7 +112,7 @@ fn a_truncated_reply_is_not_closed() {
     for number in ["{\"a\": 1", "{\"a\": [7, 1", "{\"a\": {\"b\": 0."] {
         assert!(refused(number).to_string().contains("more digits"), "{}", refused(number));
     }
-    let error = Ladder::new(Expectation::Object).with_truncation(true).meant(text, |_| true).unwrap_err();
+    let error = Ladder::new(Expectation::Object).with_truncation(true).choose(text, |_| true).unwrap_err();
     assert!(error.to_string().contains("cut off"), "{error}");
 }
 
@@ -126,7 +126,7 @@ fn errors_name_the_place() {
 
 #[test]
 fn lenience_is_noted() {
-    let found = |text: &str| Ladder::new(Expectation::Object).meant(text, |_| true).unwrap().found;
+    let found = |text: &str| Ladder::new(Expectation::Object).choose(text, |_| true).unwrap().found;
     assert_eq!(found("{\"a\": 1}").notes, Vec::<String>::new());
     let twice = found("{\"a\": 1, \"a\": 2}");
     assert_eq!((twice.value, twice.rung), (json!({"a": 2}), Rung::Direct));

@@ -159,7 +159,7 @@ enum Place {
 /// An address in the making.
 #[derive(Default)]
 pub(crate) struct Address {
-    /// What there is, with [`VARIABLE`] for a variable.
+    /// The text, with [`VARIABLE`] for a variable.
     text: String,
     /// The values in it, other than one at its beginning.
     values: Vec<Range<usize>>,

@@ -11,7 +11,6 @@ mod cap;
 mod design;
 mod gate;
 mod header;
-mod judge_warnings;
 mod model;
 mod pairs;
 mod prompt;

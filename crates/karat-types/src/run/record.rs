@@ -161,7 +161,7 @@ impl SampleText {
 
     /// Returns what outputs are compared with, of all texts of a sample, as one text: the reference, then each column that
     /// only metrics read behind its name. `None` if the sample has none, or keeps no content.
-    pub fn expected(texts: &[Self]) -> Option<String> {
+    pub fn expected_text(texts: &[Self]) -> Option<String> {
         let named = texts.iter().filter(|it| it.is_expected()).map(|it| match it.name.strip_prefix(Self::EXPECTED) {
             Some(column) => format!("{column}: {}", it.text),
             None => it.text.clone(),

@@ -94,9 +94,11 @@ const IRREGULAR: &[&str] = &[
     "written",
 ];
 
-/// Words that end in "ed" and are verbs, nouns, or terms of the field (an *unscored* cell, `Iterator::sorted`).
-const NOT_PARTICIPLES: &[&str] =
-    &["bed", "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sorted", "speed", "succeed", "unscored"];
+/// Words that end in "ed" and are verbs, nouns, or terms of the field (an *unscored* cell, `Iterator::sorted`, the `stored` runs of a store).
+const NOT_PARTICIPLES: &[&str] = &[
+    "bed", "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sorted", "speed", "stored", "succeed",
+    "unscored",
+];
 
 /// The measures of one crate.
 #[derive(Default)]

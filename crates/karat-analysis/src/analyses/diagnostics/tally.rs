@@ -258,7 +258,7 @@ impl<'a> CellDiagnostics<'a> {
             spans_by_section: self.items_by_section(),
             span_count: self.items.map(|items| items.len() as u64),
             span_sections: self.items().iter().map(|item| self.section_of(item).to_owned()).collect(),
-            errors: lists.clone().map(|it| (it.name.clone(), self.located(&it.name))).collect(),
+            errors: lists.clone().map(|it| (it.name.clone(), self.locate(&it.name))).collect(),
             findings: lists.map(|it| (it.name.clone(), self.findings(&it.name).len() as u64)).collect(),
             category_scores: self.category_scores(),
             errors_by_section: self.findings_by_section(),
@@ -327,7 +327,7 @@ impl<'a> CellDiagnostics<'a> {
     }
 
     /// The findings of a list, each with its section.
-    fn located(&self, list: &str) -> Vec<Value> {
+    fn locate(&self, list: &str) -> Vec<Value> {
         let with_section = |finding: &Value| match finding {
             Value::Object(fields) => {
                 let mut fields = fields.clone();

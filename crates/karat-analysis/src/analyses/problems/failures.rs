@@ -211,7 +211,7 @@ impl Analysis for FailuresFold {
             system: system_id(&self.plan, cell.row.system),
             trial: cell.row.trial,
             why: worst.why.clone(),
-            expected: SampleText::expected(&cell.row.sample.texts).map(|text| excerpt(&text, 240)),
+            expected: SampleText::expected_text(&cell.row.sample.texts).map(|text| excerpt(&text, 240)),
             shown: self.categories.shown_parts(cell.output),
             severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),

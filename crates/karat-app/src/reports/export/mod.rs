@@ -46,7 +46,7 @@ fn input_text(sample: &SampleRecord) -> Option<String> {
 
 /// The texts that the output is compared with: the reference, and the columns that only metrics read, each with its name.
 fn expected_text(sample: &SampleRecord) -> Option<String> {
-    SampleText::expected(&sample.texts)
+    SampleText::expected_text(&sample.texts)
 }
 
 /// The dimension of a rubric that a metric is; the metric of a lone dimension has the scorer's name.

@@ -107,6 +107,6 @@ fn is_of_system(line: &CellLine, system: &str) -> bool {
 fn example(line: &CellLine, value: f64, reason: Option<String>, show: &[(String, Path)]) -> AlertExample {
     let words = || line.judges.iter().map(|judge| judge.reasoning.clone()).find(|words| !words.is_empty());
     let output = line.output.as_ref().map(|output| output_text(output, show));
-    let expected = SampleText::expected(&line.texts);
+    let expected = SampleText::expected_text(&line.texts);
     AlertExample { sample: line.sample.clone(), score: Some(value), reason: reason.or_else(words), output, expected }
 }

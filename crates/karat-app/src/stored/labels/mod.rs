@@ -1,4 +1,4 @@
-//! What people said of outputs: tasks as the store has them, and what their labels come to.
+//! Labels of people: tasks as the store has them, and what their labels come to.
 //!
 //! - `task` is what is fixed, with its questions from `question`; `state` is the fold of what people did.
 //! - `answers` checks what they submit against the questions.

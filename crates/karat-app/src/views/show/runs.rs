@@ -100,7 +100,7 @@ impl Views<'_> {
     }
 }
 
-/// What tells a run from others of its suite: the request beside the suite, and the parts of the plan that differ from the
+/// The differences of a run from others of its suite: the request beside the suite, and the parts of the plan that differ from the
 /// suite's run before. `runs` begins with the run itself, the newest first.
 pub(crate) fn run_notes(store: &Store, runs: &[RunSummary], header: &RunHeader) -> Result<Vec<String>, AppError> {
     let mut notes = request_notes(header);

@@ -28,7 +28,7 @@ const MARKS: [&str; 21] = [
 /// A value that a test is about.
 #[derive(Debug, Clone, PartialEq)]
 enum Operand {
-    Output(Form),
+    Output(Reading),
     /// A member of the output's JSON.
     Json(Vec<Step>),
     /// The length of another.
@@ -40,7 +40,7 @@ enum Operand {
 
 /// The form of the output that is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Form {
+struct Reading {
     is_lower: bool,
     is_trimmed: bool,
 }
@@ -201,7 +201,7 @@ impl Parser<'_> {
         match (operator, left) {
             (Some(operator), left) => {
                 let right = self.operand()?;
-                compared(left, operator, right)
+                compare_length(left, operator, right)
             }
             (None, Operand::Test(test)) => Some(test),
             (None, Operand::Literal(Value::String(text))) if self.takes("in") => match self.operand()? {
@@ -255,7 +255,7 @@ impl Parser<'_> {
                 operand
             }
             Token::Name(name) => match name.as_str() {
-                "output" => Operand::Output(Form::default()),
+                "output" => Operand::Output(Reading::default()),
                 "true" | "True" => Operand::Literal(json!(true)),
                 "false" | "False" => Operand::Literal(json!(false)),
                 "null" | "None" => Operand::Literal(Value::Null),
@@ -308,8 +308,8 @@ impl Parser<'_> {
         if self.takes(")") {
             let Operand::Output(form) = operand else { return None };
             return Some(Operand::Output(match name {
-                "toLowerCase" | "toLocaleLowerCase" | "lower" => Form { is_lower: true, ..form },
-                "trim" | "strip" => Form { is_trimmed: true, ..form },
+                "toLowerCase" | "toLocaleLowerCase" | "lower" => Reading { is_lower: true, ..form },
+                "trim" | "strip" => Reading { is_trimmed: true, ..form },
                 "toString" => form,
                 _ => return None,
             }));
@@ -352,21 +352,21 @@ fn member(operand: Operand, step: Step) -> Option<Operand> {
 }
 
 /// A text in lower case holds no upper one: such a test never holds, and stands for a mistake.
-fn fits(form: Form, text: &str) -> bool {
+fn fits(form: Reading, text: &str) -> bool {
     !form.is_lower || text == text.to_lowercase()
 }
 
-fn with_case(item: Item, form: Form) -> Item {
+fn with_case(item: Item, form: Reading) -> Item {
     if form.is_lower { item.with("ignore_case", true) } else { item }
 }
 
-fn includes(form: Form, text: &str) -> Option<Test> {
+fn includes(form: Reading, text: &str) -> Option<Test> {
     // Blanks at the ends of a trimmed text cannot be found in it.
     let is_found = fits(form, text) && !text.is_empty() && (!form.is_trimmed || text.trim() == text);
     is_found.then(|| Test::Check(with_case(Item::new("contains").set("value", text), form)))
 }
 
-fn edge(form: Form, text: &str, before: &str, after: &str) -> Option<Test> {
+fn edge(form: Reading, text: &str, before: &str, after: &str) -> Option<Test> {
     (fits(form, text) && !text.is_empty()).then_some(())?;
     let case = if form.is_lower { "(?i)" } else { "" };
     let blank = if form.is_trimmed { "\\s*" } else { "" };
@@ -376,7 +376,7 @@ fn edge(form: Form, text: &str, before: &str, after: &str) -> Option<Test> {
     Some(Test::Check(Item::new("regex").set("value", pattern)))
 }
 
-fn matches(form: Form, pattern: &str, flags: &str) -> Option<Test> {
+fn matches(form: Reading, pattern: &str, flags: &str) -> Option<Test> {
     flags.chars().all(|flag| "igmsu".contains(flag)).then_some(())?;
     (!form.is_lower && !form.is_trimmed).then_some(())?;
     let options: String = flags.chars().filter(|flag| "ims".contains(*flag)).collect();
@@ -385,10 +385,10 @@ fn matches(form: Form, pattern: &str, flags: &str) -> Option<Test> {
     Some(Test::Check(Item::new("regex").set("value", pattern)))
 }
 
-fn compared(left: Operand, operator: &str, right: Operand) -> Option<Test> {
+fn compare_length(left: Operand, operator: &str, right: Operand) -> Option<Test> {
     let (left, operator, literal) = match (left, right) {
         (Operand::Literal(_), Operand::Literal(_)) => return None,
-        (Operand::Literal(literal), right) => (right, turned(operator), literal),
+        (Operand::Literal(literal), right) => (right, turn_round(operator), literal),
         (left, Operand::Literal(literal)) => (left, operator, literal),
         _ => return None,
     };
@@ -396,7 +396,7 @@ fn compared(left: Operand, operator: &str, right: Operand) -> Option<Test> {
         "!==" | "!=" => Some("==="),
         _ => None,
     } {
-        let test = compared(left.clone(), equal, Operand::Literal(literal))?;
+        let test = compare_length(left.clone(), equal, Operand::Literal(literal))?;
         let negated = Test::Not(Box::new(test));
         // Where the output is no JSON, reading it fails the assert.
         return Some(match left {
@@ -422,7 +422,7 @@ fn compared(left: Operand, operator: &str, right: Operand) -> Option<Test> {
 }
 
 /// The operator where the sides are changed.
-fn turned(operator: &str) -> &str {
+fn turn_round(operator: &str) -> &str {
     match operator {
         "<" => ">",
         ">" => "<",

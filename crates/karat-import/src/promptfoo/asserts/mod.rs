@@ -412,7 +412,7 @@ impl Checks<'_> {
             return match item {
                 Ok(Some(item)) => {
                     self.list_difference(assert, kind, &item, report);
-                    if matches!(kind, "javascript" | "python") && item.0.get("metric") == Some(&json!("length")) {
+                    if kind == "javascript" && item.0.get("metric") == Some(&json!("length")) {
                         let text = "the length counts characters; JavaScript counts those beyond U+FFFF twice";
                         report.note(assert.path.clone(), text);
                     }

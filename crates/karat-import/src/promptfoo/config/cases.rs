@@ -158,8 +158,10 @@ impl Defaults {
             metadata: merged("metadata"),
             asserts,
             threshold: either("threshold").and_then(number_of),
-            prompts: either("prompts").and_then(names),
-            providers: either("providers").or_else(|| either("provider")).and_then(provider_names),
+            prompts: either("prompts").and_then(listed_names),
+            providers: either("providers")
+                .and_then(listed_names)
+                .or_else(|| either("provider").and_then(provider_names)),
             prefix: text("prefix"),
             suffix: text("suffix"),
             output: either("providerOutput").cloned(),
@@ -176,22 +178,22 @@ impl Defaults {
     }
 }
 
-/// Names of providers, as [`names`]. One with settings of its own is none of the config's, so it has no name here.
+/// The name of a test's own provider. One with settings of its own is none of the config's, so it has no name here.
 fn provider_names(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Object(provider) if ["config", "env"].iter().any(|key| provider.contains_key(*key)) => Some(Vec::new()),
-        value => names(value),
+        Value::Array(_) => listed_names(value),
+        single => name(single).map(|name| vec![name]),
     }
 }
 
-/// Names in a list, or one name.
-fn names(value: &Value) -> Option<Vec<String>> {
-    let name = |value: &Value| value.as_str().or_else(|| value.get("id")?.as_str()).map(str::to_owned);
-    match value {
-        Value::Array(names) => Some(names.iter().filter_map(name).collect()),
-        Value::Null => None,
-        single => name(single).map(|name| vec![name]),
-    }
+/// Names in a list. As there, anything else limits nothing.
+fn listed_names(value: &Value) -> Option<Vec<String>> {
+    value.as_array().map(|names| names.iter().filter_map(name).collect())
+}
+
+fn name(value: &Value) -> Option<String> {
+    value.as_str().or_else(|| value.get("id")?.as_str()).map(str::to_owned)
 }
 
 /// Lists the options of a test that change its outputs and that a suite has no words for.
@@ -437,6 +439,9 @@ fn scenario_test(config: &RawTest, test: &RawTest, description: Option<&Value>, 
     RawTest { path: test.path.clone(), test: whole, asserts: Some(all) }
 }
 
+/// The variables of a row.
+type Vars = Map<String, Value>;
+
 impl Case {
     /// Returns true if the asserts of all tests cannot be scorers of the suite because of this test: it does without them,
     /// or weighs them with its own.
@@ -466,7 +471,7 @@ impl Case {
         from: &Path,
         env: &Map<String, Value>,
         report: &mut ImportReport,
-    ) -> Result<(Vec<Map<String, Value>>, Vec<String>), ImportError> {
+    ) -> Result<(Vec<Vars>, Vec<String>), ImportError> {
         let mut rows = vec![Map::new()];
         let mut unchecked = Vec::new();
         for (name, value) in &self.vars {

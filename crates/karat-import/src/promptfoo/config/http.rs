@@ -24,6 +24,11 @@ static PROMPT_TAG: LazyLock<Regex> =
 static PROMPT_JSON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{-?\s*prompt\s*\|\s*dump\s*(?:\|\s*safe\s*)?-?\}\}").expect("a valid pattern"));
 
+/// A name and its written value in a text that is no JSON, such as a form.
+#[allow(clippy::expect_used, reason = "the pattern is a constant")]
+static NAMED_VALUE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"([\w-]+)["']?\s*[=:]\s*["']?([^\s"'&,;{}]+)"#).expect("a valid pattern"));
+
 /// Variables that promptfoo itself gives to a request.
 const OWN_VARIABLES: [&str; 3] = ["signature", "signatureTimestamp", "token"];
 
@@ -82,7 +87,7 @@ impl Service {
                 "body" => {
                     // A text that is no JSON is sent as it is.
                     let body = json_body(value).unwrap_or_else(|| value.clone());
-                    if let Some(name) = secret_member(&body) {
+                    if let Some(name) = secret_name(&body) {
                         let refusal = Refusal::new(format!("its `body` holds a key, `{name}`"));
                         return Err(refusal.instead("an `http` step with the key in a header, as `${NAME}`"));
                     }
@@ -202,6 +207,17 @@ fn without_keys(url: &str, path: &str, report: &mut ImportReport) -> String {
         _ => part.to_owned(),
     });
     format!("{address}?{}", parts.collect::<Vec<_>>().join("&"))
+}
+
+/// The name of a key that a body holds.
+fn secret_name(body: &Value) -> Option<&str> {
+    match body {
+        Value::String(text) => {
+            let names = NAMED_VALUE.captures_iter(text).filter_map(|pair| pair.get(1));
+            names.map(|name| name.as_str()).find(|name| is_secret(name))
+        }
+        body => secret_member(body),
+    }
 }
 
 /// The name of a member that holds a key, wherever it stands.

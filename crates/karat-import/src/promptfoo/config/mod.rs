@@ -1,7 +1,7 @@
 //! A config as a live suite: prompts become variants, providers models, tests rows.
 //!
-//! - `prompts`, `providers` with the services of `http` and the programs of `program`, and `cases` with the tables of `csv_tests` read the parts of a
-//!   config; `tools` are those of its models, `raw_test` is a test as it stands in a file.
+//! - `prompts`, `providers` with the services of `http` and the programs of `program`, and `cases` with the tables of
+//!   `csv_tests` read the parts of a config; `tools` are those of its models, `raw_test` is a test as it stands in a file.
 //! - `variants` and `dataset` make the parts of the suite.
 //!
 //! Read this file, then `dataset`.
@@ -38,7 +38,7 @@ use super::settings::Settings;
 use super::values::text_of;
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::report::ImportReport;
+use crate::report::{Dropped, ImportReport};
 use crate::source::Source;
 use crate::text::names::Names;
 
@@ -67,7 +67,7 @@ impl ConfigImport<'_> {
         let mut prompts = self.prompts(&mut settings, &mut draft.report)?;
         let providers = self.providers(&mut settings, &mut draft.report)?;
         let defaults = Defaults::read(self.source, &self.from, self.config.get("defaultTest"), &mut draft.report);
-        let cases = self.cases(&defaults, &settings, &mut draft.report)?;
+        let cases = self.cases(&prompts, &defaults, &settings, &mut draft.report)?;
         if prompts.is_empty() {
             let vars: Vec<String> = cases.first().map(|case| case.vars.keys().cloned().collect()).unwrap_or_default();
             settings.reads.vars.extend(vars.iter().cloned());
@@ -136,6 +136,7 @@ impl ConfigImport<'_> {
 
     fn cases(
         &self,
+        prompts: &[Prompt],
         defaults: &Defaults,
         settings: &Settings,
         report: &mut ImportReport,
@@ -144,7 +145,7 @@ impl ConfigImport<'_> {
         let mut raw = cases::read_tests(self.source, &self.from, "tests", part("tests"), report)?;
         raw.extend(cases::read_scenarios(self.source, &self.from, part("scenarios"), report)?);
         if raw.is_empty() {
-            self.check_lone_test(defaults, settings, report)?;
+            self.check_lone_test(prompts, defaults, settings, report)?;
             raw.push(RawTest { path: "tests".to_owned(), test: Map::new(), asserts: None });
         }
         Ok(raw.into_iter().map(|raw| defaults.case(raw, settings, report)).collect())
@@ -155,28 +156,38 @@ impl ConfigImport<'_> {
     /// Without tests, promptfoo makes one of `defaultTest`. It is a row where that is what the config means.
     ///
     /// # Errors
-    /// Tests that cannot be read, a config of red teaming, or prompts whose variables no test has.
+    /// Tests that cannot be read, a config of red teaming, prompts whose variables no test has, or no prompts either.
     fn check_lone_test(
         &self,
+        prompts: &[Prompt],
         defaults: &Defaults,
         settings: &Settings,
         report: &ImportReport,
     ) -> Result<(), ImportError> {
         let refused = |problem: String| ImportError::new(self.from.display(), problem);
         let results = "import its results instead: `promptfoo eval -o results.json`";
-        let is_of_tests = |path: &str| ["tests", "scenarios"].iter().any(|key| path.starts_with(key));
-        if let Some(dropped) = report.dropped.iter().find(|dropped| is_of_tests(&dropped.path)) {
-            let hint =
-                dropped.instead.as_ref().map_or(results.to_owned(), |instead| format!("{instead}; or {results}"));
-            let problem =
-                format!("has no test that can be read: `{}` at {} {}", dropped.construct, dropped.path, dropped.why);
-            return Err(refused(problem).with_hint(hint));
+        let dropped_at =
+            |keys: &[&str]| report.dropped.iter().find(|it| keys.iter().any(|key| it.path.starts_with(key)));
+        let because = |problem: &str, dropped: &Dropped| {
+            let Dropped { construct, path, why, instead, .. } = dropped;
+            let hint = instead.as_ref().map_or(results.to_owned(), |instead| format!("{instead}; or {results}"));
+            refused(format!("{problem}: `{construct}` at {path} {why}")).with_hint(hint)
+        };
+        if let Some(dropped) = dropped_at(&["tests", "scenarios"]) {
+            return Err(because("has no test that can be read", dropped));
         }
         if self.config.contains_key("redteam") {
             let problem = "holds red teaming alone, whose tests promptfoo makes when it runs".to_owned();
             return Err(refused(problem).with_hint(results));
         }
         let given = defaults.vars();
+        if prompts.is_empty() && given.is_empty() && defaults.asserts.is_empty() {
+            let problem = "has no test, and no prompt that can be carried over";
+            return Err(match dropped_at(&["prompts"]) {
+                Some(dropped) => because(problem, dropped),
+                None => refused(problem.to_owned()).with_hint(results),
+            });
+        }
         match settings.reads.vars.iter().find(|name| !given.contains(name)) {
             Some(name) => Err(refused(format!("has no test, and its prompts read the variable `{name}`"))
                 .with_hint("write a test with `vars`, and import it again")),

@@ -20,8 +20,12 @@ fn keys_are_not_copied() {
         service(json!({"url": "https://a.example", "body": {"auth": {"token": "hunter2"}, "q": "{{ prompt }}"}}));
     let left_out =
         config(json!({"prompts": prompts, "providers": [body, "echo"], "tests": [{"vars": {"q": "a"}}]}), &[]);
-    assert!(left_out.report.dropped.iter().any(|dropped| dropped.why.contains("`body` holds a key")));
-    for text in [imported.text("karat.yaml"), left_out.text("karat.yaml")] {
+    let form = service(json!({"url": "https://a.example", "body": "q={{ prompt }}&token=hunter2"}));
+    let form = config(json!({"prompts": prompts, "providers": [form, "echo"], "tests": [{"vars": {"q": "a"}}]}), &[]);
+    for left_out in [&left_out, &form] {
+        assert!(left_out.report.dropped.iter().any(|dropped| dropped.why.contains("`body` holds a key")));
+    }
+    for text in [imported.text("karat.yaml"), left_out.text("karat.yaml"), form.text("karat.yaml")] {
         assert!(!text.contains(key) && !text.contains("hunter2"), "{text}");
     }
 }
@@ -229,6 +233,8 @@ fn programs_and_requests_are_steps() {
         {"id": "http", "label": "raw", "config": {"request": "POST /chat HTTP/1.1\nHost: a.example\nContent-Type: application/json\n\n{\"q\": \"{{prompt}}\"}", "useHttps": true, "transformResponse": "(json) => json.text"}},
         "file://gone.py",
         "file://bot.ts",
+        {"id": "exec: cat bot.js | head", "label": "pipe"},
+        "exec: ./gone.sh --fast",
     ]);
     let imported = config(
         json!({"prompts": [{"raw": "Ask {{ q }}", "label": "p"}], "providers": providers, "tests": [{"vars": {"q": "a"}}]}),
@@ -243,11 +249,14 @@ fn programs_and_requests_are_steps() {
     assert!(run("p.bot")[2].as_str().unwrap().ends_with("/bot.py"));
     assert!(imported.text("programs/provider.py").contains("importlib"));
     assert_eq!(run("p.cli")[0], "node");
+    assert!(run("p.cli")[1].as_str().unwrap().ends_with("/bot.js"));
+    assert_eq!(run("p.pipe")[2], "cd \"$0\" || exit\ncat bot.js | head \"$@\"");
+    assert!(run("p.pipe")[3].as_str().unwrap().starts_with('/'));
     assert_eq!(variants["p.raw"][0]["http"]["url"], "https://a.example/chat");
     assert_eq!(variants["p.raw"][0]["http"]["body"], json!({"q": "Ask {{ sample.q }}"}));
     assert_eq!(variants["p.raw"][0]["take"], json!({"text": "$.text"}));
     let lost: Vec<&str> = imported.report.dropped.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(lost, ["providers[3]", "providers[4]"]);
+    assert_eq!(lost, ["providers[3]", "providers[4]", "providers[6]"]);
 }
 
 /// F85: no row is invented: unreadable tests, red teaming alone and prompts without values are refused with the reason.
@@ -318,7 +327,7 @@ fn parts_drop_themselves_and_mark_rows() {
         imported.suite()["variants"]["prompt-1.service"][0]["http"]["headers"],
         json!({"x-q": "{{ sample.q }}"})
     );
-    assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!(["signatureAuth", "x-sig"]));
+    assert_eq!(imported.rows("data/samples.jsonl")[0]["metadata"]["unchecked"], json!(["x-sig", "signatureAuth"]));
 }
 
 /// F92: questions that a `rubricPrompt` asks are dropped with it, wherever it stands.

@@ -68,12 +68,11 @@ impl Program {
             }
         };
         let path = source.beneath(from, path).map_err(|error| Refusal::of_error(&error))?;
-        let path =
-            std::fs::canonicalize(&path).map_err(|error| Refusal::of_error(&ImportError::reading(&path, &error)))?;
+        let path = in_full(&path).map_err(|error| Refusal::of_error(&error))?;
         let function = function.unwrap_or(if language == Language::Python { "call_api" } else { "default" });
         let interpreter = if language == Language::Python { "python3" } else { "node" };
         let adapter = ADAPTERS.iter().find(|(known, ..)| *known == language).map_or("", |(_, path, _)| *path);
-        let words = [interpreter, adapter, &path.to_string_lossy(), function].map(str::to_owned).to_vec();
+        let words = [interpreter, adapter, &path, function].map(str::to_owned).to_vec();
         Ok(Self { language: Some(language), words, config })
     }
 
@@ -102,19 +101,33 @@ impl Program {
     }
 }
 
-/// The words of a command line. One that needs a shell is given to `sh`; files beside the config are named in full.
+/// The words of a command line. One that needs a shell is given to `sh` in the config's folder; files beside the config are
+/// named in full.
 fn words(line: &str, source: &Source, from: &Path) -> Result<Vec<String>, Refusal> {
     let line = line.trim();
     if line.is_empty() {
         return Err(Refusal::new("names no command"));
     }
     if line.contains(['|', '&', ';', '<', '>', '$', '`', '(', '"', '\'', '\\', '*']) {
-        return Ok(["sh", "-c", &format!("{line} \"$@\""), "exec"].map(str::to_owned).to_vec());
+        let folder = source.beneath(from, ".").and_then(|folder| in_full(&folder));
+        let folder = folder.map_err(|error| Refusal::of_error(&error))?;
+        return Ok(["sh", "-c", &format!("cd \"$0\" || exit\n{line} \"$@\""), &folder].map(str::to_owned).to_vec());
     }
-    let word = |word: &str| {
-        let path = source.beneath(from, word).ok().filter(|path| path.is_file());
-        let path = path.and_then(|path| std::fs::canonicalize(path).ok());
-        path.map_or_else(|| word.to_owned(), |path| path.to_string_lossy().into_owned())
+    let word = |(at, word): (usize, &str)| match source.beneath(from, word) {
+        Ok(path) if path.is_file() => in_full(&path).map_err(|error| Refusal::of_error(&error)),
+        Err(error) if names_file(word, at == 0) => Err(Refusal::of_error(&error)),
+        _ => Ok(word.to_owned()),
     };
-    Ok(line.split_whitespace().map(word).collect())
+    line.split_whitespace().enumerate().map(word).collect()
+}
+
+/// Returns true of a word that can only be a file, relative to the config's folder.
+fn names_file(word: &str, is_program: bool) -> bool {
+    ["./", "../"].iter().any(|prefix| word.starts_with(prefix))
+        || is_program && word.contains('/') && Path::new(word).is_relative()
+}
+
+fn in_full(path: &Path) -> Result<String, ImportError> {
+    let whole = std::fs::canonicalize(path).map_err(|error| ImportError::reading(path, &error))?;
+    Ok(whole.to_string_lossy().into_owned())
 }

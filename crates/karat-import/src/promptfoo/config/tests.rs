@@ -61,8 +61,7 @@ fn echo_csv_becomes_a_suite() {
     let imported = sample("echo-csv");
     insta::assert_snapshot!("echo_csv_suite", imported.text("karat.yaml"));
     insta::assert_snapshot!("echo_csv_samples", imported.text("data/samples.jsonl"));
-    assert_eq!(imported.dropped(), [("javascript", "tests.csv:9.__expected", 1)]);
-    assert_eq!(imported.report.dropped[0].line, Some(10));
+    assert_eq!(imported.dropped(), []);
 }
 
 /// IO-02, IO-03: judges, code, services and the environment; every file with code and every unmapped type is listed.
@@ -80,7 +79,6 @@ fn judges_and_code_become_a_suite() {
         "transform",
         "transform",
         "javascript",
-        "python",
         "context-faithfulness",
         "trajectory:tool-used",
         "select-best",
@@ -271,16 +269,14 @@ fn services_become_steps() {
                      "body": {"q": "Ask {{ sample.q }}", "k": 5}},
             "take": {"text": "$.hits[0].text"},
         }],
-        "p.service": [{"http": {"url": "https://b.example", "method": "GET"}, "take": {"text": "$"}}],
+        "p.service": [{"http": {"url": "https://b.example", "method": "GET"}, "take": {"text": "$.x"}}],
+        "p.service-2": [{"http": {"url": "https://c.example", "body": "q=Ask {{ sample.q }}"}, "take": {"text": "$"}}],
     });
     assert_eq!(imported.suite()["variants"], expected);
     assert_eq!(imported.suite()["models"], Value::Null);
     let checks = json!([{"metric": "contains", "value": "a", "output": "text"}, {"metric": "latency", "max": 9}]);
     assert_eq!(imported.rows("data/samples.jsonl")[0]["assert"], checks);
-    assert_eq!(
-        imported.dropped(),
-        [("transformResponse", "providers[1].config.transformResponse", 0), ("http", "providers[2]", 0)]
-    );
+    assert_eq!(imported.dropped(), []);
 }
 
 /// IO-02: lists of texts are a matrix, files are read, variables that name variables are filled in.
@@ -327,7 +323,7 @@ fn defaults_and_scenarios_make_rows() {
     assert_eq!(rows[2]["metadata"], json!({"description": "two", "team": "a"}));
 }
 
-/// IO-02: limits of tests and providers to each other.
+/// F101, IO-02: limits of tests and providers to each other; a test for a prompt that is not there is left out.
 #[test]
 fn tests_are_limited_to_prompts_and_providers() {
     let imported = config(
@@ -341,7 +337,7 @@ fn tests_are_limited_to_prompts_and_providers() {
     let rows = imported.rows("data/samples.jsonl");
     assert_eq!(rows[0]["only"], json!({"variants": ["one"]}));
     assert_eq!(rows[1]["only"], json!({"models": ["small"]}));
-    assert_eq!(rows[2]["only"], Value::Null);
+    assert_eq!(rows.len(), 2);
     let variants = &imported.suite()["variants"];
     assert_eq!(variants["one"][0]["requires"], json!({"models": ["openai:gpt-5"]}));
     assert_eq!(variants["two"][0]["requires"], Value::Null);
@@ -451,7 +447,7 @@ fn other_files_are_refused() {
         ("config.json", &deep, "recursion limit", None),
         ("config.yaml", "- a\n", "holds no map", None),
         ("config.yaml", "model: x\n", "has none of the keys", Some("promptfooconfig.yaml")),
-        ("config.yaml", "prompts: ['file://../../../../../etc/passwd']", "outside of ", Some("only those below")),
+        ("config.yaml", "prompts: ['file://../../../../../etc/passwd']", "outside of ", Some("--root DIR")),
         ("config.yaml", "prompts: ['file:///etc/passwd']", "outside of ", None),
         ("config.yaml", "prompts: [a]\ntests: none.csv", "cannot be read", None),
         ("config.yaml", "prompts: [a]\ntests: 'file://*.csv'", "but there is none", Some("check the pattern")),
@@ -504,7 +500,14 @@ fn no_config_is_a_panic() {
             let mut test = json!({});
             test[key] = value.clone();
             let imported = try_config(&json!({"prompts": ["a"], "providers": ["echo"], "tests": [test]}), &[]);
-            assert!(imported.is_ok(), "{key}: {value}: {}", imported.err().unwrap());
+            // A list of no known names leaves the only test out.
+            let is_limit = ["prompts", "providers"].contains(&key) && value.is_array();
+            match imported {
+                Ok(_) => assert!(!is_limit, "{key}: {value}"),
+                Err(error) => {
+                    assert!(is_limit && error.to_string().contains("no test that is carried over"), "{value}: {error}");
+                }
+            }
         }
     }
 }

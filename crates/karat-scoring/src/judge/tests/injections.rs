@@ -44,17 +44,22 @@ fn escape(text: &str) -> Option<String> {
     }
     let sections = fence::sections(&user);
     let labels: Vec<&str> = sections.iter().map(|(label, _)| label.as_str()).collect();
-    if labels != ["TRANSCRIPT_CONTEXT", "TRANSCRIPT_TEXT", "CANDIDATE_CLAIMS", "CALIBRATION_EXAMPLES"] {
+    // A context without a word is left out.
+    let context = (!text.trim().is_empty()).then_some("TRANSCRIPT_CONTEXT");
+    let others = ["TRANSCRIPT_TEXT", "CANDIDATE_CLAIMS", "CALIBRATION_EXAMPLES"];
+    let expected: Vec<&str> = context.into_iter().chain(others).collect();
+    if labels != expected {
         return Some(format!("sections {labels:?}"));
     }
     // Code: said once, and twice a section.
     if user.matches(&code).count() != 1 + 2 * labels.len() {
         return Some("another mark with the code".to_owned());
     }
-    if sections[1].1 != text {
+    let [.., transcript, claims, _] = sections.as_slice() else { return Some("sections are missing".to_owned()) };
+    if transcript.1 != text {
         return Some("the transcript is not what was given".to_owned());
     }
-    let shown: Vec<Value> = serde_json::from_str(&sections[2].1).ok()?;
+    let shown: Vec<Value> = serde_json::from_str(&claims.1).ok()?;
     let given = output["claims"].as_array()?;
     (shown.len() != given.len() || !given.iter().all(|claim| shown.contains(claim)))
         .then(|| "the claims are not what was given".to_owned())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use karat_text::ladder::{Expectation, Ladder, LadderError};
 use karat_text::path::Path;
-use karat_text::schema::unwrapped;
+use karat_text::schema::unwrap_envelope;
 use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,7 +43,11 @@ impl Options for JsonSchema {
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let schema = json::JsonSchema::new(&self.schema).map_err(|error| error.to_string())?;
-        Ok(Box::new(JsonWithin { schema, takes_any: *unwrapped(&self.schema) == Value::Bool(true), within: self.amid }))
+        Ok(Box::new(JsonWithin {
+            schema,
+            takes_any: *unwrap_envelope(&self.schema) == Value::Bool(true),
+            within: self.amid,
+        }))
     }
 }
 
@@ -58,7 +62,7 @@ impl JsonWithin {
                 Err(_) => Ok(json::values_within(text).collect()),
             },
             None => match Ladder::new(Expectation::Any)
-                .meant(text, |value| matches!(self.schema.is_valid(value), Ok(true)))
+                .choose(text, |value| matches!(self.schema.is_valid(value), Ok(true)))
             {
                 Ok(meant) => Ok(vec![meant.found.value]),
                 Err(LadderError::Several(_)) => Ok(json::values_within(text).collect()),

@@ -215,6 +215,11 @@ fn a_part_that_is_left_out_is_unscored() {
     let space = json!({"metric": "hit_rate", "output": "$.part", "with": {"space": "page"}, "value": {"page": ["p1"]}});
     let without = score_from(Origin::Service, space, &row, json!({"part": {"text": ["c1"]}}));
     assert_eq!(reason(&without), "the output has no space `page`");
+    // A row that asks for none of it has no such score, whatever is left out.
+    let unasked = sample(json!({"evidence": {"text": [], "page": []}}), None);
+    let ranking = json!({"metric": "hit_rate", "output": "$.part", "reference": "evidence"});
+    let score = score_from(Origin::Service, ranking, &unasked, json!({"answer": "x"}));
+    assert_eq!(score, Score::not_applicable("no document is relevant"));
     // Speakers may stand in the text instead.
     let speakers = |answer: &str| {
         let scorer = json!({"metric": "attribution", "output": "$.speakers", "value": ["Ana Ruiz"],

@@ -44,5 +44,5 @@ fn failures_stand_in_one_box_with_their_cause() {
     let boxes = texts(&page, "error-state");
     assert_eq!(boxes.len(), 1, "{boxes:?}");
     assert!(boxes[0].starts_with("Most frequent cause: ") && boxes[0].contains("parse: "), "{}", boxes[0]);
-    assert_eq!(boxes[0].matches("karat retry r").count(), 1, "{}", boxes[0]);
+    assert_eq!(boxes[0].matches("run the suite again").count(), 1, "{}", boxes[0]);
 }

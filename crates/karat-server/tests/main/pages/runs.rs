@@ -29,7 +29,7 @@ fn runs_are_listed_filtered_and_sorted() {
     run_suite(&place.app, "other", "another", &borrowed(&samples[..6]), Overrides::default());
     let page = open(&place, "/");
     let row = text(named(&page, "run-row")[1]);
-    for part in ["first", "fail", "listed", "echo/plain", "echo/json", "hit", "50.0 %", "simulated", "24"] {
+    for part in ["first", "fail", "listed", "echo/plain", "echo/json", "hit", "0.500", "simulated", "24"] {
         assert!(row.contains(part), "{part} is not in {row}");
     }
     assert!(all(&page, "[data-testid=run-row] .interval").len() >= 2);

@@ -137,7 +137,7 @@ impl Server {
             return Err(connection_error("it does not answer"));
         }
         let since = Instant::now();
-        let connected = self.connected(self.patience.for_attempt(), self.setup.clone(), async |link| Ok(link));
+        let connected = self.connect_once(self.patience.for_attempt(), self.setup.clone(), async |link| Ok(link));
         match &connected {
             Ok(_) => self.patience.note_back(),
             Err(error) if error.is_lost_connection() => self.patience.note_away(since),
@@ -147,7 +147,7 @@ impl Server {
     }
 
     /// Makes a connection within a time and uses it on the thread of the connections.
-    fn connected<T: Send + 'static, F: Future<Output = Result<T, tokio_postgres::Error>> + Send>(
+    fn connect_once<T: Send + 'static, F: Future<Output = Result<T, tokio_postgres::Error>> + Send>(
         &self,
         most: Duration,
         setup: String,
@@ -217,7 +217,7 @@ impl Server {
         if self.patience.has_just_failed() {
             return Progress::Away;
         }
-        let state = self.connected(self.patience.for_silence() * 2, "select 1".to_owned(), move |link| async move {
+        let state = self.connect_once(self.patience.for_silence() * 2, "select 1".to_owned(), move |link| async move {
             let rows = link.client.query_typed(STATE, &[(&backend, Type::INT4)]).await?;
             // Its own row is there, unless the process has ended; without the right to see its state, that is empty.
             let state = rows.first().map(|row| row.try_get::<_, Option<String>>(0));

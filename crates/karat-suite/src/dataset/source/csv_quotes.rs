@@ -23,7 +23,7 @@ pub(crate) struct QuoteReader<R> {
     broken: Option<usize>,
     /// White space that is dropped unless the cell goes on.
     held: Vec<u8>,
-    /// What the parser gets next.
+    /// Bytes that the parser gets next.
     passed: Vec<u8>,
     /// The number of bytes of it that the parser has.
     taken: usize,

@@ -431,10 +431,10 @@ mod tests {
     #[test]
     fn many_columns_are_read() {
         for (name, separator) in [("a.csv", ","), ("a.tsv", "\t")] {
-            let head: Vec<String> = (0..150_000).map(|n| format!("c{n}")).collect();
+            let head: Vec<String> = (0..140_000).map(|n| format!("c{n}")).collect();
             let cells = vec!["1"; head.len()].join(separator);
             let row = first(name, format!("{}\n{cells}\n", head.join(separator))).unwrap();
-            assert_eq!(row.value["c149999"], "1");
+            assert_eq!(row.value["c139999"], "1");
             let twice = problem_of(name, format!("{0}{separator}c7\n{cells}{separator}1\n", head.join(separator)));
             assert!(twice.contains("two columns have the name `c7`"));
         }

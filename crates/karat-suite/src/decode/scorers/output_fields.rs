@@ -76,8 +76,11 @@ impl Decoder<'_> {
     /// Reports a path of a scorer that leads into a text, or that names the output first, as templates do. Returns whether
     /// nothing more can be said of it.
     pub(super) fn check_output_path(&mut self, path: &str, place: &Place) -> bool {
-        if Path::parse(path).is_ok_and(|path| path.is_root()) {
-            return false;
+        match Path::parse(path) {
+            Ok(path) if path.is_root() => return false,
+            Ok(_) => {}
+            // It is reported where paths are checked.
+            Err(_) => return true,
         }
         let field = first_field(path).filter(|field| *field == "output");
         let is_field = |field: &str| self.output_fields.as_ref().is_some_and(|fields| fields.names.contains(field));

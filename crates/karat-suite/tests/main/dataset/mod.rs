@@ -75,8 +75,9 @@ fn tables_of_other_forms_are_told() {
         }
     };
     assert_eq!(said("\u{feff}id,q\r\na,\"x, \"\"y\"\"\r\nz\"\r\nb,1\r\n"), "2 rows");
-    assert!(said("id;q\na;1\n").contains("save the table with commas"));
-    assert!(said("id\tq\na\t1\n").contains("say `format: tsv`"));
+    assert_eq!(said("id;q\na;1\n"), "1 rows");
+    assert_eq!(said("id\tq\na\t1\n"), "1 rows");
+    assert!(said("id;q\tr\na;1\t2\n").contains("save the table with commas"));
     assert!(said("id,q\na,1,2\n").contains("in double quotes"));
     assert_eq!(said("id\na\n"), "1 rows");
 }
@@ -499,7 +500,7 @@ fn cells_of_tables_are_as_they_were_meant() {
 /// F28: a byte order mark and line ends of Windows in prompts, columns and rubrics make no other prompt and no other value.
 #[test]
 fn marks_of_editors_are_dropped() {
-    const SUITE: &str = "name: x\ndataset: { rows: [ { id: a, q: x } ], id: id, columns: { ctx: { file: \"ctx/{{ sample.id }}.txt\" } } }\n\
+    const SUITE: &str = "name: x\ndataset: { rows: [ { id: a, q: x } ], id: id, input: q, columns: { ctx: { file: \"ctx/{{ sample.id }}.txt\" } } }\n\
         models: [ { id: m, provider: stub } ]\njudges: [ { id: j, provider: stub } ]\nvariants: { v: [ { prompt: p.md } ] }\n\
         scorers: { q: { rubric: { file: r.yaml } } }\n";
     let plan = |with: fn(&str) -> String| {

@@ -84,7 +84,7 @@ fn list_rows(context: &CommandContext<'_>, dataset: &str, day: &DayRows, json: b
             tokens.map_or_else(|| "unknown".to_owned(), |(input, output)| format!("{input} + {output}")),
             row.latency_ms.map_or_else(|| "unknown".to_owned(), |latency| format!("{latency:.0} ms")),
             excerpt(&row.input),
-            row.metadata.error.as_ref().map_or_else(|| excerpt(&row.output), |error| format!("failed: {error}")),
+            answer(row.metadata.error.as_deref(), &row.output),
             row.trace_id.clone(),
         ]
     });
@@ -102,6 +102,15 @@ fn list_rows(context: &CommandContext<'_>, dataset: &str, day: &DayRows, json: b
         context.printer.say(&format!("`karat traces show {dataset} {}` shows the newest whole", row.trace_id));
     }
     Ok(())
+}
+
+/// The beginning of what came back, after why the call failed.
+fn answer(error: Option<&str>, output: &Value) -> String {
+    match error {
+        Some(error) if output.is_null() => format!("failed: {error}"),
+        Some(error) => format!("failed: {error} · {}", excerpt(output)),
+        None => excerpt(output),
+    }
 }
 
 /// The beginning of a value on one line.
@@ -147,9 +156,11 @@ fn show_trace(context: &CommandContext<'_>, dataset: &str, id: &str, json: bool)
             true => text.push_str(&format!("[input]\n{}\n", plain(&row.input))),
             false => messages.iter().for_each(|it| text.push_str(&format!("[{}]\n{}\n", it.role, it.text))),
         }
-        match &row.metadata.error {
-            Some(error) => text.push_str(&format!("[failed]\n{error}\n")),
-            None => text.push_str(&format!("[reply]\n{}\n", plain(&row.output))),
+        if let Some(error) = &row.metadata.error {
+            text.push_str(&format!("[failed]\n{error}\n"));
+        }
+        if row.metadata.error.is_none() || !row.output.is_null() {
+            text.push_str(&format!("[reply]\n{}\n", plain(&row.output)));
         }
     }
     if trace.left_out > 0 {

@@ -75,8 +75,9 @@ fn problems(example: &Example) -> Vec<String> {
         rubric.clone_from(text);
     } else if has(text, "columns") {
         let inner: String = text.lines().map(|line| format!("  {line}\n")).collect();
+        place.write("transcripts/v.json", "{\"fullText\": \"t\"}");
         suite = format!(
-            "params: {{ chunks: {{ path: chunks }}, tables: {{ path: tables }} }}\ndataset:\n  rows: [ {{ id: a, output: x }} ]\n  id: id\n{inner}"
+            "params: {{ chunks: {{ path: chunks }}, tables: {{ path: tables }}, transcripts: {{ path: transcripts }} }}\ndataset:\n  rows: [ {{ id: a, output: x, videoId: v, url: u }} ]\n  id: id\n{inner}"
         );
     } else {
         suite.clone_from(text);

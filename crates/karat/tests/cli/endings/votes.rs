@@ -51,7 +51,8 @@ fn replies(received: &ReceivedRequest) -> Behaviour {
         (false, 0) => "fail",
         (false, _) => "pass",
     };
-    let reply = json!({ "code": code, "reasoning": "because", "pass": grade });
+    let dimension = if is_pair { "better" } else { "pass" };
+    let reply = json!({ "code": code, "reasoning": "because", dimension: grade });
     let is_unreadable = hash.as_bytes()[1].is_multiple_of(8);
     Behaviour::slow(3, if is_unreadable { "I would rather not.".to_owned() } else { reply.to_string() })
 }

@@ -131,23 +131,37 @@ fn the_best_reference_counts() {
     assert_eq!(texts_of(&provider), [2]);
 }
 
-/// TG-36: an answer with too few vectors is an error of the score, and `retry` asks again.
+/// TG-36: a text without its vector is an error of the score, and `retry` asks again.
 #[test]
 fn missing_vectors_are_an_error() {
+    // The first run asks for all four texts, then for halves and single ones, until six answers in a row are empty.
+    let provider = FakeProvider::start(Script::by(|received| match received.number {
+        0..6 => Behaviour::raw(200, r#"{"data":[],"usage":{"prompt_tokens":3}}"#),
+        _ => embeddings(&received.json()),
+    }))
+    .unwrap();
+    let place = place(&provider.base_url(), &rows(2));
+    let said = place.karat(&["run", "--run-id", "a"]);
+    assert!(said.all().contains("the answer holds 0 vectors for 1 text"), "{}", said.all());
+    let report = place.report("a");
+    assert_eq!((&report["totals"]["unscored"], texts_of(&provider)), (&json!(2), vec![4, 2, 1, 1, 2, 1]));
+    // The provider counted 3 tokens each, at $1 a million: an answer that cannot be used is paid all the same.
+    assert_eq!(report["cost"]["actual_cost_usd"], json!(0.000018), "{}", report["cost"]);
+    place.fine(&["retry", "a"]);
+    assert_eq!((place.report("a")["totals"]["unscored"].clone(), provider.requests()), (json!(0), 7));
+}
+
+/// TG-36: an answer with too few vectors costs no text its own: each half is asked for by itself.
+#[test]
+fn too_few_vectors_are_asked_for_by_halves() {
     let provider = FakeProvider::start(Script::by(|received| match received.number {
         0 => Behaviour::raw(200, r#"{"data":[{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":3}}"#),
         _ => embeddings(&received.json()),
     }))
     .unwrap();
     let place = place(&provider.base_url(), &rows(2));
-    let said = place.karat(&["run", "--run-id", "a"]);
-    assert!(said.all().contains("1 vectors for 4 texts"), "{}", said.all());
-    let report = place.report("a");
-    assert_eq!(report["totals"]["unscored"], 2);
-    // The provider counted 3 tokens, at $1 a million: an answer that cannot be used is paid all the same.
-    assert_eq!(report["cost"]["actual_cost_usd"], json!(0.000003), "{}", report["cost"]);
-    place.fine(&["retry", "a"]);
-    assert_eq!((place.report("a")["totals"]["unscored"].clone(), provider.requests()), (json!(0), 2));
+    place.fine(&["run", "--run-id", "a"]);
+    assert_eq!((&place.report("a")["totals"]["unscored"], texts_of(&provider)), (&json!(0), vec![4, 2, 2]));
 }
 
 /// TG-36, BY-05: a text with an unusable vector (zero, or no number) leaves only its own cells unscored, and all is paid.

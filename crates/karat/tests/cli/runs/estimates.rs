@@ -166,7 +166,7 @@ fn an_estimate_of_a_chain_goes_by_its_steps() {
 #[test]
 fn an_estimate_of_services_goes_by_what_they_said() {
     let service = FakeProvider::start(Script::by(|received| {
-        let cents = if received.json()["q"].as_str().is_some_and(|q| q.contains('1')) { 3 } else { 1 };
+        let cents = if received.json()["q"].as_str().is_some_and(|q| q.contains('1')) { 2 } else { 1 };
         Behaviour::raw(200, format!(r#"{{"answer":"x","usd":0.0{cents}}}"#))
     }))
     .unwrap();

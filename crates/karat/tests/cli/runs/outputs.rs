@@ -41,9 +41,14 @@ fn ran(suite: &str) -> Place {
 fn reports_hold_inputs_and_outputs() {
     let place = ran(SUITE);
     let page = place.text(".karat/runs/a/report.md");
-    for part in
-        ["## Inputs and outputs", "**input**", "Refund my invoice.", "**reference**", "question", "`small/v1` (failed)"]
-    {
+    for part in [
+        "## Inputs and outputs",
+        "**input**",
+        "Refund my invoice.",
+        "**reference**",
+        "question",
+        "`small/v1` (below a threshold)",
+    ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("I was charged twice."), "a passing cell is not shown: {page}");
@@ -84,7 +89,8 @@ fn rows_of_a_suite_have_its_columns() {
 fn a_sample_shows_all_systems() {
     let place = ran(SUITE);
     let text = place.fine(&["show", "a", "--sample", "t2"]).stdout;
-    let parts = ["sample t2", "input: Refund my invoice.", "reference: billing", "── small/v1 (cell 2, failed) ──"];
+    let parts =
+        ["sample t2", "input: Refund my invoice.", "reference: billing", "── small/v1 (cell 2, below a threshold) ──"];
     let more = ["output: question", "── small/v2 (cell 3) ──", "output: billing"];
     let places: Vec<usize> =
         parts.iter().chain(&more).map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
@@ -92,7 +98,10 @@ fn a_sample_shows_all_systems() {
     assert_eq!(text.matches("reason of polite by grader: It answers the ticket.").count(), 2, "{text}");
     assert_eq!(place.fine(&["show", "tickets", "--sample", "t2"]).stdout, text);
     let failed = place.fine(&["show", "a", "--outputs", "failed"]).stdout;
-    assert!(failed.contains("── small/v1 (cell 2, failed) ──") && !failed.contains("I was charged"), "{failed}");
+    assert!(
+        failed.contains("── small/v1 (cell 2, below a threshold) ──") && !failed.contains("I was charged"),
+        "{failed}"
+    );
     let missing = place.karat(&["show", "a", "--sample", "t9"]);
     assert!(missing.code == 1 && missing.stderr.contains("no cell of the sample `t9`"), "{}", missing.all());
     let json: Value = serde_json::from_str(&place.fine(&["show", "a", "--sample", "t2", "--json"]).stdout).unwrap();

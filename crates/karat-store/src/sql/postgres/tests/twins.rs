@@ -37,6 +37,7 @@ twins! {
     invalidate = crate::tests::invalidate {
         invalidating_one_cell_keeps_shared_steps,
         results_used_by_other_runs_stay,
+        force_withdraws_what_others_use,
         failed_cells_keep_no_result,
         repeated_results_belong_to_the_run_that_repeated_them,
         shared_results_are_removed_with_the_last_run,
