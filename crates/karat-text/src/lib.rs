@@ -7,7 +7,6 @@
 //! | [`template`] | templates and expressions of a suite |
 //! | [`path`] | paths such as `$.claims[*].text` into JSON |
 //! | [`chunking`] | counts tokens, cuts long texts and lists, merges the outputs of pieces |
-//! | `ecma` | patterns of ECMA-262, for [`schema`] |
 //! | [`env_template`] | templates with environment variables: `${NAME}` |
 //! | [`fence`] | fences around untrusted text in a prompt |
 //! | [`half_characters`] | reads JSON with halves of characters |
@@ -22,7 +21,6 @@
 //! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunking;
-mod ecma;
 pub mod env_template;
 pub mod fence;
 pub mod host;

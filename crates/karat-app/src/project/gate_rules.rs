@@ -65,12 +65,20 @@ pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<Ga
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules)) {
         match SuiteFiles.read(path) {
             Ok(bytes) => drop(read_pinned(path, &bytes, plan)?),
-            // Nothing is pinned yet, or it is a folder of golden files, which the check of gates reads.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
+            // Nothing is pinned yet.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // The gates read golden files.
+            Err(error) if error.kind() == ErrorKind::IsADirectory && holds_json(path) => {}
             Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
         }
     }
     Ok(rules)
+}
+
+/// Returns true for a folder with golden files.
+fn holds_json(folder: &str) -> bool {
+    let is_json = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|extension| extension == "json");
+    std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(is_json))
 }
 
 /// The gates that bound a change.

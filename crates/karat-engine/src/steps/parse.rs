@@ -109,7 +109,7 @@ impl Parser {
         let repaired =
             (found.rung == Rung::Repaired).then(|| "the reply was no valid JSON and was repaired".to_owned());
         let text = [repaired, choice].into_iter().flatten().collect::<Vec<_>>().join("; ");
-        let note = (!text.is_empty()).then(|| Note { kind: NoteKind::Lenient, text, count: 1 });
+        let note = (!text.is_empty()).then_some(Note { kind: NoteKind::Lenient, text, count: 1 });
         Ok((found.value, note))
     }
 }

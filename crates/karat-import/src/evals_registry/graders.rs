@@ -114,7 +114,9 @@ impl Grader {
             return graded.columns(row, is_uniform);
         }
         let reference = match row.members.get(REFERENCE) {
-            Some(Value::Array(answers)) if *self == Self::JsonMatch => Some(answers.iter().map(parse_choices).collect()),
+            Some(Value::Array(answers)) if *self == Self::JsonMatch => {
+                Some(answers.iter().map(parse_choices).collect())
+            }
             Some(answer) if *self == Self::JsonMatch => Some(parse_choices(answer)),
             Some(Value::Array(answers)) => Some(answers.iter().map(|answer| json!(text(answer))).collect()),
             Some(Value::Null) | None => None,

@@ -200,7 +200,10 @@ fn row(
             error,
             user: text(trace, "userId"),
             tags: tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
-            more: trace.get("metadata").map(parse_text).filter(|more| more.as_object().is_some_and(|it| !it.is_empty())),
+            more: trace
+                .get("metadata")
+                .map(parse_text)
+                .filter(|more| more.as_object().is_some_and(|it| !it.is_empty())),
         },
         usage,
         latency_ms: elapsed.filter(|micros| *micros >= 0).map(|micros| micros as f64 / 1000.0),

@@ -113,7 +113,7 @@ fn many_rows_are_sent_while_they_are_made() {
         "name: many\ndataset: { source: data.jsonl, id: id, input: text }\n\
          variants: { v: [ { recorded: { column: text } } ] }\nscorers: { long: { metric: length } }\n",
     );
-    place.run("many/karat.yaml", "many");
+    place.run(place.folder.path().join("many").to_str().unwrap(), "many");
     place.run("faq", "few");
     for format in ["cells", "csv"] {
         let many = place.get(&format!("/eval/runs/many/report?format={format}"));

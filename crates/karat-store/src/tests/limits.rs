@@ -128,7 +128,7 @@ fn paid_results_outlast_a_lock() {
             other.execute_batch("rollback").unwrap();
         });
     };
-    locked(&|_| _ = block_on(ledger.append(whole_cell(0))).unwrap());
+    locked(&|_| block_on(ledger.append(whole_cell(0))).unwrap());
     locked(&|store| store.keep_vectors(&[(key("v"), vec![1.0])]).unwrap());
     locked(&|store| store.keep_blob("blake3:aa", "image/png", b"x", Moment(1)).unwrap());
     assert_eq!((ordinals(&store, "r"), store.vector(key("v")).unwrap()), (vec![0], Some(vec![1.0])));

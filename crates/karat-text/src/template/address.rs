@@ -215,7 +215,7 @@ impl Address {
     /// query at the beginning of a longer one.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (root, rest) = self.text.split_at(self.root);
-        let is_continued = !rest.is_empty() && !(rest.starts_with('&') && !root.contains('#'));
+        let is_continued = !rest.is_empty() && (!rest.starts_with('&') || root.contains('#'));
         if let Some(mark) = root.find(['?', '#']).filter(|_| is_continued) {
             let part = if root[mark..].starts_with('?') { "a query" } else { "a fragment" };
             return Err(format!(

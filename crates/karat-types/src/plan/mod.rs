@@ -1,8 +1,9 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` (with `pairs.rs`)
+//! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs` (with tools), `scorer.rs` (with `pairs.rs`)
 //!   and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `judge_warnings.rs` finds judges whose grades say little.
 //! - `shard.rs` is a part of a plan that runs apart.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
@@ -11,6 +12,7 @@ mod cap;
 mod design;
 mod gate;
 mod header;
+mod judge_warnings;
 mod model;
 mod pairs;
 mod prompt;
@@ -19,9 +21,8 @@ mod scorer;
 mod service;
 mod shard;
 mod step;
-mod tool;
 
-pub use agent::{AgentLimits, AgentSpec, UserSpec};
+pub use agent::{AgentLimits, AgentSpec, ToolExecutor, ToolReply, ToolSpec, UserSpec};
 pub use cap::Cap;
 pub use design::{DatasetDesign, DesignFrame, DesignKind, DesignStratum};
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
@@ -48,4 +49,3 @@ pub use step::{
     Action, ChunkSize, ChunkSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, RecordedSpec,
     Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
 };
-pub use tool::{ToolExecutor, ToolReply, ToolSpec};

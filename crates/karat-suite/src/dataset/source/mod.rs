@@ -153,11 +153,14 @@ pub fn read_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<Map<String, V
     Ok(read_placed_rows(files, path)?.into_iter().map(|(_, columns)| columns).collect())
 }
 
+/// The columns of a row, with its line.
+pub type PlacedRow = (usize, Map<String, Value>);
+
 /// The same rows, each with its line.
 ///
 /// # Errors
 /// Those of [`read_rows`].
-pub fn read_placed_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<(usize, Map<String, Value>)>, DatasetError> {
+pub fn read_placed_rows(files: &Arc<dyn Files>, path: &str) -> Result<Vec<PlacedRow>, DatasetError> {
     let ending = Format::extension(path).and_then(|ending| Format::from_name(&ending));
     let format = match ending {
         Some(Format::Jsonl) | None if begins_with(files, path) == Some(b'[') => Format::Json,

@@ -261,7 +261,7 @@ fn empty_files_are_fetched_again() {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }
     let said = place.karat(&["dataset", "fetch"]);
-    assert_eq!((said.code, said.stdout.trim()), (0, "2 files fetched"), "{}", said.all());
+    assert_eq!((said.code, said.stdout.trim()), (0, "2 files fetched, 0 failed"), "{}", said.all());
     let text = |name: &str| std::fs::read_to_string(place.path().join("talks").join(name)).unwrap();
     assert_eq!(
         (text("blank.json").as_str(), text("hollow.json").as_str()),

@@ -15,6 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ecma;
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -27,8 +29,6 @@ use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson};
 use jsonschema::types::JsonType;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Number, Value};
-
-use crate::ecma;
 
 /// Steps of a check: [`STEPS`], and more for large values. A check of a usual schema takes a few for each value within.
 const STEPS: u64 = 1_000_000;
@@ -72,7 +72,7 @@ impl Schema {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
         let options = jsonschema::options_for::<Counted>().with_pattern_options(patterns);
         let has_patterns = schema.to_string().contains("\"pattern");
-        let translated = ecma::translated(schema);
+        let translated = ecma::translate(schema);
         let validator = options.offline().build(translated.as_ref().unwrap_or(schema))?;
         Ok(Self { validator, levels: levels(schema), has_patterns })
     }

@@ -11,7 +11,7 @@ const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitio
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
 
 /// The schema with its patterns translated; `None` if none needs it.
-pub(crate) fn translated(schema: &Value) -> Option<Value> {
+pub(crate) fn translate(schema: &Value) -> Option<Value> {
     let text = schema.to_string();
     let may_need = text.contains("\"pattern") && [r"\\k<", "[^]", "[]"].iter().any(|part| text.contains(part));
     may_need.then(|| part(schema, false))
@@ -136,7 +136,7 @@ mod tests {
             "properties": {"pattern": {"const": {"pattern": "[^]"}}, "enum": {"pattern": r"[\u0000-\u{10FFFF}]"}},
             "patternProperties": {r"^[\u0000-\u{10FFFF}]$": {"type": "string"}},
         });
-        assert_eq!(translated(&schema), Some(expected));
-        assert_eq!(translated(&json!({"pattern": "^a$"})), None);
+        assert_eq!(translate(&schema), Some(expected));
+        assert_eq!(translate(&json!({"pattern": "^a$"})), None);
     }
 }
