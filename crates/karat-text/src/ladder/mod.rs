@@ -12,7 +12,7 @@
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
 //! Reasoning (`<think>…</think>` and the like, or a fence marked so) is no answer on any rung. The words around a value are
-//! not read. Of several values that differ, [`Ladder::meant`] takes the corrected or final one, or none; who
+//! not read. Of several values that differ, [`Ladder::choose`] takes the corrected or final one, or none; who
 //! knows more takes all of them with [`Ladder::survey`] and decides by their content.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
