@@ -118,7 +118,7 @@ fn many_rows_are_sent_while_they_are_made() {
     for format in ["cells", "csv"] {
         let many = place.get(&format!("/eval/runs/many/report?format={format}"));
         assert_eq!((many.status, many.header("etag")), (StatusCode::OK, ""));
-        assert!(many.text.len() > 60 * 50_000, "{}", many.text.len());
+        assert!(many.text.len() > 1 << 20, "{}", many.text.len());
         assert!(many.text.contains("q59") && many.text.ends_with('\n'));
         let few = place.get(&format!("/eval/runs/few/report?format={format}"));
         assert!(few.status == StatusCode::OK && !few.header("etag").is_empty());

@@ -157,7 +157,10 @@ pub(crate) fn model(
     model.id = id;
     model.provider = provider;
     if let Some(price) = node.field("price") {
-        report_tiny_prices(price, &mut decoder.problems);
+        // A price that names its source was looked up.
+        if price.get("source").is_none() {
+            report_tiny_prices(price, &mut decoder.problems);
+        }
     }
     overlay(&mut model, node, decoder);
     check_address(node, &mut decoder.problems);

@@ -54,6 +54,11 @@ fn bill_call(input: &Value) -> Result<Value, String> {
 /// The price of an entry, read as from a registry file.
 fn price(protocol: &str, price: &Value) -> Result<Pricing, String> {
     let provider = if protocol == "anthropic" { "anthropic" } else { "openai" };
+    let mut price = price.clone();
+    if let Some(fields) = price.as_object_mut() {
+        // Of a price without a source it is asked whether it is that of one token.
+        fields.entry("source").or_insert_with(|| json!("oracle"));
+    }
     let entry = json!({ "id": "billed", "provider": provider, "model": "m", "price": price });
     let file = json!({ "schema": "karat.models/1", "models": [entry] }).to_string();
     let registry = Registry::builtin().with_entries(("vector", &file), &Catalog::default());
