@@ -63,6 +63,12 @@ impl Patience {
         self.waiting().away_since = None;
     }
 
+    /// Returns `true` while the database does not answer.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_away(&self) -> bool {
+        self.waiting().away_since.is_some()
+    }
+
     /// Returns `true` once a database that is away is not waited for any more.
     pub(crate) fn is_over(&self) -> bool {
         self.waiting().end().is_some_and(|end| end <= Instant::now())

@@ -220,6 +220,10 @@ impl Writer {
     /// locked. The answers wait in memory, and their calls hold their slots, so no new call is made. Once the patience is over
     /// the group fails, as on a full disk.
     fn write_through_losses(&mut self, group: &[Batch]) -> Result<(), StoreError> {
+        // Nothing that is written would say that the store answers.
+        if group.is_empty() {
+            return Ok(());
+        }
         self.ids.clear();
         let patience = self.patience.clone();
         wait_out(&patience, || {
@@ -247,9 +251,6 @@ impl Writer {
     }
 
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
-        if group.is_empty() {
-            return Ok(());
-        }
         // Once it is deleted, records would go into a file that nobody can open.
         if self.place.as_ref().is_some_and(|place| FilePlace::of(&self.path) != *place) {
             return Err(StoreError::Gone { path: self.path.clone() });
@@ -364,7 +365,10 @@ pub(crate) fn wait_out<T>(
     loop {
         let outcome = attempt();
         if !matches!(outcome, Err(StoreError::Busy { .. } | StoreError::Away { .. })) {
-            patience.note_back();
+            // Another error may be that of a connection that was lost in a transaction.
+            if outcome.is_ok() {
+                patience.note_back();
+            }
             return outcome;
         }
         patience.note_away(since);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::super::{Connection, Row, SqlError, SqlResult, params};
+use super::super::{Connection, Patience, Row, SqlError, SqlResult, params};
 use super::server::Server;
 use super::session::Session;
 
@@ -70,6 +70,7 @@ pub(crate) struct ServerClaim {
     pub run: String,
     pub owner: String,
     session: Arc<Mutex<Session>>,
+    patience: Patience,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -103,7 +104,14 @@ impl ServerClaim {
             .name("karat-claim".to_owned())
             .spawn(renew)
             .map_err(|error| SqlError::Postgres(super::failure::ServerError::of_connection(error.to_string())))?;
-        Ok(Some(Self { run: run.to_owned(), owner, session, stop: Some(stop), thread: Some(thread) }))
+        Ok(Some(Self {
+            run: run.to_owned(),
+            owner,
+            session,
+            patience: server.patience.clone(),
+            stop: Some(stop),
+            thread: Some(thread),
+        }))
     }
 
     /// Moves the deadline in a transaction; `false` if another process has taken the run.
@@ -115,11 +123,14 @@ impl ServerClaim {
 impl Drop for ServerClaim {
     fn drop(&mut self) {
         self.stop = None;
+        // While the server is away, the thread ends after its attempt, and the deadline passes.
+        if self.patience.is_away() {
+            return;
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
         let session = lock(&self.session);
-        // If the server is away, the deadline passes.
         if session.is_connected() {
             let forgotten = session.execute(FORGET, params![self.owner]);
             let _ = forgotten.and_then(|_| session.execute(GIVE_UP, params![self.run, self.owner]));
@@ -147,11 +158,13 @@ pub(crate) fn owner_of(session: &Session, run: &str) -> SqlResult<Option<String>
 pub(crate) struct Peers {
     session: Mutex<Session>,
     owner: String,
+    patience: Patience,
 }
 
 impl Peers {
     pub fn new(server: &Arc<Server>, owner: String) -> SqlResult<Self> {
-        let peers = Self { session: Mutex::new(Session::connect(server)?), owner };
+        let session = Mutex::new(Session::connect(server)?);
+        let peers = Self { session, owner, patience: server.patience.clone() };
         peers.show(1)?;
         Ok(peers)
     }
@@ -175,9 +188,9 @@ impl Peers {
         self.show(2)
     }
 
-    /// Hides this run from the others.
+    /// Hides this run from the others; not from a server that is away, where that ends with the run's claim.
     pub fn leave(&self) -> SqlResult<()> {
-        self.show(0)
+        if self.patience.is_away() { Ok(()) } else { self.show(0) }
     }
 
     /// Takes the right to make a result; `false` while another run has it.
@@ -185,8 +198,13 @@ impl Peers {
         Ok(lock(&self.session).execute(MAKE, params![key, self.owner])? > 0)
     }
 
-    /// Gives up the right to make a result.
+    /// Gives up the right to make a result. While the server is away that would be waited for, one result after the other;
+    /// then the right ends with the run's claim.
     pub fn release(&self, key: &[u8]) -> SqlResult<()> {
-        lock(&self.session).execute(MADE, params![key, self.owner]).map(drop)
+        let session = lock(&self.session);
+        if self.patience.is_away() {
+            return Ok(());
+        }
+        session.execute(MADE, params![key, self.owner]).map(drop)
     }
 }

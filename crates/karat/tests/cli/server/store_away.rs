@@ -167,7 +167,6 @@ fn health_does_not_wait_for_a_silent_store() {
 
 /// X13: TERM ends a run within its 20 seconds, also while it waits for a store that is silent.
 #[test]
-#[ignore = "open: a run that waits for a silent store ends later than this"]
 fn a_signal_ends_a_run_that_waits_for_its_store() {
     let (Some(way), provider) = (Way::start(), provider()) else { return };
     let place = bench(&way, &provider, 60);
