@@ -20,7 +20,7 @@ pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
     if run.state.status == "running" {
         return live::page(&state, id).await;
     }
-    if run.state.started_at.is_none() {
+    if run.state.started_at.is_none() || run.state.cells.done == 0 {
         return Ok(waiting_page(&run).into());
     }
     let (page, parts) = state
@@ -29,7 +29,7 @@ pub(super) async fn run(state: State, Path(run): Path<String>) -> PageResult {
     Ok(document(&run, &page, &parts).into())
 }
 
-/// The page of a run that has no rows yet, or that ended without.
+/// The page of a run that waits, or that has ended before its first cell.
 fn waiting_page(run: &RunObject) -> Document {
     let id = &run.state.run_id;
     let mut document = Document::new("page-waiting", id, unfinished_notice(run));

@@ -63,10 +63,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
     /// Model of the baseline and model of the candidate
-    #[arg(long, value_name = "ID", num_args = 2, value_delimiter = ',')]
+    #[arg(long, value_name = "ID", num_args = 1..=2, value_delimiter = ',')]
     pub models: Vec<String>,
     /// Variant of the baseline and variant of the candidate
-    #[arg(long, value_name = "ID", num_args = 2, value_delimiter = ',')]
+    #[arg(long, value_name = "ID", num_args = 1..=2, value_delimiter = ',')]
     pub variants: Vec<String>,
     /// Compare these metrics only, such as `quality.*`
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]

@@ -46,6 +46,19 @@ fn run_without_cells_says_so() {
     assert_eq!(named(&open(&place, "/?q=empty"), "run-row").len(), 1);
 }
 
+/// DB-52: the page of a run that ended before its first cell says so, and names the command that makes them.
+#[test]
+fn page_of_a_run_without_cells_says_so() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(1)));
+    let store = Store::open(&place.app.store).unwrap();
+    let header = store.run("r").unwrap();
+    let (id, status) = ("empty".to_owned(), RunStatus::Interrupted);
+    drop(store.begin(&RunHeader { id, status, ..header }).unwrap());
+    let said = texts(&open(&place.reopened(), "/runs/empty"), "unfinished").concat();
+    assert!(said.contains("0 of 2 cells") && said.contains("karat resume empty"), "{said}");
+}
+
 /// DB-52: an unfinished run shows its cells, how many are missing, and the command that makes the rest.
 #[test]
 fn unfinished_run_shows_what_is_there() {

@@ -48,6 +48,8 @@ fn text(comparison: &Comparison, format: Option<TextFormatArg>) -> Result<String
 
 /// Returns the baseline and the candidate: runs, narrowed to a model and a variant.
 fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2], Failure> {
+    require_two("--models", &args.models)?;
+    require_two("--variants", &args.variants)?;
     let is_narrowed = !args.models.is_empty() || !args.variants.is_empty();
     let within = |run: &str| [(); 2].map(|()| Party { run: run.to_owned(), ..Party::default() });
     let mut sides = match (args.sides.as_slice(), args.run.as_deref()) {
@@ -71,6 +73,18 @@ fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2],
         side.variant = Some(variant.clone());
     }
     Ok(sides)
+}
+
+/// Refuses an option that names another number of parts than the two that are compared; none is one of them.
+fn require_two(option: &str, given: &[String]) -> Result<(), Failure> {
+    if matches!(given.len(), 0 | 2) {
+        return Ok(());
+    }
+    Err(Failure::Message(format!(
+        "`{option}` takes the baseline and the candidate, and {} stand there: {}. Write `{option} A B`, after the run",
+        given.len(),
+        given.join(", ")
+    )))
 }
 
 /// Without a metric a difference is one of every metric.
