@@ -48,7 +48,7 @@ const complete = async (page, url) => {
 for (const [name, url] of Object.entries(pages)) {
   if (only && !only.includes(name)) continue;
   for (const theme of THEMES) {
-    for (const width of [320, 1440, 3840]) {
+    for (const width of [390, 1440, 3840]) {
       const context = await newContext(browser, { width, theme });
       const page = await context.newPage();
       await page.goto(await complete(page, url));

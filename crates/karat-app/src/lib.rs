@@ -158,7 +158,9 @@ pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, 
 pub use karat_providers::{HostAnswer, HostFunctions, end_processes, raise_open_files};
 pub use karat_report::page::MarkedSources;
 pub use karat_report::series as series_page;
-pub use karat_report::{Outputs, ShownOutputs, count, count_noun, escape_json, visible, visible_name};
+pub use karat_report::{
+    Outputs, Scale, ShownOutputs, count, count_noun, escape_json, millis, unit_named, usd, visible, visible_name,
+};
 pub use karat_store::{
     CachedResults, InvalidatedResults, KeptAnswer, ListPlace, NetworkFiles, QueuedRun, Queueing, ReusableResult,
     StoreUrl,

@@ -258,7 +258,8 @@ fn count_of(value: f64) -> String {
     format!("{sign}{}", count(whole.abs() as u64))
 }
 
-/// Formats dollars: with cents from one dollar on, with up to six decimals below. `None` becomes `unknown`.
+/// Formats dollars: with cents from one dollar on, with up to four decimals from one cent on, with up to six below. `None`
+/// becomes `unknown`.
 pub fn usd(amount: Option<f64>) -> String {
     let Some(amount) = amount.filter(|amount| amount.is_finite()) else { return UNKNOWN.to_owned() };
     let sign = if amount < 0.0 { "−" } else { "" };
@@ -269,7 +270,8 @@ pub fn usd(amount: Option<f64>) -> String {
         let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
         format!("{sign}${whole}.{cents}")
     } else if amount >= 5e-7 {
-        let text = format!("${amount:.6}");
+        let decimals = if amount < 0.01 { 6 } else { 4 };
+        let text = format!("${amount:.decimals$}");
         let kept = text.trim_end_matches('0').len().max("$0.00".len());
         format!("{sign}{}", text.get(..kept).unwrap_or(&text))
     } else if amount > 0.0 {
@@ -334,8 +336,30 @@ mod tests {
     /// DB-45: unknown money is `unknown`, never 0.
     #[test]
     fn unknown_money_is_not_zero() {
-        let amounts = [None, Some(0.0), Some(0.0042), Some(0.5), Some(1234.5), Some(1e-9), Some(f64::NAN), Some(-0.25)];
-        let expected = ["unknown", "$0", "$0.0042", "$0.50", "$1,234.50", "<$0.000001", "unknown", "−$0.25"];
+        let amounts = [
+            None,
+            Some(0.0),
+            Some(0.0042),
+            Some(0.004_213),
+            Some(0.354_267),
+            Some(0.5),
+            Some(1234.5),
+            Some(1e-9),
+            Some(f64::NAN),
+            Some(-0.25),
+        ];
+        let expected = [
+            "unknown",
+            "$0",
+            "$0.0042",
+            "$0.004213",
+            "$0.3543",
+            "$0.50",
+            "$1,234.50",
+            "<$0.000001",
+            "unknown",
+            "−$0.25",
+        ];
         assert_eq!(amounts.map(usd), expected);
     }
 }

@@ -24,8 +24,10 @@ pub mod tsv;
 mod wording;
 
 pub use formats::{csv, whole_cells, write};
-pub use karat_page::number::{count, count_noun, usd};
+pub use karat_page::number::{Scale, count, count_noun, millis, usd};
 pub use shared::calibration_round::CalibrationRound;
+pub use shared::figures::unit_named;
 pub use shared::reliability_curve;
 pub use shared::report::{Cells, Context, Estimate, Failure, Outputs, RenderError, Report, ShownOutputs};
+pub use shared::scales::{scale_named, scale_of};
 pub use shared::visible::{escape_json, visible, visible_name};

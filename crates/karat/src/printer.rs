@@ -12,11 +12,6 @@ use karat_app::{AppError, Diagnostics, visible};
 use crate::failure::Failure;
 use crate::paint;
 
-/// Returns an amount in dollars, with more digits below one cent.
-pub fn usd(usd: f64) -> String {
-    if usd == 0.0 || usd >= 0.01 { format!("${usd:.2}") } else { format!("${usd:.6}") }
-}
-
 /// Prints data to stdout and messages to stderr. A closed pipe is not an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {

@@ -164,13 +164,12 @@ impl VerdictText<'_> {
 
     /// Formats a number with `more` additional digits: three decimals, more for small numbers, with its unit.
     pub(super) fn number_text(&self, value: f64, more: usize) -> String {
-        let value = value + 0.0;
+        let (sign, size) = (if value < 0.0 { "−" } else { "" }, value.abs());
         match self.unit {
-            Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),
-            Some("USD") => format!("${}", significant(value, more)),
-            Some(unit) => format!("{} {unit}", significant(value, more)),
-            None if value != 0.0 && !(0.001..HUGE).contains(&value.abs()) => format!("{value:.*e}", 2 + more),
-            None => format!("{value:.*}", 3 + more),
+            Some("USD") => format!("{sign}${}", significant(size, more)),
+            Some(unit) => format!("{sign}{} {unit}", significant(size, more)),
+            None if size > 0.0 && !(0.001..HUGE).contains(&size) => format!("{sign}{size:.*e}", 2 + more),
+            None => format!("{sign}{size:.*}", 3 + more),
         }
     }
 }

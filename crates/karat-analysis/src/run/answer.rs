@@ -2,19 +2,16 @@
 
 use karat_stats::interval::Level;
 use karat_text::kind::capitalize;
-use karat_types::{Better, Gate, MetricSpec};
+use karat_types::{Better, Gate, MetricSpec, ScorerKind};
 
 use crate::figures::contrast::{ComparisonVerdict, Contrast, DeltaAxis, Family};
 use crate::figures::groups::Group;
 use crate::findings::{Answer, Findings, Recommendation};
-use crate::infer::finding::Finding;
+use crate::run::figure_text::{Unit, three_digits};
 use crate::score::instrument::metric_names::{headline_metrics, is_on};
 
 /// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;
-
-/// The share of the largest figure of an interval below which an end is 0, up to errors of rounding.
-const FLOAT_NOISE: f64 = 1e-9;
 
 /// The answers for each axis with something to choose from: variants, then models.
 pub(crate) fn answers(findings: &Findings, gates: &[Gate]) -> Vec<Answer> {
@@ -83,7 +80,7 @@ fn choose_variant(findings: &Findings, gates: &[Gate]) -> Option<Answer> {
     let rest = (!rest.is_empty()).then(|| format!(" Against {}, {}.", first.base, rest.join("; ")));
     let more = |it: &&Contrast| it.needed.as_ref().map(|needed| needed.more);
     let most = with(ComparisonVerdict::Undecided).max_by_key(more).filter(|_| contrasts.len() > 1 && best.is_none());
-    let needed = most.and_then(samples_needed).map(|it| format!(" {it}"));
+    let needed = most.and_then(|it| samples_needed(findings, it)).map(|it| format!(" {it}"));
     let text = [Some(advice.advice), rest, needed];
     let advice = Recommendation::new(text.into_iter().flatten().collect(), advice.caveat);
     Some(answer(DeltaAxis::Variant, advice, decided))
@@ -127,7 +124,8 @@ fn contradiction(metric: &str, wanted: Better) -> String {
 /// The advice on a change in one sentence, with the samples that would decide it, and what speaks against it.
 fn sentence(findings: &Findings, gates: &[Gate], contrast: &Contrast) -> String {
     let Contrast { base, other, metric, .. } = contrast;
-    let figure = with_interval(&contrast.difference);
+    let unit = Unit::of_metric(&findings.plan, metric);
+    let figure = unit.difference_with_interval(&contrast.difference);
     let spec = findings.plan.metrics.iter().find(|it| it.name == *metric);
     if let Some(wanted) = spec.and_then(|spec| wanted_by_gates(findings, gates, spec)) {
         return format!("{other} and {base} differ by {figure} in {metric}. {}", contradiction(metric, wanted));
@@ -139,12 +137,25 @@ fn sentence(findings: &Findings, gates: &[Gate], contrast: &Contrast) -> String 
             format!("{other} and {base} differ by less than the margin in {metric} ({figure}): choose by cost.")
         }
         ComparisonVerdict::Undecided => {
-            let needed = || samples_needed(contrast).map_or_else(String::new, |it| format!(" {it}"));
+            let needed = || samples_needed(findings, contrast).map_or_else(String::new, |it| format!(" {it}"));
             let why = contrast.impossible.as_ref().map_or_else(needed, |reason| format!(" {}.", capitalize(reason)));
-            format!("Undecided: {other} and {base} differ by {figure} in {metric}.{why}")
+            match is_equal(contrast) {
+                true => format!(
+                    "Undecided: {other} and {base} score the same in {metric} on all {} samples; this does not prove equality, \
+                     set a margin to test for it.{why}",
+                    contrast.n
+                ),
+                false => format!("Undecided: {other} and {base} differ by {figure} in {metric}.{why}"),
+            }
         }
     };
     format!("{said}{}{}", other_metrics(findings, contrast), other_systems(findings, contrast))
+}
+
+/// Returns true if no sample differs.
+fn is_equal(contrast: &Contrast) -> bool {
+    let difference = &contrast.difference;
+    contrast.p == Some(1.0) && difference.value().abs() <= 0.0 && difference.se().is_none_or(|se| se <= 0.0)
 }
 
 /// The other headline metrics that decide against the advice on a change, or at all where it has none.
@@ -160,7 +171,8 @@ fn other_metrics(findings: &Findings, contrast: &Contrast) -> String {
     let others: Vec<Contrast> = findings.contrasts.iter().filter(is_other).filter_map(of_pair).collect();
     let listed = |verdict: ComparisonVerdict| -> Vec<String> {
         let decided = others.iter().filter(|it| it.verdict == verdict);
-        decided.map(|it| format!("{} ({})", it.metric, signed_digits(it.difference.value()))).collect()
+        let change = |it: &Contrast| Unit::of_metric(&findings.plan, &it.metric).difference(it.difference.value());
+        decided.map(|it| format!("{} ({})", it.metric, change(it))).collect()
     };
     let part = |word: &str, metrics: Vec<String>| {
         (!metrics.is_empty()).then(|| format!("{} is {word} in {}", contrast.other, metrics.join(", ")))
@@ -183,19 +195,20 @@ fn other_systems(findings: &Findings, contrast: &Contrast) -> String {
         findings.systems.iter().find(is_system)?.metrics.get(at?)?.value()
     };
     let whole = contrast.difference.value();
+    let unit = Unit::of_metric(&findings.plan, &contrast.metric);
     let turned = findings.models.iter().filter_map(|model| {
         let change = figure(&model.id, &contrast.other)? - figure(&model.id, &contrast.base)?;
         let is_turned = change * whole < 0.0 && change.abs() >= 0.5 * whole.abs();
-        is_turned.then(|| format!("{} ({})", model.id, signed_digits(change)))
+        is_turned.then(|| format!("{} ({})", model.id, unit.difference(change)))
     });
     let turned: Vec<String> = turned.collect();
     if turned.is_empty() { String::new() } else { format!(" It is the other way round in {}.", turned.join(", ")) }
 }
 
 /// The number of samples that would decide a contrast, or that these are enough.
-fn samples_needed(contrast: &Contrast) -> Option<String> {
+fn samples_needed(findings: &Findings, contrast: &Contrast) -> Option<String> {
     let needed = contrast.needed.as_ref()?;
-    let size = three_digits(needed.difference);
+    let size = Unit::of_metric(&findings.plan, &contrast.metric).value(needed.difference);
     let power = three_digits(100.0 * needed.power);
     Some(match needed.more {
         0 => format!("These samples are enough to show a difference of {size} with {power} % power."),
@@ -207,9 +220,10 @@ fn samples_needed(contrast: &Contrast) -> Option<String> {
 pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recommendation> {
     let spec = primary(findings)?;
     let metric = &spec.name;
+    let unit = Unit::of_metric(&findings.plan, metric);
     let board = findings.primary_board().filter(|_| findings.ranked_axis() == DeltaAxis::Model)?;
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
-    let figure = format!("{} − {}: {}", first.id, second.id, with_interval(lead));
+    let figure = format!("{} − {}: {}", first.id, second.id, unit.difference_with_interval(lead));
     let is_lead = |it: &&Contrast| {
         let pair = [it.base.as_str(), it.other.as_str()];
         it.metric == *metric && pair.contains(&first.id.as_str()) && pair.contains(&second.id.as_str())
@@ -225,7 +239,7 @@ pub(super) fn choose_model(findings: &Findings, gates: &[Gate]) -> Option<Recomm
         (None, _) => {
             let open = board.places.iter().filter(|place| place.rank.is_none_or(|[best, _]| best == 1));
             let open: Vec<&str> = open.map(|place| place.id.as_str()).collect();
-            let needed = || contrast.and_then(samples_needed);
+            let needed = || contrast.and_then(|it| samples_needed(findings, it));
             let impossible = contrast.and_then(|it| it.impossible.as_ref());
             let why = impossible.map(|reason| format!("{}.", capitalize(reason))).or_else(needed);
             let why = why.map_or_else(String::new, |why| format!(" {why}"));
@@ -258,62 +272,14 @@ fn caveats(findings: &Findings) -> Option<String> {
         .then(|| format!("it is based on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
     let partial = (board.shared < board.scored)
         .then(|| format!("all models share only {} of {} scored sample × variant pairs", board.shared, board.scored));
-    let one_judge = (findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
-    let scripts =
-        findings.plan.script_warning().map(|_| "the judges are scripts, which cannot grade a real model".to_owned());
+    // What is computed depends on no judge.
+    let scorer = primary(findings).and_then(|metric| findings.plan.scorers.get(metric.scorer));
+    let is_judged = scorer.is_none_or(|scorer| matches!(scorer.kind, ScorerKind::Rubric(_)));
+    let one_judge = (is_judged && findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
+    let scripts = findings.plan.script_warning().filter(|_| is_judged);
+    let scripts = scripts.map(|_| "the judges are scripts, which cannot grade a real model".to_owned());
     let reasons: Vec<String> = scripts.into_iter().chain(few).chain(partial).chain(one_judge).collect();
     (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
-}
-
-/// Value and interval with the same number of decimals.
-fn with_interval(finding: &Finding) -> String {
-    match (finding.interval(), finding.level()) {
-        (Some((lo, hi)), Some(level)) => {
-            let most = [finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs()));
-            let (decimals, noise) = (decimals(most), most * FLOAT_NOISE);
-            let number = |value: f64| {
-                let text = format!("{:.decimals$}", value.abs());
-                // An end that is only just on one side of 0 is not 0, unless only the last digits of a float are.
-                match (text.chars().all(|c| matches!(c, '0' | '.')), value) {
-                    (true, value) if value > noise => "just above 0".to_owned(),
-                    (true, value) if value < -noise => "just below 0".to_owned(),
-                    _ => with_sign(value, text),
-                }
-            };
-            format!(
-                "{} ({} % CI {} to {}, n = {})",
-                number(finding.value()),
-                three_digits(100.0 * level),
-                number(lo),
-                number(hi),
-                finding.n()
-            )
-        }
-        _ => format!("{} (no interval, n = {})", signed_digits(finding.value()), finding.n()),
-    }
-}
-
-fn signed_digits(value: f64) -> String {
-    with_sign(value, three_digits(value.abs()))
-}
-
-/// Adds the sign to the text of a number, unless it is zero.
-fn with_sign(value: f64, text: String) -> String {
-    let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
-    if is_zero { text } else { format!("{}{text}", if value < 0.0 { '−' } else { '+' }) }
-}
-
-/// Formats three significant digits, without trailing zeros.
-pub(super) fn three_digits(value: f64) -> String {
-    let decimals = decimals(value);
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// Number of decimals for three significant digits.
-fn decimals(value: f64) -> usize {
-    let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
-    (2 - magnitude).clamp(0, 6) as usize
 }
 
 #[cfg(test)]
@@ -339,13 +305,6 @@ mod tests {
 
     fn texts(found: &Findings) -> Vec<(&str, bool, &str)> {
         found.summary.answers.iter().map(|it| (it.question, it.decided, it.answer.as_str())).collect()
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        let texts: Vec<String> = [0.0, 1.0, 12.345, 0.012_345, 1234.5, 95.0].map(three_digits).to_vec();
-        assert_eq!(texts, ["0", "1", "12.3", "0.0123", "1234", "95"]);
-        assert_eq!([signed_digits(0.5), signed_digits(-0.5), signed_digits(0.0)], ["+0.5", "−0.5", "0"]);
     }
 
     /// F60: a run of two prompts says which is better, with one model too, and ranks the prompts.

@@ -3,13 +3,15 @@
 use karat_types::Gate;
 
 use crate::findings::{Findings, Recommendation};
-use crate::run::answer::{choose_model, compare_variants, three_digits};
+use crate::run::answer::{choose_model, compare_variants};
+use crate::run::figure_text::{Unit, three_digits};
 
 /// The recommendations, most important first.
 pub(crate) fn recommend(findings: &Findings, gates: &[Gate]) -> Vec<Recommendation> {
     let mut advice = Vec::new();
-    advice.extend(choose_model(findings, gates));
+    // In the order of the summary's answers.
     advice.extend(compare_variants(findings, gates));
+    advice.extend(choose_model(findings, gates));
     advice.extend(compare_costs(findings));
     advice.extend(retry_advice(findings));
     advice.extend(disagreement_advice(findings));
@@ -25,9 +27,10 @@ fn compare_costs(findings: &Findings) -> Option<Recommendation> {
     let mut priced: Vec<(String, f64, f64)> = findings.models.iter().filter_map(group).collect();
     priced.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
     let (_, least, _) = *priced.first().filter(|it| priced.len() > 1 && it.1 > 0.0)?;
+    let unit = Unit::of_metric(&findings.plan, &metric.name);
     let text = |(at, (id, cost, score)): (usize, &(String, f64, f64))| match at {
-        0 => format!("{id} is the cheapest ({} {})", metric.name, three_digits(*score)),
-        _ => format!("{id} costs {} × as much ({})", three_digits(cost / least), three_digits(*score)),
+        0 => format!("{id} is the cheapest ({} {})", metric.name, unit.value(*score)),
+        _ => format!("{id} costs {} × as much ({})", three_digits(cost / least), unit.value(*score)),
     };
     let all: Vec<String> = priced.iter().enumerate().map(text).collect();
     let left_out = findings.models.len() - priced.len();

@@ -70,8 +70,8 @@ impl Scaled for ComparedMetric {
     }
 }
 
-/// The unit of a metric by the name that its plan has for it.
-pub(crate) fn unit_named(name: Option<&str>) -> Unit {
+/// Returns the unit of a metric by the name that its plan has for it; a score without a name.
+pub fn unit_named(name: Option<&str>) -> Unit {
     match name {
         Some("ms") => Unit::Millis,
         Some("USD") => Unit::Dollars,

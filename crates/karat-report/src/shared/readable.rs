@@ -13,10 +13,34 @@ pub(crate) fn text(value: &Value) -> String {
     out.trim_end().to_owned()
 }
 
-/// Returns a text that is JSON as [`text()`] writes it; any other text, such as JSON that was cut, as it is.
+/// Returns a text that is JSON as [`text()`] writes it, JSON that was cut up to its last whole member; any other text as it
+/// is.
 pub(crate) fn of_text(whole: &str) -> String {
     let value = serde_json::from_str(whole).ok().filter(|it: &Value| it.is_object() || it.is_array());
-    value.as_ref().map_or_else(|| whole.to_owned(), text)
+    let begun = || begun_value(whole).map(|value| format!("{}\n…", text(&value)));
+    value.as_ref().map(text).or_else(begun).unwrap_or_else(|| whole.to_owned())
+}
+
+/// The part of cut JSON before its last comma, with its lists and objects closed.
+fn begun_value(cut: &str) -> Option<Value> {
+    let (mut open, mut end) = (Vec::new(), None);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for (at, c) in cut.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_text => is_escaped = true,
+            '"' => in_text = !in_text,
+            _ if in_text => {}
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' => drop(open.pop()),
+            ',' => end = Some((at, open.clone())),
+            _ => {}
+        }
+    }
+    let (at, open) = end.filter(|_| cut.starts_with(['{', '[']))?;
+    let closed: String = cut.get(..at)?.chars().chain(open.into_iter().rev()).collect();
+    serde_json::from_str(&closed).ok()
 }
 
 fn write(out: &mut String, value: &Value, depth: usize) {
@@ -116,5 +140,15 @@ mod tests {
             assert_eq!(text(&output), format!("category: billing\nreason: {reason}"));
         }
         assert_eq!(text(&serde_json::json!({ "at": { "page": 4 } })), "at: page: 4");
+    }
+
+    /// F70: JSON that was cut reads like that which was not.
+    #[test]
+    fn cut_json_is_read_up_to_its_last_whole_member() {
+        let claims = r#"{"claims":[{"text":"Oats, \"rolled\"."},{"text":"Fiber helps"},{"text":"It was c"#;
+        assert_eq!(of_text(claims), "claims:\n  1. text: Oats, \"rolled\".\n  2. text: Fiber helps\n…");
+        for text in ["{\"claims\":[\"it was c", "a, b", "[1] one, two"] {
+            assert_eq!(of_text(text), text);
+        }
     }
 }

@@ -18,12 +18,12 @@ pub(crate) fn bare_scale() -> Scale {
 }
 
 /// Returns the scale of a metric: its range, its better direction, and the unit that its scorer measures in.
-pub(crate) fn scale_of(plan: &PlanHeader, metric: &MetricSpec) -> Scale {
+pub fn scale_of(plan: &PlanHeader, metric: &MetricSpec) -> Scale {
     Scale { unit: unit_named(plan.unit_of(metric)), range: metric.range, better: metric.better }
 }
 
 /// Returns the scale of the metric of this name; a quantity without a range if the plan has none.
-pub(crate) fn scale_named(plan: &PlanHeader, name: &str) -> Scale {
+pub fn scale_named(plan: &PlanHeader, name: &str) -> Scale {
     plan.metric(name).and_then(|at| plan.metrics.get(at)).map_or_else(bare_scale, |metric| scale_of(plan, metric))
 }
 

@@ -31,7 +31,7 @@ pub use self::items::items;
 pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
-use crate::shared::report::Report;
+use crate::shared::report::{Failure, Report};
 use crate::shared::visible::{MESSAGE, both_ends, excerpt};
 use crate::wording::{answer, provenance};
 
@@ -88,7 +88,13 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));
     }
     let failures = &report.context.failures;
-    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", both_ends(&it.to_string(), 5 * WIDTH))));
+    // A cause that several share is told once.
+    let causes = |at: usize| failures.iter().take(at).filter_map(|it| it.cause.as_ref());
+    for (at, failure) in failures.iter().take(FAILURES).enumerate() {
+        let cause = failure.cause.clone().filter(|cause| !causes(at).any(|told| told == cause));
+        let told = Failure { cause, ..failure.clone() };
+        line(format!("failed: {}", both_ends(&told.to_string(), 5 * WIDTH)));
+    }
     if failures.len() > FAILURES {
         let more = count((failures.len() - FAILURES) as u64);
         line(format!(
@@ -183,7 +189,11 @@ fn errors(report: Report<'_>) -> Vec<String> {
             0 => String::new(),
             more => format!(" ({} causes)", count(more as u64 + 1)),
         };
-        let (who, message) = (excerpt(&example.who, WIDTH / 2), both_ends(&example.message, MESSAGE));
+        // A long message is told once.
+        let is_cause = |it: &Failure| it.cause.as_ref() == Some(&example.message);
+        let is_told = example.message.len() > WIDTH && report.context.failures.iter().take(FAILURES).any(is_cause);
+        let message = if is_told { "the cause stands above".to_owned() } else { both_ends(&example.message, MESSAGE) };
+        let who = excerpt(&example.who, WIDTH / 2);
         let see = report.reply_command(&code.code, example.cell).map(|command| format!(" (see `{command}`)"));
         Some(format!(
             "error: {} {times}, {}{causes}: {who}: {message}{}",

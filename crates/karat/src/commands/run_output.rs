@@ -1,12 +1,11 @@
 //! Parts that all commands that run cells share: progress, Ctrl-C, and the lines at the end.
 
-use karat_app::{CallRecording, Execution, RunEnd, Stop, count_noun};
+use karat_app::{CallRecording, Execution, RunEnd, Stop, count_noun, usd};
 use karat_types::RunStatus;
 
 use super::CommandContext;
 use crate::args::ProgressArgs;
 use crate::events;
-use crate::printer::usd;
 use crate::progress::{self, Detail};
 
 /// Returns the execution of a new run: Ctrl-C stops it, and its events are shown.
@@ -34,9 +33,9 @@ pub fn print_bill(context: &CommandContext<'_>, end: &RunEnd) {
 }
 
 fn bill(end: &RunEnd) -> String {
-    let usd = usd(end.spent.usd());
+    let paid = usd(Some(end.spent.usd()));
     if end.simulated && end.calls > 0 && end.unpriced == 0 {
-        let price = if end.spent.0 > 0 { format!(" ({usd} at the scripted prices)") } else { String::new() };
+        let price = if end.spent.0 > 0 { format!(" ({paid} at the scripted prices)") } else { String::new() };
         return format!("{}; nothing was billed{price}", count_noun(end.calls, "simulated call"));
     }
     let requests =
@@ -45,7 +44,7 @@ fn bill(end: &RunEnd) -> String {
         0 => String::new(),
         calls => format!(", and {} of unknown cost", count_noun(calls, "call")),
     };
-    format!("{} made{requests}, {usd} paid{unpriced}", count_noun(end.calls, "call"))
+    format!("{} made{requests}, {paid} paid{unpriced}", count_noun(end.calls, "call"))
 }
 
 /// Prints why a run was stopped and how it continues, or by how much it exceeded its budget.

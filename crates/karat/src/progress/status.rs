@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use karat_app::usd;
 use karat_types::{CellProgress, CellStatus, Event, Money};
 use tokio::time::Instant;
-
-use crate::printer::usd;
 
 /// The remaining time is shown once a run lasts this long.
 const FIRST_ESTIMATE: Duration = Duration::from_secs(2);
@@ -88,10 +87,10 @@ impl Status {
         // What costs nothing, or nothing yet, has no place beside what is awaited.
         let has_cost = self.spent > Money::ZERO || self.budget.is_some();
         if has_cost {
-            let _ = write!(text, ", {}", usd(self.spent.usd()));
+            let _ = write!(text, ", {}", usd(Some(self.spent.usd())));
         }
         if let Some(budget) = self.budget {
-            let _ = write!(text, " of {}", usd(budget.usd()));
+            let _ = write!(text, " of {}", usd(Some(budget.usd())));
         }
         let (made, left) = (self.done - self.earlier, self.total.saturating_sub(self.done));
         if let Some(rest) = self.remaining.update(elapsed, made, left) {

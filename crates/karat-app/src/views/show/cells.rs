@@ -5,7 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, resolve_checks};
-use karat_report::{Outputs, Report, terminal};
+use karat_report::{Outputs, Report, Scale, scale_of, terminal};
 use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, PlanHeader, RunRows, SampleText, Score};
 use serde::Serialize;
 use serde_json::Value;
@@ -65,13 +65,13 @@ impl CellFilter {
 }
 
 impl Views<'_> {
-    /// The names of a run's metrics.
+    /// The names of a run's metrics, each with the scale that its values are written by.
     ///
     /// # Errors
     /// The run cannot be read.
-    pub fn metric_names(&self, run: &str) -> Result<Vec<String>, AppError> {
+    pub fn metric_scales(&self, run: &str) -> Result<Vec<(String, Scale)>, AppError> {
         let plan = resolve_checks(&self.app.stored().run(run)?)?;
-        Ok(plan.metrics.iter().map(|metric| metric.name.clone()).collect())
+        Ok(plan.metrics.iter().map(|metric| (metric.name.clone(), scale_of(&plan, metric))).collect())
     }
 
     /// Calls `each` with every cell of a run that the filter selects, in plan order, until it fails. Memory holds one of

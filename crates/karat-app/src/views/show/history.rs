@@ -1,6 +1,7 @@
 //! One metric over the stored runs.
 
 use karat_analysis::Spread;
+use karat_report::{Scale, scale_named};
 use karat_types::RunStatus;
 use serde::Serialize;
 
@@ -23,6 +24,9 @@ pub struct MetricLine {
     /// The distribution over sample × system.
     #[serde(flatten)]
     pub spread: Spread,
+    /// The scale that its values are written by.
+    #[serde(skip)]
+    pub scale: Scale,
 }
 
 impl Views<'_> {
@@ -51,6 +55,7 @@ impl Views<'_> {
                     started_at: rfc3339(run.started_at),
                     finished: header.status == RunStatus::Finished,
                     spread: spread.clone(),
+                    scale: scale_named(&findings.plan, metric),
                 });
             }
         }

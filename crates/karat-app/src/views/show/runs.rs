@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use karat_report::{Scale, scale_named};
 use karat_store::{RunSummary, Store};
 use karat_suite::Overrides;
 use karat_types::{PlanHeader, RunHeader, Shard};
@@ -46,6 +47,9 @@ pub struct RunLine {
     pub metric: Option<String>,
     /// The metric's value: the mean over systems.
     pub value: Option<f64>,
+    /// The scale that the value is written by.
+    #[serde(skip)]
+    pub scale: Scale,
     /// Dollars that the run paid.
     pub cost_usd: Option<f64>,
     /// True if every model and judge was simulated, so that the cost was not billed.
@@ -78,10 +82,12 @@ impl Views<'_> {
                     _ => RunFigures::default(),
                 },
             };
+            let headline = figures.headline.as_ref();
             Ok(RunLine {
+                scale: headline.map_or_else(Scale::default, |it| scale_named(&header.plan, &it.metric)),
                 verdict: figures.verdict,
-                value: figures.headline.as_ref().and_then(|headline| headline.value),
-                metric: figures.headline.map(|headline| headline.metric),
+                value: headline.and_then(|headline| headline.value),
+                metric: headline.map(|headline| headline.metric.clone()),
                 cost_usd: Some(run.totals.spending.spent.usd()),
                 simulated: header.plan.is_simulated(),
                 status: serialized_name(&run.status),

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_analysis::{CellScores, RowFilter, headline_metrics, system_id};
+use karat_report::{Scale, scale_of};
 use karat_types::{CellRow, CellStatus, GameShare, JudgmentRow, Key, KeyBuilder, PlanHeader, RunRows, Score};
 use serde::{Serialize, Serializer};
 
@@ -43,16 +44,16 @@ fn as_map<S: Serializer>(scores: &[(String, Option<Score>)], serializer: S) -> R
 }
 
 impl Views<'_> {
-    /// The headline metrics of a suite's newest run, if its rows are cells; `None` if the suite declares rows of
-    /// judgments (`run.stdout: row`).
+    /// The headline metrics of a suite's newest run, each with the scale that its values are written by, if its rows are
+    /// cells; `None` if the suite declares rows of judgments (`run.stdout: row`).
     ///
     /// # Errors
     /// An unknown suite, or one without runs.
-    pub fn suite_headline(&self, suite: &str) -> Result<Option<Vec<String>>, AppError> {
+    pub fn suite_headline(&self, suite: &str) -> Result<Option<Vec<(String, Scale)>>, AppError> {
         let store = self.app.existing_store()?;
         let plan = newest_plan(&store, &self.app.stored().suite_name(&store, suite)?)?;
-        let names = || headline_metrics(&plan).into_iter().filter_map(|at| Some(plan.metrics.get(at)?.name.clone()));
-        Ok((!plan.run.prints_rows).then(|| names().collect()))
+        let named = |at: usize| plan.metrics.get(at).map(|metric| (metric.name.clone(), scale_of(&plan, metric)));
+        Ok((!plan.run.prints_rows).then(|| headline_metrics(&plan).into_iter().filter_map(named).collect()))
     }
 
     /// Calls `each` with the latest cell of every sample and system that has an output, the newest run first. Golden
@@ -64,7 +65,7 @@ impl Views<'_> {
         &self,
         suite: &str,
         choice: &RowFilter,
-        metrics: &[String],
+        metrics: &[(String, Scale)],
         each: &mut dyn FnMut(&SuiteCell) -> io::Result<()>,
     ) -> Result<(), AppError> {
         for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
@@ -112,7 +113,7 @@ fn suite_cell(
     run: &str,
     row: &CellRow<'_>,
     choice: &RowFilter,
-    metrics: &[String],
+    metrics: &[(String, Scale)],
 ) -> Option<SuiteCell> {
     let date = row.sample.date.as_deref();
     let system = system_id(plan, row.system);
@@ -153,7 +154,7 @@ fn suite_cell(
         date: row.sample.date.clone(),
         system,
         trial: row.trial,
-        scores: metrics.iter().map(|name| (name.clone(), score(name))).collect(),
+        scores: metrics.iter().map(|(name, _)| (name.clone(), score(name))).collect(),
         verdict: match checks.as_slice() {
             _ if is_unscored => "unscored",
             [] => "ok",

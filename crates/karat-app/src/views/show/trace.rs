@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_analysis::resolve_checks;
+use karat_report::{Scale, scale_of};
 use karat_store::StoreError;
 use karat_types::{RunRows, SampleText, Score};
 use serde::Serialize;
@@ -43,6 +44,9 @@ pub struct Trace {
     pub texts: Vec<SampleText>,
     /// Scores by metric; judges joined.
     pub scores: BTreeMap<String, Score>,
+    /// The scale that the values of each metric are written by.
+    #[serde(skip)]
+    pub scales: BTreeMap<String, Scale>,
     /// The words of each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeWords>,
@@ -129,6 +133,7 @@ impl Views<'_> {
                 error: row.cell.error.as_ref().map(|error| format!("{}: {}", error.code, error.message)),
                 texts: row.sample.texts.clone(),
                 scores: cells::scores(&scored_plan, &row),
+                scales: BTreeMap::new(),
                 judges: row.judgments.iter().map(|judgment| JudgeWords::of(&scored_plan, judgment)).collect(),
             };
             found = Some((trace, CellKeys::of(&plan, &row)));
@@ -140,6 +145,8 @@ impl Views<'_> {
             Contents::Pruned | Contents::Missing => None,
         });
         trace.calls = calls.collect();
+        let scales = scored_plan.metrics.iter().map(|metric| (metric.name.clone(), scale_of(&scored_plan, metric)));
+        trace.scales = scales.collect();
         let output = rows.output(trace.cell)?;
         trace.output = output.map(|output| match output {
             serde_json::Value::String(text) => text,

@@ -12,6 +12,9 @@ use crate::text::visible::{Line, line, lines};
 /// A text longer than this many bytes is cut.
 const LONGEST: usize = 120_000;
 
+/// Bytes of a message from which on it scrolls within its frame.
+const LONG: usize = 1_500;
+
 /// The form in which texts of models are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextView {
@@ -100,9 +103,7 @@ fn contents(step: &Step, view: TextView) -> Markup {
                     span.role { "Request" }
                     ol.messages data-testid="transcript" {
                         @for message in &step.messages {
-                            li.message data-role=(line(&message.role)) {
-                                (readable(&message.role, &message.content))
-                            }
+                            li.message data-role=(line(&message.role)) { (message_text(message)) }
                         }
                     }
                     @for (at, image) in step.images.iter().enumerate() {
@@ -116,6 +117,16 @@ fn contents(step: &Step, view: TextView) -> Markup {
                 }
             }
         },
+    }
+}
+
+/// A message of a request. A long one scrolls within its frame, so that the reply and the next call are within reach.
+fn message_text(message: &Message) -> Markup {
+    let text = readable(&message.role, &message.content);
+    html! {
+        @if message.content.len() > LONG {
+            div.scrolled tabindex="0" role="region" aria-label={ "Message of " (line(&message.role)) } { (text) }
+        } @else { (text) }
     }
 }
 

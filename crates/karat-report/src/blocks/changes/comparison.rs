@@ -10,7 +10,7 @@ use karat_page::number::{Estimate, count_noun};
 
 use crate::shared::{readable, scales};
 use crate::wording::comparison::{aggregate_name, conclusion, deciding_difference, page_verdict};
-use crate::wording::movers::{counts, cut_note, other_metrics, shown_movers, system_correction};
+use crate::wording::movers::{counts, cut_note, other_metrics, shown_movers};
 
 /// Returns the verdict on each metric in a sentence.
 pub(crate) fn verdicts(compared: &RunComparison) -> Block {
@@ -95,9 +95,7 @@ pub(crate) fn systems(compared: &RunComparison) -> Vec<Block> {
             let metric = system.metrics.iter().find(|metric| metric.metric == wanted.metric)?;
             Some(row(system.candidate.clone(), metric))
         });
-        let head =
-            Head::new(name(wanted), "Which systems change?").with_note(format!("{}.", system_correction(compared)));
-        forest(head, wanted, rows.collect())
+        forest(Head::new(name(wanted), "Which systems change?"), wanted, rows.collect())
     };
     compared.metrics.iter().map(forest_of).collect()
 }

@@ -9,7 +9,7 @@ use crate::shared::figures::count;
 use crate::wording::comparison::{
     answer, changed_samples, costs, how_made, magnitude, pairing_line, second_test, unmatched_samples,
 };
-use crate::wording::movers::unchanged_systems;
+use crate::wording::movers::{system_correction, unchanged_systems};
 
 /// Returns the comparison as Markdown.
 pub fn comparison(compared: &RunComparison) -> String {
@@ -28,6 +28,7 @@ pub fn comparison(compared: &RunComparison) -> String {
     let several = compared.candidate.systems.len() > 1;
     if several {
         page.heading(2, Inline::plain("Each system"));
+        page.paragraph(Inline::text(system_correction(compared)).and("."));
         blocks::systems(compared).iter().for_each(|it| block::write(page, it, 3));
         page.heading(2, Inline::plain("Average over systems"));
     }

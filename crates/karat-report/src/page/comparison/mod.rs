@@ -11,15 +11,19 @@ use karat_page::number::count_noun;
 use karat_page::text::markdown;
 use karat_page::text::visible::Words;
 use karat_page::{Block, Document, Markup, html, render};
+use karat_text::kind::capitalize;
 use karat_types::PlanHeader;
 
 use super::links::Links;
-use super::sections::{Sections, remarks};
+use super::sections::{Sections, disclosure, remarks};
 use crate::blocks::changes::comparison as blocks;
 use crate::wording::comparison::{
     answer, changed_samples, costs, how_made, page_verdict, pairing_line, unmatched_samples, verdict_word,
 };
-use crate::wording::movers::unchanged_systems;
+use crate::wording::movers::{system_correction, unchanged_systems};
+
+/// Number of metrics whose differences by system are shown at once.
+const SYSTEM_METRICS: usize = 2;
 
 /// Returns the page of a comparison of two sides with their plans, the baseline first.
 pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Links) -> Document {
@@ -28,7 +32,7 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
     sections.add("differs", "What differs", None, &differs::section(compared, plans));
     sections.add("differences", "Differences in scores", None, &render_all(&blocks::differences(compared)));
     sections.add("movers", "Samples that moved", None, &moved_samples(compared, links));
-    sections.add("systems", "Each system", None, &render_all(&blocks::systems(compared)));
+    sections.add("systems", "Each system", Some(&format!("{}.", system_correction(compared))), &systems(compared));
     sections.add("diagnostics", "Diagnostics", None, &diagnostics(compared));
     let notes: Vec<String> = [&compared.baseline, &compared.candidate]
         .into_iter()
@@ -53,6 +57,17 @@ pub fn comparison(compared: &RunComparison, plans: [&PlanHeader; 2], links: &Lin
 
 fn render_all(blocks: &[Block]) -> Markup {
     html! { @for block in blocks { (render(block)) } }
+}
+
+/// The differences of each system: the first metrics, and the others for a reader who opens them.
+fn systems(compared: &RunComparison) -> Markup {
+    let all = blocks::systems(compared);
+    let (first, rest) = all.split_at(all.len().min(SYSTEM_METRICS));
+    let more = html! { div.section { (render_all(rest)) } };
+    html! {
+        (render_all(first))
+        @if !rest.is_empty() { (disclosure(&count_noun(rest.len() as u64, "more metric"), &more)) }
+    }
 }
 
 fn moved_samples(compared: &RunComparison, links: &Links) -> Markup {
@@ -83,7 +98,7 @@ fn verdict(compared: &RunComparison) -> Markup {
     html! {
         (verdict_line(page_verdict(overall), &format!("{of}: {}.", counted.join(", "))))
         @if let Some(answer) = answer(compared) { p data-testid="answer" { (Words(&answer)) } }
-        @for line in costs(compared) { p.soft { (Words(&line)) } }
+        @for line in costs(compared) { p.soft { (Words(&format!("{}.", capitalize(&line)))) } }
         (render(&blocks::verdicts(compared)))
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
     });
     let mut head = Head::new(format!("{} by system and sample", metric.name), "On which samples do systems differ?")
         .with_n(samples.len() as u64)
-        .with_note("The mean over trials; the darker, the better.");
+        .with_note("The mean over trials; the stronger the colour, the better.");
     if step > 1 {
         let all = karat_page::number::count(findings.samples() as u64);
         head = head.with_note(format!("One of {step} samples is drawn, of {all}."));

@@ -2,6 +2,7 @@
 
 use karat_analysis::{Errors, Outcome};
 use karat_page::component::ledger::{self, FailureGroup};
+use karat_page::number::count_noun;
 use karat_page::{Block, Markup, html, render_all};
 
 use crate::blocks::samples::{errors, notes};
@@ -14,10 +15,22 @@ use crate::shared::visible::{MESSAGE, both_ends};
 /// Number of panels of one analysis that are shown at once; a reader opens the others.
 const SHOWN: usize = 2;
 
-/// The panels of all analyses that have no section of their own.
+/// The panels of all analyses that have no section of their own: those of the first, and a line for each other, which a
+/// reader opens.
 pub(super) fn analyses(report: Report<'_>) -> Markup {
     let own = report.findings.analyses.iter().filter(|it| blocks::is_of_analyses(it));
-    html! { @for analysed in own { (panels(&of_analysis(report, analysed))) } }
+    let all: Vec<Vec<Block>> = own.map(|it| of_analysis(report, it)).filter(|it| !it.is_empty()).collect();
+    let Some((first, others)) = all.split_first() else { return html! {} };
+    html! {
+        (panels(first))
+        @if !others.is_empty() { div.folds { @for blocks in others { (folded(blocks)) } } }
+    }
+}
+
+/// Panels behind the title and the question of the first.
+fn folded(blocks: &[Block]) -> Markup {
+    let summary = blocks.first().map(|first| format!("{}: {}", first.head().title, first.head().question));
+    html! { @if let Some(summary) = summary { (disclosure(&summary, &html! { div.section { (panels(blocks)) } })) } }
 }
 
 fn panels(blocks: &[Block]) -> Markup {
@@ -25,7 +38,7 @@ fn panels(blocks: &[Block]) -> Markup {
     html! {
         (render_all(first))
         @if !rest.is_empty() {
-            (disclosure(&format!("{} more panels", rest.len()), &html! { div.section { (render_all(rest)) } }))
+            (disclosure(&count_noun(rest.len() as u64, "more panel"), &html! { div.section { (render_all(rest)) } }))
         }
     }
 }
@@ -41,9 +54,10 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
     html! {
         (ledger::failures(&groups))
         (panels(&below))
-        (render_all(&skipped))
-        (render_all(&notes))
-        (changed_remarks(report))
+        div.folds {
+            @for block in skipped.iter().chain(&notes) { (folded(std::slice::from_ref(block))) }
+            (changed_remarks(report))
+        }
     }
 }
 
@@ -51,8 +65,7 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
 fn changed_remarks(report: Report<'_>) -> Markup {
     html! {
         @for (first, rest) in blocks::changed_remarks(report) {
-            (render_all(&[first]))
-            @if !rest.is_empty() { (disclosure("Less frequent remarks", &render_all(&rest))) }
+            (folded(&std::iter::once(first).chain(rest).collect::<Vec<_>>()))
         }
     }
 }

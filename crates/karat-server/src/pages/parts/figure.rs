@@ -4,20 +4,14 @@ use karat_app::ViewMetric;
 use karat_page::block::Cell;
 use karat_page::block::verdict::{Verdict, mark};
 use karat_page::component::table::content;
-use karat_page::number::{Estimate, Scale, Unit};
+use karat_page::number::{Estimate, Scale};
 use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 use karat_types::{Better, Moment, Score};
 
 /// The scale of a metric from what is known of it. A share of passes is a score from 0 to 1, as in reports.
 pub(in crate::pages) fn scale_of(unit: Option<&str>, range: Option<(f64, f64)>, better: Better) -> Scale {
-    let unit = match unit {
-        Some("ms") => Unit::Millis,
-        Some("USD") => Unit::Dollars,
-        Some(other) => Unit::Named(other.to_owned()),
-        None => Unit::Score,
-    };
-    Scale { unit, range, better }
+    Scale { unit: karat_app::unit_named(unit), range, better }
 }
 
 /// The scale of a metric.

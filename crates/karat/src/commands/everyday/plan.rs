@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use karat_app::{
-    Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count, count_noun, estimate_document,
+    Estimate, ModelEstimate, Plan, PlanOption, PlanOptions, ReuseReasons, count, count_noun, estimate_document, usd,
 };
 use karat_types::{Exit, Money, PlanHeader, Shard};
 use serde_json::json;
@@ -14,7 +14,6 @@ use crate::args::{ExecutionArgs, SelectionArgs};
 use crate::commands::table::table;
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
-use crate::printer::usd;
 
 pub fn plan(
     context: &CommandContext<'_>,
@@ -74,7 +73,7 @@ fn plan_text(context: &CommandContext<'_>, plan: &Plan, estimate: &Estimate, rea
         text.push('\n');
     }
     let (low, high) = estimate.cost();
-    let _ = write!(text, "price: {} – {}", usd(low.usd()), usd(high.usd()));
+    let _ = write!(text, "price: {} – {}", usd(Some(low.usd())), usd(Some(high.usd())));
     let unpriced: Vec<&str> = estimate.unpriced_models().collect();
     if !unpriced.is_empty() {
         let _ = write!(text, ", plus the unknown price of {}", unpriced.join(", "));
@@ -105,7 +104,7 @@ fn options_text(context: &CommandContext<'_>, options: &PlanOptions) -> String {
         vec![
             option.option.replace('_', " "),
             option.calls.map_or_else(String::new, |(low, high)| range(low, high)),
-            option.usd.map_or_else(String::new, |(low, high)| format!("{} – {}", usd(low), usd(high))),
+            option.usd.map_or_else(String::new, |(low, high)| format!("{} – {}", usd(Some(low)), usd(Some(high)))),
             number(option.hours),
             option.half_width.map_or_else(|| "unknown".to_owned(), |width| format!("{width:.3}")),
         ]
@@ -176,7 +175,7 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
         Some(_) if model.metered => "known afterwards".to_owned(),
         // What a service or program costs is not free only because nobody says it.
         Some((_, high)) if model.outside && high == Money::ZERO => "none stated".to_owned(),
-        Some((low, high)) => format!("{} – {}", usd(low.usd()), usd(high.usd())),
+        Some((low, high)) => format!("{} – {}", usd(Some(low.usd())), usd(Some(high.usd()))),
         None => "unknown".to_owned(),
     };
     let role = match (model.judge, model.outside) {

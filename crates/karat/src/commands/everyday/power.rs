@@ -1,6 +1,6 @@
 //! `karat plan --mde X`: the number of samples and dollars that it takes to detect a difference.
 
-use karat_app::{MetricPower, Plan, PlanPower, PowerRequest};
+use karat_app::{MetricPower, Plan, PlanPower, PowerRequest, usd};
 
 use crate::commands::CommandContext;
 use crate::commands::values::threshold;
@@ -60,7 +60,7 @@ fn needed_text(metric: &MetricPower) -> String {
     };
     let cost = match needed.cost_usd {
         _ if needed.more == 0 => ", which the dataset has".to_owned(),
-        Some(cost) if cost > 0.0 => format!(", {} more, about ${cost:.2}", needed.more),
+        Some(cost) if cost > 0.0 => format!(", {} more, about {}", needed.more, usd(Some(cost))),
         Some(_) => format!(", {} more, at no cost", needed.more),
         None => format!(", {} more, at an unknown price", needed.more),
     };

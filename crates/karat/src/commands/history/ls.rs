@@ -1,13 +1,12 @@
 //! `karat ls`.
 
-use karat_app::{MetricLine, RunLine};
+use karat_app::{MetricLine, RunLine, usd};
 use karat_types::Exit;
 
 use crate::args::LsArgs;
 use crate::commands::CommandContext;
 use crate::commands::table::table;
 use crate::failure::Failure;
-use crate::printer::usd;
 
 pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> {
     if let Some(metric) = &args.metric {
@@ -34,7 +33,7 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
             run.metric
                 .as_ref()
                 .zip(run.value)
-                .map_or_else(String::new, |(metric, value)| format!("{metric} {value:.3}")),
+                .map_or_else(String::new, |(metric, value)| format!("{metric} {}", run.scale.text(value))),
             cost(run),
             run.started_at.get(..16).unwrap_or(&run.started_at).replace('T', " "),
             run.notes.join(" · "),
@@ -52,8 +51,7 @@ fn status(run: &RunLine) -> String {
 }
 
 fn cost(run: &RunLine) -> String {
-    let cost = run.cost_usd.map_or_else(|| "unknown".to_owned(), usd);
-    if run.simulated { "simulated".to_owned() } else { cost }
+    if run.simulated { "simulated".to_owned() } else { usd(run.cost_usd) }
 }
 
 /// Prints one metric over the runs.
@@ -69,10 +67,11 @@ fn print_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Re
 }
 
 fn metric_row(line: &MetricLine) -> Vec<String> {
-    let spread = &line.spread;
-    let number = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.3}"));
+    let (spread, scale) = (&line.spread, &line.scale);
+    let number = |value: Option<f64>| scale.text_or_none(value);
     let interval = spread.figure().and_then(|figure| figure.interval());
-    let interval = interval.map_or_else(|| "n/a".to_owned(), |(lo, hi)| format!("{lo:.3} to {hi:.3}"));
+    let interval =
+        interval.map_or_else(|| number(None), |(lo, hi)| format!("{} to {}", scale.text(lo), scale.text(hi)));
     let run = if line.finished { line.id.clone() } else { format!("{} (unfinished)", line.id) };
     let numbers = [spread.min(), spread.median(), spread.max(), spread.stddev()].map(number);
     [run, line.started_at.clone(), spread.n().to_string(), number(spread.value()), interval]

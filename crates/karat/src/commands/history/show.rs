@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use karat_app::{CellFilter, CellLine, RowFilter, RowsRequest, SuiteCell};
+use karat_app::{CellFilter, CellLine, RowFilter, RowsRequest, Scale, SuiteCell, usd};
 use karat_types::{CellStatus, Exit, Score};
 
 use crate::args::{OutputsArg, ShowArgs, StatusArg, TableFormatArg};
@@ -10,7 +10,6 @@ use crate::commands::CommandContext;
 use crate::commands::invocation::rows_in_range;
 use crate::commands::table::{StreamedTable, table};
 use crate::failure::Failure;
-use crate::printer::usd;
 
 pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     let choice = rows_in_range(&args.range);
@@ -47,7 +46,7 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
     if let Some(note) = context.app.analysis().shard_note(&args.run)?.filter(|_| !context.quiet) {
         context.printer.say(&note);
     }
-    let metrics = context.app.views().metric_names(&args.run)?;
+    let metrics = context.app.views().metric_scales(&args.run)?;
     let head: Vec<&str> = head(&metrics);
     let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| {
         context.app.views().each_cell(&args.run, &filter, each)
@@ -58,11 +57,11 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
         }),
         TableFormatArg::Tsv => context.printer.stream_lines(|out| {
             let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
-            each(&mut |line| writeln!(out, "{}", row(line, &metrics).join("\t")))
+            each(&mut |line| writeln!(out, "{}", row(line, &metrics, plain).join("\t")))
         }),
         TableFormatArg::Table => context.printer.stream_text_lines(|out| {
             let mut table = StreamedTable::new(context, &head);
-            each(&mut |line| table.add(row(line, &metrics), out))?;
+            each(&mut |line| table.add(row(line, &metrics, figure), out))?;
             let _ = table.end(out);
             Ok(())
         }),
@@ -120,9 +119,9 @@ fn print_suite_cells(
     context: &CommandContext<'_>,
     args: &ShowArgs,
     choice: &RowFilter,
-    metrics: &[String],
+    metrics: &[(String, Scale)],
 ) -> Result<(), Failure> {
-    let names = metrics.iter().map(String::as_str);
+    let names = metrics.iter().map(|(name, _)| name.as_str());
     let head: Vec<&str> =
         ["sample", "system", "trial"].into_iter().chain(names).chain(["verdict", "cost", "run"]).collect();
     let each = |each: &mut dyn FnMut(&SuiteCell) -> std::io::Result<()>| {
@@ -134,22 +133,22 @@ fn print_suite_cells(
         }),
         TableFormatArg::Tsv => context.printer.stream_lines(|out| {
             let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
-            each(&mut |cell| writeln!(out, "{}", suite_row(cell).join("\t")))
+            each(&mut |cell| writeln!(out, "{}", suite_row(cell, metrics, plain).join("\t")))
         }),
         TableFormatArg::Table => context.printer.stream_text_lines(|out| {
             let mut table = StreamedTable::new(context, &head);
-            each(&mut |cell| table.add(suite_row(cell), out))?;
+            each(&mut |cell| table.add(suite_row(cell, metrics, figure), out))?;
             let _ = table.end(out);
             Ok(())
         }),
     }
 }
 
-fn suite_row(cell: &SuiteCell) -> Vec<String> {
-    let scores = cell.scores.iter().map(|(_, score)| score.as_ref().map(figure).unwrap_or_default());
+fn suite_row(cell: &SuiteCell, metrics: &[(String, Scale)], written: Written) -> Vec<String> {
+    let scores = cell.scores.iter().zip(metrics);
+    let scores = scores.map(|((_, score), (_, scale))| score.as_ref().map(|it| written(it, scale)).unwrap_or_default());
     let fixed = [cell.sample.clone(), cell.system.clone(), cell.trial.to_string()];
-    let cost = cell.cost_usd.map_or_else(|| "unknown".to_owned(), usd);
-    let row = fixed.into_iter().chain(scores).chain([cell.verdict.to_owned(), cost, cell.run.clone()]);
+    let row = fixed.into_iter().chain(scores).chain([cell.verdict.to_owned(), usd(cell.cost_usd), cell.run.clone()]);
     row.map(|text| one_field(&text)).collect()
 }
 
@@ -161,14 +160,14 @@ fn status(wanted: StatusArg) -> CellStatus {
     }
 }
 
-fn head(metrics: &[String]) -> Vec<&str> {
+fn head(metrics: &[(String, Scale)]) -> Vec<&str> {
     ["cell", "sample", "model", "variant", "trial", "status"]
         .into_iter()
-        .chain(metrics.iter().map(String::as_str))
+        .chain(metrics.iter().map(|(name, _)| name.as_str()))
         .collect()
 }
 
-fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {
+fn row(line: &CellLine, metrics: &[(String, Scale)], written: Written) -> Vec<String> {
     let status = match (line.status, &line.error) {
         (CellStatus::Ok, _) => "ok".to_owned(),
         (CellStatus::Skipped, _) => "skipped".to_owned(),
@@ -183,15 +182,28 @@ fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {
         line.trial.to_string(),
         status,
     ];
-    let scores = metrics.iter().map(|metric| line.scores.get(metric).map(figure).unwrap_or_default());
+    let score = |metric, scale| line.scores.get(metric).map(|score| written(score, scale)).unwrap_or_default();
+    let scores = metrics.iter().map(|(metric, scale)| score(metric, scale));
     fixed.into_iter().chain(scores).map(|text| one_field(&text)).collect()
 }
 
-fn figure(score: &Score) -> String {
+/// The form of a score in a field.
+type Written = fn(&Score, &Scale) -> String;
+
+/// Returns a score in the unit of its metric, for people.
+fn figure(score: &Score, scale: &Scale) -> String {
     match score {
-        Score::Value { value, .. } => format!("{value:.3}"),
+        Score::Value { value, .. } => scale.text(*value),
         Score::NotApplicable { .. } => "n/a".to_owned(),
         Score::Unscored { .. } => "unscored".to_owned(),
+    }
+}
+
+/// Returns a score as a bare number, for programs.
+fn plain(score: &Score, scale: &Scale) -> String {
+    match score {
+        Score::Value { value, .. } => format!("{value:.3}"),
+        _ => figure(score, scale),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{AppError, JudgeWords, StoredError, Trace, TracedCall, count_noun, reply_text, request_messages};
+use karat_app::{
+    AppError, JudgeWords, Scale, StoredError, Trace, TracedCall, count_noun, millis, reply_text, request_messages,
+};
 use karat_types::{Exit, Score};
 
 use crate::args::TraceArgs;
@@ -65,9 +67,9 @@ fn text(trace: &Trace, raw: bool) -> String {
         text.push_str(&format!("\n── {} ──\n{}\n", expected.name, expected.text));
     }
     if !trace.scores.is_empty() {
-        text.push_str(&format!("\n── scores ──\n{}", score_lines(&trace.scores)));
+        text.push_str(&format!("\n── scores ──\n{}", score_lines(&trace.scores, &trace.scales)));
     }
-    trace.judges.iter().for_each(|judge| text.push_str(&judge_text(judge)));
+    trace.judges.iter().for_each(|judge| text.push_str(&judge_text(judge, &trace.scales)));
     if !raw && !trace.calls.is_empty() {
         text.push_str("\n`--raw` prints requests and replies as they were sent and received\n");
     }
@@ -84,11 +86,11 @@ fn call_text(call: &TracedCall, raw: bool) -> String {
     let status = call.status.map_or_else(String::new, |status| format!(", HTTP {status}"));
     let error = call.error.as_ref().map_or_else(String::new, |error| format!(", {error}"));
     let head = format!(
-        "\n── call {} ({purpose}, {}{place}{status}, {}, {:.0} ms{error}) ──\n",
+        "\n── call {} ({purpose}, {}{place}{status}, {}, {}{error}) ──\n",
         call.id,
         call.model,
         count_noun(call.attempts.into(), "attempt"),
-        call.latency_ms,
+        millis(call.latency_ms),
     );
     if raw || !call.request_hex.is_empty() || !call.response_hex.is_empty() {
         let (request, response) = (body(&call.request, &call.request_hex), body(&call.response, &call.response_hex));
@@ -110,10 +112,11 @@ fn body(text: &str, hex: &str) -> String {
     if hex.is_empty() { text.to_owned() } else { format!("(not UTF-8; shown in hexadecimal) {hex}") }
 }
 
-fn score_lines(scores: &BTreeMap<String, Score>) -> String {
+fn score_lines(scores: &BTreeMap<String, Score>, scales: &BTreeMap<String, Scale>) -> String {
+    let scale = |metric: &String| scales.get(metric).cloned().unwrap_or_default();
     let line = |(metric, score): (&String, &Score)| {
         let (value, reason) = match score {
-            Score::Value { value, reason, .. } => (format!("{value:.3}"), reason.as_deref().unwrap_or_default()),
+            Score::Value { value, reason, .. } => (scale(metric).text(*value), reason.as_deref().unwrap_or_default()),
             Score::NotApplicable { na } => ("n/a".to_owned(), &**na),
             Score::Unscored { unscored } => ("unscored".to_owned(), unscored.as_str()),
         };
@@ -123,8 +126,9 @@ fn score_lines(scores: &BTreeMap<String, Score>) -> String {
     scores.iter().map(line).collect()
 }
 
-fn judge_text(judge: &JudgeWords) -> String {
-    let mut text = format!("\n── judgment of {} by {} ──\n{}", judge.scorer, judge.judge, score_lines(&judge.scores));
+fn judge_text(judge: &JudgeWords, scales: &BTreeMap<String, Scale>) -> String {
+    let mut text =
+        format!("\n── judgment of {} by {} ──\n{}", judge.scorer, judge.judge, score_lines(&judge.scores, scales));
     if let Some(error) = &judge.error {
         text.push_str(&format!("failed, {}: {}\n", error.code, error.message));
     }

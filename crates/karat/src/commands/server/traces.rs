@@ -1,6 +1,6 @@
 //! `karat traces`: what applications have sent.
 
-use karat_app::{Date, DayRows, FoundTrace, RemovedRows, WantedRows, count_noun, request_messages};
+use karat_app::{Date, DayRows, FoundTrace, RemovedRows, WantedRows, count_noun, millis, request_messages};
 use karat_types::Exit;
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn list_rows(context: &CommandContext<'_>, dataset: &str, day: &DayRows, json: b
             row.time.clone(),
             row.metadata.model.clone().unwrap_or_else(|| "unknown".to_owned()),
             tokens.map_or_else(|| "unknown".to_owned(), |(input, output)| format!("{input} + {output}")),
-            row.latency_ms.map_or_else(|| "unknown".to_owned(), |latency| format!("{latency:.0} ms")),
+            row.latency_ms.map_or_else(|| "unknown".to_owned(), millis),
             excerpt(&row.input),
             answer(row.metadata.error.as_deref(), &row.output),
             row.trace_id.clone(),
@@ -145,7 +145,7 @@ fn show_trace(context: &CommandContext<'_>, dataset: &str, id: &str, json: bool)
     let mut text = format!("trace {}: {}\n", trace.trace_id, count_noun(trace.rows.len() as u64, "call"));
     for row in &trace.rows {
         let model = row.metadata.model.as_deref().unwrap_or("unknown model");
-        let latency = row.latency_ms.map_or_else(String::new, |latency| format!(", {latency:.0} ms"));
+        let latency = row.latency_ms.map_or_else(String::new, |latency| format!(", {}", millis(latency)));
         text.push_str(&format!("\n── {} ({model}, {}{latency}) ──\n", row.id, row.time));
         for context in &row.contexts {
             let (id, content) = (context.id.as_deref().unwrap_or("document"), context.content.as_deref());

@@ -70,7 +70,7 @@ fn rows_of_a_suite_have_its_columns() {
     let rows = place.fine(&["show", "tickets", "--format", "tsv"]).stdout;
     let lines: Vec<&str> = rows.lines().collect();
     assert_eq!(lines[0], "sample\tsystem\ttrial\tcategory\tpolite\tverdict\tcost\trun");
-    assert_eq!(lines[3], "t2\tsmall/v1\t0\t0.000\t1.000\tfail\t$0.00\ta", "{rows}");
+    assert_eq!(lines[3], "t2\tsmall/v1\t0\t0.000\t1.000\tfail\t$0\ta", "{rows}");
     assert_eq!(lines.len(), 7, "{rows}");
     place.write("karat.yaml", &format!("{SUITE}headline: [polite]\n"));
     place.fine(&["run", "-q", "--run-id", "b"]);
