@@ -12,7 +12,7 @@
 //!
 //! [`plan`] compiles the plan before the first cell, and [`estimate`] walks over it without making a call.
 //!
-//! A run that may stop early runs its rows in another order: see `run::early`.
+//! A run that may stop early runs its rows in another order: see `early`.
 //!
 //! Reading order: `run::execute`, `run::scheduler`, `cell::evaluate`, `cell::steps`, `call::executor`, `reuse::resolver`.
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
@@ -20,22 +20,25 @@
 mod budget;
 mod call;
 mod cell;
+mod control;
+mod early;
 mod estimate;
 mod plan;
 mod reuse;
+mod rows;
 mod run;
 mod steps;
 
 pub use crate::call::batch::REFUSED as BATCH_REFUSED;
 pub use crate::call::log::{CallLog, LoggedCall};
-pub use crate::call::refusals::{RefusingTarget, TargetFault};
+pub use crate::control::refusals::{RefusingTarget, TargetFault};
+pub use crate::control::stop::Stop;
 pub use crate::estimate::usage_history::UsageHistory;
+pub use crate::plan::identity::call_key;
+pub use crate::plan::identity_parts::Change;
 pub use crate::plan::services::external_needs;
-pub use crate::reuse::identity::call_key;
-pub use crate::reuse::identity_parts::Change;
 pub use crate::reuse::reuse_report::{CellReuse, JudgmentReuse, ReuseStatus, explain_reuse};
 pub use crate::run::execute::{Job, Outcome, execute};
-pub use crate::run::stop::Stop;
 pub use estimate::{Estimate, EstimateInput, Estimator, ModelEstimate, PlanPart, UncachedCost};
 
 /// A failure that ends a run. Failures within a cell are recorded in the cell instead.

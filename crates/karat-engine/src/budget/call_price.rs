@@ -9,8 +9,8 @@ use karat_types::{
     RequestTerms, Usage,
 };
 
-use crate::call::target::Target;
-use crate::estimate::tokens::{count_tokens, has_own_tokenizer, most_input_tokens, request_tokens};
+use crate::control::target::Target;
+use crate::plan::tokens::{count_tokens, has_own_tokenizer, most_input_tokens, request_tokens};
 use crate::steps::{DEFAULT_MAX_TOKENS, UnknownCost};
 
 /// A call whose bill is computed.

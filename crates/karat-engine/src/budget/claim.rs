@@ -17,8 +17,8 @@ use crate::budget::call_price::{Bill, CallPrice, FailedCost};
 use crate::budget::limits::{Budget, Refusal};
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::{RequestTurn, ServiceCosts};
-use crate::call::refusals::{FirstCall, Refusals, target_name};
-use crate::run::stop::Stop;
+use crate::control::refusals::{FirstCall, Refusals, target_name};
+use crate::control::stop::Stop;
 
 /// The budgets that a call reserves from: in memory and on disk.
 pub(crate) struct Funds<'a> {

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use crate::call::settlement::SettledCall;
 use crate::call::tally::Tally;
-use crate::call::target::Target;
-use crate::run::stop::{GRACE, Stop};
+use crate::control::stop::{GRACE, Stop};
+use crate::control::target::Target;
 
 /// The conversations of a machine that programs know of.
 #[derive(Default)]

@@ -17,8 +17,8 @@ use crate::call::conversations::{Conversations, call_program_with_state, limit_a
 use crate::call::executor::CallExecutor;
 use crate::call::settlement::SettledCall;
 use crate::call::tally::Tally;
-use crate::call::target::Target;
-use crate::reuse::identity::call_key;
+use crate::control::target::Target;
+use crate::plan::identity::call_key;
 use crate::steps::parameters;
 
 /// The caller of a machine.

@@ -28,15 +28,15 @@ use crate::budget::service_costs::ServiceCosts;
 use crate::call::batch::{BatchDesk, Uncollected};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
-use crate::call::refusals::Refusals;
 use crate::call::settlement::{EndedCall, SettledCall, with_unit_vectors};
-use crate::call::target::{CallFate, Target};
-use crate::cell::files::RecordedFiles;
+use crate::control::halt::{HALTED, Halt};
+use crate::control::refusals::Refusals;
+use crate::control::stop::{GRACE, Stop};
+use crate::control::target::{CallFate, Target};
+use crate::plan::identity::seed_from_key;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
-use crate::reuse::identity::seed_from_key;
-use crate::run::early::halt::{HALTED, Halt};
-use crate::run::stop::{GRACE, Stop};
+use crate::rows::files::RecordedFiles;
 
 /// Makes the calls of all cells of a run.
 pub(crate) struct CallExecutor {

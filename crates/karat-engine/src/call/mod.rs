@@ -1,11 +1,10 @@
 //! One call of a model, service or program: reserved, made, durable, and only then answered.
 //!
-//! - `drive` takes a step or judge to its end and answers its requests; `executor` makes the calls. `target` is whom they
-//!   call, `tally` what the calls came to.
+//! - `drive` takes a step or judge to its end and answers its requests; `executor` makes the calls. `tally` is what
+//!   the calls came to.
 //! - `settlement` turns an ended call into its cost, its record and its notes.
 //! - `paid` finds the replies that this or another run has paid for.
 //! - `batch` collects calls for batch APIs, and answers those that a batch has brought.
-//! - `refusals` stops calls to recipients that refuse every one.
 //! - `conversations` calls programs that keep state for an agent, and watches its limits.
 //! - `vectors` collects texts of many cells for scorers that compare embeddings.
 //! - `log` hands calls to the call log.
@@ -18,8 +17,6 @@ pub(crate) mod drive;
 pub(crate) mod executor;
 pub(crate) mod log;
 pub(crate) mod paid;
-pub(crate) mod refusals;
 pub(crate) mod settlement;
 pub(crate) mod tally;
-pub(crate) mod target;
 pub(crate) mod vectors;

@@ -14,7 +14,7 @@ use crate::budget::call_price::{
 };
 use crate::budget::claim::Claim;
 use crate::budget::service_costs::ServiceCosts;
-use crate::call::target::Target;
+use crate::control::target::Target;
 use crate::steps::UnknownCost;
 
 /// A call that has ended.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use karat_types::{CallError, Key, Money, Note, Reply, ResponseFacts, StepCost, Usage};
 
 use crate::call::settlement::SettledCall;
-use crate::call::target::Target;
+use crate::control::target::Target;
 use crate::steps::Metered;
 
 /// The account of a machine's calls.

@@ -22,9 +22,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
 
 use crate::call::executor::CallExecutor;
-use crate::call::refusals::may_be_of_one;
-use crate::call::target::Target;
-use crate::reuse::identity::call_key;
+use crate::control::refusals::may_be_of_one;
+use crate::control::target::Target;
+use crate::plan::identity::call_key;
 
 /// Texts of one request.
 pub(crate) const MAX_TEXTS: usize = 128;

@@ -11,13 +11,13 @@ use karat_types::{CellError, JudgmentRecord, Key, Money, PlanHeader};
 use crate::EngineError;
 use crate::call::executor::CallExecutor;
 use crate::call::vectors::VectorDesk;
-use crate::cell::single_flight::SingleFlight;
 use crate::cell::step_outcome::StepResult;
+use crate::control::single_flight::SingleFlight;
+use crate::control::stop::Stop;
+use crate::early::follower::Follower;
 use crate::plan::systems::Systems;
 use crate::reuse::peer_runs::PeerRuns;
 use crate::reuse::resolver::Resolver;
-use crate::run::early::follower::Follower;
-use crate::run::stop::Stop;
 
 /// The state that all cells of a run share.
 pub(crate) struct RunContext {

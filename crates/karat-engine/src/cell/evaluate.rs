@@ -12,16 +12,17 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use crate::call::refusals::judge_name;
 use crate::call::vectors::CellVectors;
 use crate::cell::context::RunContext;
-use crate::cell::deadline::CellDeadline;
-use crate::cell::joined_rows::CellRows;
-use crate::cell::row::Row;
-use crate::cell::single_flight::FlightGuard;
-use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
+use crate::cell::step_outcome::{ChainOutput, Origin, StepMissing, StepResult};
+use crate::control::deadline::CellDeadline;
+use crate::control::refusals::judge_name;
+use crate::control::single_flight::FlightGuard;
 use crate::plan::ready::{ReadyScorer, ReadySystem};
-use crate::run::remaining::{CellStage, RecordedParts};
+use crate::reuse::remaining::{CellStage, RecordedParts};
+use crate::rows::joined_rows::CellRows;
+use crate::rows::missing::Reason;
+use crate::rows::row::Row;
 
 /// The reason for a cell that is not made because of its row.
 const LEFT_OUT: &str = "the row's `only` leaves this system out";

@@ -14,15 +14,15 @@ use serde_json::{Map, Value};
 
 use crate::call::drive::{Failure, Owner};
 use crate::call::tally::Tally;
-use crate::call::target::Target;
 use crate::cell::context::RunContext;
 use crate::cell::evaluate::PendingWrites;
-use crate::cell::row::Row;
-use crate::cell::single_flight::FlightGuard;
-use crate::cell::step_outcome::Reason;
+use crate::control::single_flight::FlightGuard;
+use crate::control::target::Target;
 use crate::plan::cascade::{CascadePlace, FirstScores, NOT_ASKED, not_asked_key};
+use crate::plan::identity::OtherOutputs;
 use crate::plan::ready::{JudgmentKeys, ReadyJudge};
-use crate::reuse::identity::OtherOutputs;
+use crate::rows::missing::Reason;
+use crate::rows::row::Row;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JudgingSummary {

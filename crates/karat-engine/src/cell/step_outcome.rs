@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use karat_types::{CellError, Moment, Money, StepRecord};
+use karat_types::{Moment, Money, StepRecord};
 
 use crate::call::tally::Tally;
-use crate::cell::single_flight::FlightGuard;
+use crate::control::single_flight::FlightGuard;
+use crate::rows::missing::Reason;
 
 /// The output of a step, or the reason for a missing one; shared by the cells that need it.
 pub(crate) type StepResult = Result<Arc<StepOutput>, Arc<StepMissing>>;
@@ -52,13 +53,4 @@ pub(crate) struct StepMissing {
     pub why: Reason,
     /// The cost all the same, including the steps before it.
     pub tally: Tally,
-}
-
-/// The reason for a missing output.
-#[derive(Debug, Clone)]
-pub(crate) enum Reason {
-    Failed(CellError),
-    Skipped(String),
-    /// The row is for other systems only.
-    LeftOut,
 }

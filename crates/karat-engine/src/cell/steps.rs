@@ -11,13 +11,14 @@ use serde_json::Value;
 
 use crate::call::drive::{Failure, Owner};
 use crate::call::tally::Tally;
-use crate::call::target::Target;
 use crate::cell::context::RunContext;
-use crate::cell::deadline::CellDeadline;
-use crate::cell::row::{Row, step_input};
-use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepOutput, StepResult};
+use crate::cell::step_outcome::{ChainOutput, Origin, StepMissing, StepOutput, StepResult};
+use crate::control::deadline::CellDeadline;
+use crate::control::target::Target;
 use crate::plan::ready::{ReadyStep, ReadySystem};
 use crate::reuse::resolver::{RecordedOutput, Resolver};
+use crate::rows::missing::Reason;
+use crate::rows::row::{Row, step_input};
 use crate::steps::{Metered, StepEnd, StepInput};
 
 impl RunContext {

@@ -2,8 +2,8 @@
 
 use super::context::{EstimateContext, PlannedCell};
 use crate::EngineError;
-use crate::cell::row::Row;
 use crate::estimate::usage_history::SAMPLED_CELLS;
+use crate::rows::row::Row;
 
 impl EstimateContext<'_> {
     /// Estimates the inputs that an earlier run measured, and learns from the difference how to correct other

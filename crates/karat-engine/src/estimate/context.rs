@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::UncachedCost;
 use super::sums::CountedKeys;
 use crate::EngineError;
-use crate::cell::row::Row;
-use crate::cell::step_outcome::Reason;
 use crate::estimate::usage_history::UsageHistory;
 use crate::plan::ready::ReadySystem;
 use crate::plan::systems::Systems;
 use crate::reuse::resolver::Resolver;
+use crate::rows::missing::Reason;
+use crate::rows::row::Row;
 
 /// The known part of an output that a judge or later step will read.
 #[derive(Clone)]

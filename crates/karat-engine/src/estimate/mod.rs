@@ -9,7 +9,6 @@ mod calibration;
 mod context;
 mod needed;
 mod sums;
-pub(crate) mod tokens;
 pub(crate) mod usage_history;
 mod walk;
 
@@ -24,13 +23,13 @@ use sums::CountedKeys;
 use walk::RowQueue;
 
 use crate::EngineError;
-use crate::cell::files::RecordedFiles;
-use crate::cell::step_outcome::Reason;
 use crate::estimate::usage_history::UsageHistory;
 use crate::plan::systems::Systems;
 use crate::reuse::history::EarlierRun;
+use crate::reuse::remaining::Remaining;
 use crate::reuse::resolver::{Resolver, reuse_view};
-use crate::run::remaining::Remaining;
+use crate::rows::files::RecordedFiles;
+use crate::rows::missing::Reason;
 
 /// The estimate of a run.
 #[derive(Debug, Clone, PartialEq, Default)]

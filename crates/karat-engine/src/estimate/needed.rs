@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::context::{EstimateContext, KnownOutput, PlannedCell};
 use super::sums::{CallSum, NeededCalls, Recipient};
 use crate::call::vectors::vector_key;
-use crate::cell::row::Row;
-use crate::cell::step_outcome::Reason;
-use crate::estimate::tokens;
 use crate::plan::cascade::CascadePlace;
 use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::tokens;
 use crate::reuse::resolver::first_asks;
+use crate::rows::missing::Reason;
+use crate::rows::row::Row;
 use crate::steps::DEFAULT_MAX_TOKENS;
 
 /// Expected tokens of the answer of a service or program.

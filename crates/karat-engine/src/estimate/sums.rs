@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::{ModelEstimate, UncachedCost};
 use crate::call::vectors::MAX_TEXTS;
 use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
-use crate::reuse::identity::seed_from_key;
+use crate::plan::identity::seed_from_key;
 
 /// The keys that are counted already, by their first bytes.
 #[derive(Default)]

@@ -12,9 +12,9 @@ use super::context::{EstimateContext, KnownOutput, PlannedCell};
 use super::needed::is_expected;
 use super::sums::{CallTotals, NeededCalls, UncachedTotals};
 use crate::EngineError;
-use crate::cell::row::Row;
+use crate::reuse::remaining::{CellStage, RecordedParts};
 use crate::reuse::resolver::skip_damaged;
-use crate::run::remaining::{CellStage, RecordedParts};
+use crate::rows::row::Row;
 
 /// Rows that a thread takes at a time.
 const ROWS_AT_ONCE: usize = 64;

@@ -10,10 +10,10 @@ use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
 use karat_types::{Action, JudgeRound, JudgmentRecord, Key, ModelSpec, PairDesign, Reads, Score};
 
-use crate::call::target::{AgentTargets, Target};
-use crate::cell::deadline::CellDeadline;
+use crate::control::deadline::CellDeadline;
+use crate::control::target::{AgentTargets, Target};
 use crate::plan::cascade::ReadyCascade;
-use crate::reuse::identity::{RowDigests, judgment_key, step_key};
+use crate::plan::identity::{RowDigests, judgment_key, step_key};
 use crate::steps::CompiledStep;
 
 /// A step of a system, ready to be keyed and run.

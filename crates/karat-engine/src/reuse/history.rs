@@ -14,9 +14,9 @@ use karat_types::{
 };
 
 use crate::EngineError;
-use crate::reuse::identity::seed_from_key;
-use crate::reuse::identity_parts;
-use crate::reuse::identity_parts::{Change, IdentityParts};
+use crate::plan::identity::seed_from_key;
+use crate::plan::identity_parts;
+use crate::plan::identity_parts::{Change, IdentityParts};
 
 /// Number of runs that are searched for a cell.
 const RUNS: usize = 8;

@@ -17,8 +17,8 @@ use karat_store::StoreLease;
 use karat_types::Key;
 use tokio::time::{Instant, sleep};
 
-use crate::cell::single_flight::SingleFlight;
-use crate::run::stop::Stop;
+use crate::control::single_flight::SingleFlight;
+use crate::control::stop::Stop;
 
 /// Interval of the checks for other runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -14,14 +14,14 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::files::RecordedFiles;
-use crate::cell::row::{Row, step_input};
-use crate::cell::step_outcome::Reason;
+use crate::plan::identity::{OtherOutputs, recorded_key, subject_key};
 use crate::plan::ready::{JudgmentKeys, Partners, ReadyJudge, ReadyStep, ReadySystem};
 use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierRun};
-use crate::reuse::identity::{OtherOutputs, recorded_key, subject_key};
-use crate::run::remaining::{RecordedParts, Remaining};
+use crate::reuse::remaining::{RecordedParts, Remaining};
+use crate::rows::files::RecordedFiles;
+use crate::rows::missing::Reason;
+use crate::rows::row::{Row, step_input};
 use crate::steps::{Metered, StepEnd, StepInput};
 
 /// Everything that can already hold a result of a cell.

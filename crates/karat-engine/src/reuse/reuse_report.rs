@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::files::RecordedFiles;
-use crate::cell::row::Row;
-use crate::cell::step_outcome::Reason;
+use crate::plan::identity_parts::Change;
 use crate::plan::ready::{ReadyJudge, ReadySystem};
 use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierCell, History};
-use crate::reuse::identity_parts::Change;
 use crate::reuse::resolver::{Resolver, first_asks, reuse_view};
+use crate::rows::files::RecordedFiles;
+use crate::rows::missing::Reason;
+use crate::rows::row::Row;
 
 /// The reuse status of a cell's output or of a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize)]

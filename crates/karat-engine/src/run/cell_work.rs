@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cell::row::Row;
-use crate::run::remaining::RecordedParts;
+use crate::reuse::remaining::RecordedParts;
+use crate::rows::row::Row;
 
 /// A cell to be made or finished.
 pub(crate) struct CellWork {

@@ -15,23 +15,23 @@ use crate::call::batch::BatchDesk;
 use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
 use crate::call::paid::PaidReplies;
-use crate::call::refusals::RefusingTarget;
 use crate::call::vectors::VectorDesk;
 use crate::cell::context::RunContext;
-use crate::cell::files::RecordedFiles;
-use crate::cell::single_flight::SingleFlight;
+use crate::control::halt::Halt;
+use crate::control::refusals::RefusingTarget;
+use crate::control::single_flight::SingleFlight;
+use crate::control::stop::{Stop, advice_after};
+use crate::early::follower::Follower;
+use crate::early::order::UnitOrder;
 use crate::plan::systems::Systems;
 use crate::reuse::history::EarlierRun;
 use crate::reuse::peer_runs;
 use crate::reuse::peer_runs::PeerRuns;
+use crate::reuse::remaining::Remaining;
 use crate::reuse::resolver::{Resolver, reuse_view};
-use crate::run::early::follower::Follower;
-use crate::run::early::halt::Halt;
-use crate::run::early::order::UnitOrder;
+use crate::rows::files::RecordedFiles;
 use crate::run::progress::Progress;
-use crate::run::remaining::Remaining;
 use crate::run::scheduler::dispatch;
-use crate::run::stop::{Stop, advice_after};
 
 /// The input of a run.
 pub struct Job {

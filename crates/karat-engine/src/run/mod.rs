@@ -5,16 +5,13 @@
 //! - `sample_writer` records each row before any of its cells.
 //! - `progress` reports a cell to the observer once it is on disk.
 //! - `cell_work` is a cell on its way to a worker.
-//! - `early/` runs rows in a seeded order and stops once a rule has decided.
-//! - `remaining` knows what earlier parts of the run have left; `stop` is the signal that ends it.
+//! - `feed` hands the cells of a run that may stop early to workers, at most `max_concurrency` units beyond the complete ones.
 //!
 //! Read `execute`, then `scheduler`; the workers call `cell::evaluate`.
 
 pub(crate) mod cell_work;
-pub(crate) mod early;
 pub(crate) mod execute;
+mod feed;
 pub(crate) mod progress;
-pub(crate) mod remaining;
 pub(crate) mod sample_writer;
 pub(crate) mod scheduler;
-pub(crate) mod stop;

@@ -19,10 +19,10 @@ use tokio::time::Instant;
 use crate::EngineError;
 use crate::call::vectors::{VectorDesk, WAITING_WORKERS};
 use crate::cell::context::RunContext;
-use crate::cell::row::Row;
 use crate::plan::systems::Systems;
+use crate::rows::row::Row;
 use crate::run::cell_work::CellWork;
-use crate::run::early::feed::feed_units;
+use crate::run::feed::feed_units;
 use crate::run::progress::{FinishedCell, MAX_TRAILING, Progress};
 use crate::run::sample_writer::SampleWriter;
 

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::EngineError;
-use crate::cell::row::Row;
+use crate::early::follower::{Follower, HandedUnit};
+use crate::early::order::Window;
+use crate::rows::row::Row;
 use crate::run::cell_work::CellWork;
-use crate::run::early::follower::{Follower, HandedUnit};
-use crate::run::early::order::Window;
 use crate::run::sample_writer::SampleWriter;
 
 /// The workers of a group of systems: the cells of a row that they make, as indices among them, and their channel.

@@ -7,10 +7,10 @@ use karat_text::half_characters;
 use karat_types::{CallErrorCode, FileRow, FileTrial, json};
 use serde_json::Value;
 
-use crate::cell::files::RecordedFiles;
-use crate::cell::row::{Row, step_input};
 use crate::plan::joins::Joins;
 use crate::plan::ready::ReadySystem;
+use crate::rows::files::RecordedFiles;
+use crate::rows::row::{Row, step_input};
 
 /// The joined rows of one cell.
 pub(crate) struct CellRows<'a> {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use karat_suite::{Files, MediaKind, read_media};
 use karat_types::{ChatRequest, Content, FilePath, Key, KeyBuilder, Media, MediaSource, ModelSpec, Part};
 
-use crate::estimate::tokens;
+use crate::plan::tokens;
 
 /// Most paths whose identities are kept: rows come in order, so an earlier row's images are not asked for again.
 const MOST_KNOWN: usize = 4096;

@@ -9,9 +9,9 @@ use karat_types::{Key, PlanHeader, SampleRecord, StopRule};
 use tokio::sync::Notify;
 
 use crate::EngineError;
-use crate::run::early::halt::Halt;
-use crate::run::early::order::UnitOrder;
-use crate::run::stop::Stop;
+use crate::control::halt::Halt;
+use crate::control::stop::Stop;
+use crate::early::order::UnitOrder;
 
 /// The purposes of a row's cells, by system.
 type RowPurposes = Arc<Vec<Vec<u32>>>;

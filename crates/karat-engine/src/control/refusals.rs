@@ -25,7 +25,7 @@ use karat_providers::Exchange;
 use karat_types::{CallError, CallErrorCode, Key, Request};
 use tokio::sync::Notify;
 
-use crate::call::target::{CallFate, Target};
+use crate::control::target::{CallFate, Target};
 
 /// Steps or judgments refused in a row, or calls failed from the first one on, after which a recipient is not called any
 /// more. A single one may be refused for its content.

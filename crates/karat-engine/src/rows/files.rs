@@ -13,7 +13,7 @@ use karat_types::{
 };
 use serde_json::Value;
 
-use crate::cell::media::{MediaFacts, with_bytes};
+use crate::rows::media::{MediaFacts, with_bytes};
 
 /// The files that recorded steps of a run read.
 pub(crate) struct RecordedFiles {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::{AgentLimits, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName};
 
-use crate::cell::deadline::CellDeadline;
+use crate::control::deadline::CellDeadline;
 use crate::steps::CompiledStep;
 
 /// The recipient of a machine's calls.

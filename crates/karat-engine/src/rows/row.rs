@@ -7,9 +7,9 @@ use karat_text::template::{Context, Source};
 use karat_types::Sample;
 use serde_json::{Map, Value};
 
+use crate::plan::identity::RowDigests;
 use crate::plan::ready::ReadySystem;
 use crate::plan::systems::Systems;
-use crate::reuse::identity::RowDigests;
 use crate::steps::StepInput;
 
 /// The state that all cells of a row share.
