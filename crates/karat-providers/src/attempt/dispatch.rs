@@ -9,17 +9,17 @@ use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, Event, FinishReason, Observer, Reply, Usage};
 use tokio::time::Instant;
 
+use crate::answer::failure::{CallTarget, Failure};
+use crate::answer::named_wait::wait_in_body;
+use crate::answer::secrets::Secrets;
 use crate::attempt::exchange::{
     Exchange, ExchangeWithSlot, FailedAttempt, FailedAttempts, Payer, ProgramRun, milliseconds, unsent_exchange,
 };
-use crate::attempt::failure::{CallTarget, Failure};
-use crate::attempt::named_wait::wait_in_body;
 use crate::attempt::retry::{Backoff, Waits};
-use crate::capture::secrets::Secrets;
 use crate::http::compressed::detect_compression;
 use crate::http::request::PreparedRequest;
-use crate::http::response_memory::MemoryGrant;
 use crate::http::transport::{ReceivedResponse, Transport};
+use crate::limiter::response_memory::MemoryGrant;
 use crate::limiter::{AdmissionPath, Admitted, CallEnd, Limiter};
 
 /// A source of attempts at one call.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ChatRequest, Reply, Usage};
 
-use crate::attempt::failure::{FailedBill, Failure};
+use crate::answer::failure::{FailedBill, Failure};
 use crate::limiter::SlotGuard;
 
 /// One call to a connected model.

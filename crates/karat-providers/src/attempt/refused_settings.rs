@@ -13,8 +13,8 @@ use karat_types::{ChatRequest, JsonMode, ModelSpec, ReplyFormat};
 use memchr::memmem;
 use serde_json::{Map, Value};
 
-use crate::codec::protocol::without_bom;
-use crate::registry::hosts::OFFLINE;
+use crate::answer::json::without_bom;
+use crate::options::OFFLINE;
 
 /// A setting, and the members of bodies that hold it, by protocol.
 struct Setting {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::exchange::{Exchange, unsent_exchange};
-use crate::capture::secrets::{SHORTEST_SECRET, Secrets};
+use crate::answer::secrets::{SHORTEST_SECRET, Secrets};
 
 impl Secrets {
     /// The stored form of a request whose body is about to be sent.

@@ -15,14 +15,14 @@ use karat_types::{CallError, CallErrorCode, ChatRequest, Moment};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 
+use crate::answer::failure::Failure;
 use crate::attempt::exchange::{Exchange, FailedAttempts, unsent_exchange};
-use crate::attempt::failure::Failure;
 use crate::codec::media::MediaForm;
-use crate::codec::reply::AnswerReader;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::registry::connect::{Backend, ConnectedModel, Endpoint};
 use crate::registry::providers::Providers;
+use crate::registry::reply::AnswerReader;
 use crate::registry::settings::Settings;
 
 /// Timeout of one request: an upload of 200 MB may take a while.

@@ -23,8 +23,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::answer::failure::FailedBill;
 use crate::attempt::exchange::{Call, Exchange, FailedAttempts};
-use crate::attempt::failure::FailedBill;
 
 pub(crate) const SCHEMA: &str = "karat.recording/1";
 
@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
     use crate::capture::recorder::Recorder;
-    use crate::codec::reply::parse;
+    use crate::registry::reply::parse;
 
     fn fixture() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings/v1.jsonl")

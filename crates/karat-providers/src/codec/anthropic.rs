@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::answer::billing::{Bill, UsageWords};
+use crate::answer::json::{UnreadableReply, parse_json, raw_member};
 use crate::codec::anthropic_turns::{Conversation, PROTOCOL, write_tools};
-use crate::codec::billing::{Bill, UsageWords};
 use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, raw_member, write_body};
+use crate::codec::protocol::{Codec, json_headers, write_body};
 
 /// The Messages API.
 pub(crate) struct Anthropic;

@@ -4,10 +4,11 @@ use karat_types::{ChatRequest, ModelSpec, Reply};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
-use crate::codec::billing::Bill;
+use crate::answer::billing::Bill;
+use crate::answer::json::UnreadableReply;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::{OFFICIAL, OPENAI};
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers};
+use crate::codec::protocol::{Codec, json_headers};
 
 /// OpenAI's protocol at an Azure resource. The model's name is the deployment's.
 pub(crate) struct Azure;

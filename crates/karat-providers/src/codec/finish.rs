@@ -6,9 +6,9 @@
 use karat_types::{CallErrorCode, FinishReason, Reply};
 use serde_json::Value;
 
-use crate::attempt::excerpt::{SHOWN, quote};
-use crate::attempt::failure::code_of;
-use crate::codec::protocol::{UnreadableReply, without_bom};
+use crate::answer::excerpt::{SHOWN, quote};
+use crate::answer::failure::code_of;
+use crate::answer::json::{UnreadableReply, without_bom};
 
 /// The meaning of a provider's word for the end of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

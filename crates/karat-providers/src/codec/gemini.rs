@@ -8,12 +8,13 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::billing::{Bill, UsageWords};
+use crate::answer::billing::{Bill, UsageWords};
+use crate::answer::json::{UnreadableReply, parse_json};
 use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{BLOCKED, embedded_error, end_reply};
 use crate::codec::gemini_turns::{PROTOCOL, add_tools, contents};
 use crate::codec::media::MediaForm;
-use crate::codec::protocol::{Codec, UnreadableReply, answer_of, json_headers, parse_json, write_body};
+use crate::codec::protocol::{Codec, answer_of, json_headers, write_body};
 
 /// The `generateContent` protocol.
 pub(crate) struct Gemini;

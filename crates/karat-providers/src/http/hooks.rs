@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::{Client, Url, redirect};
 
-use crate::attempt::named_wait::retry_after;
+use crate::answer::named_wait::retry_after;
 use crate::http::link_local::{Resolver, is_link_local_error, names_link_local};
 use crate::http::proxies::ProxyRules;
 use crate::registry::settings::Settings;

@@ -6,7 +6,7 @@ use karat_text::host::THIS_MACHINE;
 use karat_types::CallErrorCode;
 use reqwest::{ClientBuilder, NoProxy, Proxy, Url};
 
-use crate::attempt::failure::Failure;
+use crate::answer::failure::Failure;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 

@@ -15,15 +15,15 @@ use reqwest::header::LOCATION;
 use reqwest::{Client, redirect};
 use tokio::time::Instant;
 
-use crate::attempt::failure::Failure;
-use crate::attempt::named_wait::retry_after;
+use crate::answer::failure::Failure;
+use crate::answer::named_wait::retry_after;
 use crate::http::compressed::named_compression;
 use crate::http::descriptors;
 use crate::http::link_local::{REFUSED, Resolver, is_link_local_error};
 use crate::http::proxies::{NamedProxy, ProxyRules};
 use crate::http::request::PreparedRequest;
-use crate::http::response_memory::{MemoryGrant, ResponseMemory, SMALL};
 use crate::limiter::exhausted_for;
+use crate::limiter::response_memory::{MemoryGrant, ResponseMemory, SMALL};
 use crate::registry::settings::Settings;
 
 /// Interval of TCP keep-alive probes, and the number of unanswered ones after which a connection is closed.

@@ -17,7 +17,7 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use crate::http::response_memory::MemoryGrant;
+use crate::limiter::response_memory::MemoryGrant;
 
 /// Time for which slots are kept free at the start for a model that has not asked yet. First calls come within some
 /// milliseconds of each other; otherwise something slower precedes them, or the model makes no calls.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-use crate::attempt::named_wait::{moment_of, parse_duration};
+use crate::answer::named_wait::{moment_of, parse_duration};
 
 /// Header names of the remaining quota and its reset: OpenAI's, which many copy, and Anthropic's.
 const LEFT: [(&str, &str); 4] = [

@@ -11,12 +11,13 @@
 //! Without declared limits and without a 429 nothing is slowed down. Calls pass in order of arrival. Models of one account
 //! share only what providers count together: address, key and model name.
 //!
-//! Files: `pool` (one limiter for each account of the process), `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run). An
+//! Files: `pool` (one limiter for each account of the process), `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run), `response_memory` (memory for large answers). An
 //! attempt passes an [`AdmissionPath`]: first its model's [`Limiter`], then the [`Gate`].
 
 mod gate;
 mod headers;
 mod pool;
+pub(crate) mod response_memory;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,9 @@
 use bytes::Bytes;
 use karat_types::{ChatRequest, FinishReason, Reply, ReplyFormat, Role};
 
-use crate::codec::protocol::UnreadableReply;
+use crate::answer::json::UnreadableReply;
+use crate::options::CommandOptions;
 use crate::process::program::{Environment, Program};
-use crate::registry::options::CommandOptions;
 
 /// Maximum size of a prompt as an argument, in bytes; systems refuse arguments of 128 KiB.
 const MOST_AS_ARGUMENT: usize = 100_000;

@@ -15,12 +15,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use crate::answer::failure::{CallTarget, Callee, Failure};
+use crate::answer::json::without_bom;
 use crate::attempt::dispatch::{Attempt, AttemptSource, RetrySpec};
 use crate::attempt::exchange::{Exchange, ExchangeWithSlot, Payer, UnmeteredPayer, unsent_exchange};
-use crate::attempt::failure::{CallTarget, Callee, Failure};
 use crate::attempt::retry::Waits;
 use crate::capture::replay::RecordingKey;
-use crate::codec::protocol::without_bom;
 use crate::http::env_headers::unset_variable;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;

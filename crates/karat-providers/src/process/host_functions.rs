@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::CallErrorCode;
 
-use crate::attempt::failure::Failure;
+use crate::answer::failure::Failure;
 
 /// The answer of a function: its line, or why there is none.
 pub type HostAnswer = Pin<Box<dyn Future<Output = Result<Bytes, String>> + Send>>;

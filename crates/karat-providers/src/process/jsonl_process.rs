@@ -32,8 +32,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::attempt::excerpt::quote;
-use crate::attempt::failure::Failure;
+use crate::answer::excerpt::quote;
+use crate::answer::failure::Failure;
 use crate::process::program::{Program, RunningProgram, process_failure, read_stderr};
 use crate::registry::settings::Settings;
 

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, Command};
 
-use crate::attempt::failure::Failure;
+use crate::answer::failure::Failure;
 use crate::http::descriptors;
 use crate::registry::settings::Settings;
 

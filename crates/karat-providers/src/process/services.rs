@@ -13,7 +13,7 @@ use reqwest::{Method, Url};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::attempt::excerpt::quote;
+use crate::answer::excerpt::quote;
 use crate::http::request::PreparedRequest;
 use crate::process::program::{Environment, Program, RunningProgram, read_stderr};
 use crate::registry::providers::{Providers, RecordingMode};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use karat_types::{CallError, CallErrorCode, CommandRequest, FinishReason, Reply, ToolRequest};
 use serde_json::{Map, Value, json};
 
-use crate::attempt::failure::{CallTarget, Callee};
+use crate::answer::failure::{CallTarget, Callee};
 use crate::process::jsonl_process::{ConversationLine, Line};
 use crate::process::program::{Environment, Program};
 use crate::registry::providers::Providers;

@@ -13,21 +13,22 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::attempt::failure::{CallTarget, Callee};
+use crate::answer::billing::CostReport;
+use crate::answer::failure::{CallTarget, Callee};
 use crate::attempt::refused_settings::RefusedSettings;
-use crate::codec::billing::CostReport;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::OPENAI;
 use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::protocol::Codec;
 use crate::http::request::PreparedRequest;
 use crate::limiter::{Limiter, LimiterKey};
+use crate::options;
+use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::process::command_model::CommandModel;
 use crate::registry::error::ProviderError;
 use crate::registry::hosts;
 use crate::registry::hosts::Host;
 use crate::registry::key_command::KeyCommand;
-use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::registry::places;
 use crate::registry::settings::Settings;
 use crate::scripted::Script;
@@ -110,9 +111,9 @@ pub(crate) fn connect(
     let setup = ModelSetup { spec, settings };
     let backend = match (spec.provider.as_str(), hosts::host(&spec.provider)) {
         (_, Some(host)) => Backend::Http(Box::new(setup.endpoint(host, secrets)?)),
-        (hosts::COMMAND, _) => Backend::Command(Box::new(setup.command()?)),
-        (hosts::SCRIPTED, _) => Backend::Scripted(Box::new(setup.script()?)),
-        (hosts::STUB, _) => {
+        (options::COMMAND, _) => Backend::Command(Box::new(setup.command()?)),
+        (options::SCRIPTED, _) => Backend::Scripted(Box::new(setup.script()?)),
+        (options::STUB, _) => {
             let StubOptions {} = setup.options()?;
             Backend::Stub
         }
@@ -323,7 +324,7 @@ impl ModelSetup<'_> {
     }
 
     fn unknown_provider(&self) -> ProviderError {
-        let known: Vec<&str> = hosts::HOSTS.iter().map(|host| host.name).chain(hosts::OFFLINE).collect();
+        let known: Vec<&str> = hosts::HOSTS.iter().map(|host| host.name).chain(options::OFFLINE).collect();
         ProviderError::UnknownProvider {
             model: self.spec.id.clone(),
             provider: self.spec.provider.clone(),

@@ -10,7 +10,7 @@ use crate::codec::openai::embeddings::Embeddings;
 use crate::codec::openai::responses::Responses;
 use crate::codec::openai::{MISTRAL, OPENAI};
 use crate::codec::protocol::Codec;
-use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
+use crate::options::{COMMAND, CommandOptions, HttpOptions, SCRIPTED, STUB, ScriptedOptions, StubOptions};
 
 /// A provider with an HTTP API.
 pub(crate) struct Host {
@@ -76,15 +76,6 @@ const LOGINS: [&str; 5] =
 pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> {
     HOSTS.iter().flat_map(|host| host.key_variables).chain(&LOGINS).copied()
 }
-
-/// The provider of models that are local programs.
-pub(crate) const COMMAND: &str = "command";
-/// The provider of models whose replies the suite writes.
-pub(crate) const SCRIPTED: &str = "scripted";
-/// The provider of the stub, which gives a valid reply without meaning.
-pub(crate) const STUB: &str = "stub";
-/// Providers without a network connection.
-pub(crate) const OFFLINE: [&str; 3] = [COMMAND, SCRIPTED, STUB];
 
 /// The HTTP provider of this name.
 pub(crate) fn host(name: &str) -> Option<&'static Host> {

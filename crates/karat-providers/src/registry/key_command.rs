@@ -8,8 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::attempt::failure::Failure;
-use crate::capture::secrets::Secrets;
+use crate::answer::failure::Failure;
+use crate::answer::secrets::Secrets;
 use crate::codec::protocol::Codec;
 use crate::http::request::PreparedRequest;
 use crate::process::program::{Environment, Program};

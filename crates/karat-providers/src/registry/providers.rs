@@ -9,34 +9,34 @@ use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer, ReplyFormat};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
+use crate::answer::failure::Failure;
+use crate::answer::secrets::Secrets;
 use crate::attempt::dispatch::{Attempt, AttemptSource, Dispatch, RetrySpec, RewrittenBody, stopped_exchange};
 use crate::attempt::exchange::{
     Call, Exchange, ExchangeWithSlot, Payer, ProgramRun, UnmeteredPayer, milliseconds, unsent_exchange,
 };
-use crate::attempt::failure::Failure;
 use crate::attempt::refused_settings::{RefusedSetting, RefusedSettings};
 use crate::attempt::retry::{Backoff, Waits};
 use crate::capture::recorder::Recorder;
 use crate::capture::replay::{RecordingKey, RecordingPlayer};
-use crate::capture::secrets::Secrets;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::embeddings::embeddings_body;
 use crate::codec::openai::{OPENAI, completion};
 use crate::codec::protocol::Codec;
-use crate::codec::reply::{AnswerReader, parse_answer};
 use crate::http::proxies;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::limiter::{AdmissionPath, Gate};
+use crate::options::STUB;
 use crate::process::command_model;
 use crate::process::command_model::CommandModel;
 use crate::process::jsonl_process::JsonlPrograms;
 use crate::process::program::Program;
 use crate::registry::connect::{Backend, ConnectedModel, Endpoint, connect};
 use crate::registry::error::ProviderError;
-use crate::registry::hosts::STUB;
 use crate::registry::key_command::KeyCommand;
 use crate::registry::outside::ExternalTexts;
+use crate::registry::reply::{AnswerReader, parse_answer};
 use crate::registry::settings::Settings;
 use crate::scripted::schema_stub;
 use crate::scripted::trigram_vectors;

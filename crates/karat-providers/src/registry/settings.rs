@@ -9,8 +9,8 @@ use karat_text::redact::Redactor;
 use karat_types::Clock;
 use secrecy::SecretString;
 
+use crate::answer::secrets::SHORTEST_SECRET;
 use crate::attempt::retry::Backoff;
-use crate::capture::secrets::SHORTEST_SECRET;
 use crate::limiter::LimiterPool;
 use crate::process::host_functions::Host;
 use crate::registry::hosts;

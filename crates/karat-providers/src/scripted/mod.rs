@@ -20,7 +20,7 @@ use karat_types::{ChatRequest, FinishReason, ReplyFormat, Role, Usage};
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::{Map, Value};
 
-use crate::registry::options::{Replies, ScriptedOptions, WrittenCall, WrittenReply};
+use crate::options::{Replies, ScriptedOptions, WrittenCall, WrittenReply};
 
 /// Instructions of one reply: far above any sensible script, far below a hang.
 const FUEL: u64 = 5_000_000;

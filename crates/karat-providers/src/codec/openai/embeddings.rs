@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::billing::{Bill, UsageWords};
+use crate::answer::billing::{Bill, UsageWords};
+use crate::answer::json::{UnreadableReply, parse_json};
 use crate::codec::finish::embedded_error;
 use crate::codec::media::MediaForm;
-use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json};
+use crate::codec::protocol::{Codec, json_headers};
 
 /// The embeddings protocol. Each message of a request is a text.
 pub(crate) struct Embeddings;

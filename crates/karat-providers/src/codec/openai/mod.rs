@@ -20,14 +20,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::billing::{Bill, UsageWords};
+use crate::answer::billing::{Bill, UsageWords};
+use crate::answer::json::{UnreadableReply, parse_json};
 use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
-use crate::codec::protocol::{
-    Codec, UnreadableReply, answer_of, bearer_headers, call_of_text, parse_json, url_below, write_body,
-};
+use crate::codec::protocol::{Codec, answer_of, bearer_headers, call_of_text, url_below, write_body};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi(Dialect { seed: "seed", any_tool: "required", short_ids: false });

@@ -9,15 +9,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::billing::{Bill, UsageWords};
+use crate::answer::billing::{Bill, UsageWords};
+use crate::answer::json::{UnreadableReply, parse_json, raw_member};
 use crate::codec::calls::{call_id, raw_turn};
 use crate::codec::finish::{embedded_error, end_reply};
 use crate::codec::media::MediaForm;
 use crate::codec::openai::response_items::{Items, PROTOCOL, write_tools};
 use crate::codec::openai::{OFFICIAL, entry, is_strict};
-use crate::codec::protocol::{
-    Codec, UnreadableReply, bearer_headers, call_of_text, parse_json, raw_member, url_below, write_body,
-};
+use crate::codec::protocol::{Codec, bearer_headers, call_of_text, url_below, write_body};
 
 /// The Responses API.
 pub(crate) struct Responses;

@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ChatRequest, ModelSpec, Reply};
 
-use crate::attempt::failure::Failure;
-use crate::capture::secrets::Secrets;
-use crate::codec::billing::CostReport;
+use crate::answer::billing::CostReport;
+use crate::answer::failure::Failure;
+use crate::answer::json::{UnreadableReply, mended_body};
+use crate::answer::secrets::Secrets;
 use crate::codec::finish::stated_error;
 use crate::codec::openai::OPENAI;
 use crate::codec::openai::embeddings::Embeddings;
-use crate::codec::protocol::{Codec, UnreadableReply, mended_body};
+use crate::codec::protocol::Codec;
+use crate::options;
 use crate::process::command_model;
 use crate::registry::hosts;
 
@@ -65,7 +67,7 @@ fn read_reply(codec: &dyn Codec, body: &[u8]) -> Result<Reply, UnreadableReply> 
 /// # Errors
 /// The provider is unknown, or the bytes contain no reply.
 pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
-    if model.provider == hosts::COMMAND {
+    if model.provider == options::COMMAND {
         return command_model::parse_reply(body).map_err(|unreadable| error(model, unreadable));
     }
     let codec = codec(&model.provider).ok_or_else(|| CallError {
@@ -102,7 +104,7 @@ fn error(model: &ModelSpec, unreadable: UnreadableReply) -> CallError {
 fn codec(provider: &str) -> Option<&'static dyn Codec> {
     match hosts::host(provider) {
         Some(host) => Some(host.codec),
-        None if hosts::OFFLINE.contains(&provider) => Some(&OPENAI),
+        None if options::OFFLINE.contains(&provider) => Some(&OPENAI),
         None => None,
     }
 }

@@ -11,7 +11,7 @@ use regex::Regex;
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use serde_json::Value;
 
-use crate::codec::protocol::without_bom;
+use crate::answer::json::without_bom;
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 

@@ -10,7 +10,7 @@ use karat_text::redact::Redactor;
 use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::capture::escapes::{ESCAPES, NUMBERED, Spelling};
+use crate::answer::escapes::{ESCAPES, NUMBERED, Spelling};
 
 /// The replacement of a secret.
 const REMOVED: &str = "[secret removed]";
@@ -30,7 +30,7 @@ const NESTED: u32 = 3;
 const KEPT: usize = 64 * 1024;
 
 /// The known secrets of a set of models. They are found literally, in hexadecimal and in base64 (alone or within
-/// `user:key`), each also in other [spellings](crate::capture::escapes) and spellings of those, in any letter case,
+/// `user:key`), each also in other [spellings](crate::answer::escapes) and spellings of those, in any letter case,
 /// with `+` for spaces as in forms, and in Latin-1.
 pub(crate) struct Secrets {
     values: Vec<SecretString>,

@@ -7,10 +7,10 @@ use karat_types::{Billing, CallError, CallErrorCode, Reply, Usage};
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::attempt::excerpt::{SHOWN, quote, quote_ends};
-use crate::capture::secrets::Secrets;
-use crate::codec::billing::Bill;
-use crate::codec::protocol::{UnreadableReply, without_bom};
+use crate::answer::billing::Bill;
+use crate::answer::excerpt::{SHOWN, quote, quote_ends};
+use crate::answer::json::{UnreadableReply, without_bom};
+use crate::answer::secrets::Secrets;
 
 /// The end of an advice that always works. A message with several errors says it once, so the advice of an error ends with
 /// it where it has more to say.

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::attempt::excerpt::quote;
-use crate::codec::protocol::{mended_body, without_bom};
+use crate::answer::excerpt::quote;
+use crate::answer::json::{mended_body, without_bom};
 
 /// Characters of an unusable cost that a note shows.
 const SHOWN: usize = 60;

@@ -6,7 +6,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::codec::billing::CostPlace;
+use crate::answer::billing::CostPlace;
+
+/// The provider of models that are local programs.
+pub(crate) const COMMAND: &str = "command";
+/// The provider of models whose replies the suite writes.
+pub(crate) const SCRIPTED: &str = "scripted";
+/// The provider of the stub, which gives a valid reply without meaning.
+pub(crate) const STUB: &str = "stub";
+/// Providers without a network connection.
+pub(crate) const OFFLINE: [&str; 3] = [COMMAND, SCRIPTED, STUB];
 
 /// Options of every provider with an HTTP API.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]

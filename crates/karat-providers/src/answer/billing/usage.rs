@@ -9,9 +9,9 @@ use karat_types::{Billing, Usage, tier_of};
 use serde::de::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::codec::billing::Bill;
-use crate::codec::billing::count::Count;
-use crate::codec::protocol::raw_members;
+use crate::answer::billing::Bill;
+use crate::answer::billing::count::Count;
+use crate::answer::json::raw_members;
 
 /// The named counts of a usage. A list names nothing: `[1, 2]` is no usage.
 fn named_counts<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
