@@ -8,12 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::CallEvent;
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
+use crate::format::run_lookup::{newest_run, run_number};
 use crate::read::account::{LOGS, log_query, read_log};
-use crate::read::run_lookup::{newest_run, run_number};
 use crate::sql::tables::{BATCH_ITEMS, BATCHES, run_column as column};
 use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// Submissions of an item before it counts as failed.
@@ -457,7 +457,7 @@ impl Store {
     fn write_batches(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<()>) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing a batch" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         write(&transaction).and_then(|()| transaction.commit()).map_err(|error| attempt.error(error))
     }
 }

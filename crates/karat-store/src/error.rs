@@ -1,12 +1,12 @@
 //! Errors of the store. Their messages say what to do next.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use karat_types::Shard;
 use rusqlite::ErrorCode;
 
-use crate::block::pack::Damage;
 use crate::sql::SqlError;
 
 /// The reason why an operation of the store failed.
@@ -383,6 +383,16 @@ fn is_disk_full(path: &Path) -> bool {
 /// The largest size in bytes of a file that this process may write, if there is a limit.
 fn file_size_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+}
+
+/// Stored bytes that cannot be read, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damage(pub String);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The reason why a read failed, before the file and the subject of the read are known.

@@ -8,15 +8,15 @@ use tokio::sync::mpsc;
 
 use crate::block::section::SectionWriter;
 use crate::block::section_cache::SectionCache;
-use crate::database::mutex::lock;
 use crate::database::schema::Access;
 use crate::database::state_folder::FilePlace;
 use crate::database::{file_system, run_lock, schema, state_folder};
 #[cfg(feature = "postgres")]
-use crate::error::Attempt;
-use crate::error::ReadFailure;
+use crate::error::{Attempt, ReadFailure};
+use crate::format::encode::EncodedPool;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys::KnownKeys;
+use crate::sql::mutex::lock;
 #[cfg(feature = "postgres")]
 use crate::sql::{
     Backend,
@@ -27,7 +27,6 @@ use crate::sql::{
     },
 };
 use crate::sql::{Connection, Patience};
-use crate::write::encode::EncodedPool;
 use crate::write::writer::{Batch, DeferredBatches, Writer};
 use crate::{StoreError, StoreUrl};
 

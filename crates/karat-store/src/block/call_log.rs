@@ -6,7 +6,8 @@
 
 use karat_types::{CallRecord, CellError, CostSource, Key, Money};
 
-use crate::block::pack::{Damage, Packer, Unpacker, unseal};
+use crate::block::pack::{Packer, Unpacker, unseal};
+use crate::error::Damage;
 
 /// Format version. In version 1 each call settled its own reservation. Since version 2 a run releases reservations it
 /// no longer needs. Since version 3 a call of unknown cost states the amount it counts with. Version 4 ends with a checksum.

@@ -4,22 +4,13 @@
 //! refuses a newer one; a form of a known version is read to its last byte ([`Unpacker::end`]). Forms that are not part of a
 //! compressed section, which has a checksum, end with one of their own ([`Packer::seal`]).
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use karat_types::{Key, KeyBuilder, Moment, Money};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Stored bytes that cannot be read, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Damage(pub String);
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::error::Damage;
 
 fn ends_early() -> Damage {
     Damage("its bytes end early".to_owned())

@@ -10,7 +10,8 @@ use std::io;
 
 use zstd::bulk::Decompressor;
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 const VERSION: u8 = 1;
 

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use karat_types::Moment;
 
-use crate::block::pack::Damage;
 use crate::block::section::Section;
-use crate::database::mutex::lock;
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
+use crate::sql::mutex::lock;
 use crate::sql::tables::{BLOCKS, RUNS, run_column as column};
 use crate::sql::{Connection, Row, params};
 

@@ -3,12 +3,12 @@
 //! Both have the same tables and columns, apart from what a server keeps for itself. Rows keep their numbers, so blocks, cells
 //! and the reuse index point at the same places, and reports have the same bytes.
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 #[cfg(feature = "postgres")]
 use crate::sql::postgres::session::Session;
 use crate::sql::tables::TABLES;
 use crate::sql::{Connection, OwnedValue, Row, SqlResult, Table, ToValue, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// Tables without a row in an empty store.
@@ -24,7 +24,7 @@ impl Store {
         self.check_copy(other)?;
         let attempt = Attempt { path: other.path(), doing: "copying a store into it" };
         let connection = other.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let copied = self.read("everything", |source| {
             let snapshot = source.snapshot()?;
             // A failure of the target ends the reading, and is the error of the whole.

@@ -27,7 +27,7 @@
 //!            work for people, and what they did, which is only ever added: see [`crate::server::annotation`]
 //! annotation_leases, annotation_drafts
 //!            places that people hold for some minutes, and answers that they have not submitted; both are replaced
-//! stops      early stops of runs: see [`crate::write::stops`]
+//! stops      early stops of runs: see [`crate::read::stops`]
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! block_sums checksums of blocks: in `blocks`, SQLite would have to read all of a long row for them
 //! ```

@@ -21,7 +21,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc::{self, c_int, flock, off_t};
 
 use crate::database::run_lock::{beside, open_lock_file};
-use crate::read::run_lookup::run_number;
+use crate::format::run_lookup::run_number;
 use crate::sql::params;
 #[cfg(feature = "postgres")]
 use crate::sql::postgres::claims::{Peers, owner_of};

@@ -5,7 +5,8 @@ use karat_types::{CallRecord, CostSource, FinishReason};
 
 use super::cost::{pack_usage, unpack_usage};
 use crate::block::call_log::{source_code, unpack_source};
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 /// Format version. Version 2 added `impossible`, version 3 what a cache stored, version 4 the source of the cost.
 const VERSION: u8 = 4;

@@ -10,7 +10,8 @@ use super::notes::{
     unpack_keys, unpack_notes,
 };
 use super::score::{pack_scores, unpack_scores};
-use crate::block::pack::{Damage, Packer, Unpacker, unseal};
+use crate::block::pack::{Packer, Unpacker, unseal};
+use crate::error::Damage;
 
 /// Format version. 2 added the time at which a reused output was made, 3 the facts that answers state about
 /// themselves, 4 scores that are verdicts, 5 the models that answered, 6 a checksum, which 8 leaves to the row.

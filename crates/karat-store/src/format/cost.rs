@@ -2,7 +2,8 @@
 
 use karat_types::{CellCost, Usage};
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 pub(super) fn pack_usage(packer: &mut Packer, usage: &Usage) {
     packer.number(usage.input_tokens);

@@ -7,7 +7,8 @@ use super::notes::{
     pack_answered, pack_error, pack_keys, pack_notes, unpack_answered, unpack_error, unpack_keys, unpack_notes,
 };
 use super::score::{finite, pack_scores, unpack_scores};
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 /// Format version. 2 added the time at which a reused judgment was made, 3 the rounds of a judge that was asked
 /// several times, 4 the models that answered, 6 the other side of each round, 7 the draw of a cascade.

@@ -1,13 +1,16 @@
 //! The byte formats of records, one file for each record type. Each starts with a version byte;
 //! [`crate::block::pack`] explains the rule for versions. `cost`, `notes` and `score` hold parts that several records
-//! share; `stored_form` names all forms, for checks that damage them.
+//! share; `stored_form` names all forms, for checks that damage them. `encode` turns records into rows and
+//! section entries; `run_lookup` finds one run by name.
 
 mod call;
 mod cell;
 mod cost;
+pub(crate) mod encode;
 mod judgment;
 mod notes;
 mod run;
+pub(crate) mod run_lookup;
 mod sample;
 mod score;
 mod step;

@@ -2,7 +2,8 @@
 
 use karat_types::{CellError, Key, Note, ResponseFacts, ServedName};
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 /// Packs notes as JSON, because they are rare and their kinds have names. No notes take one byte.
 pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {

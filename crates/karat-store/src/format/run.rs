@@ -3,8 +3,9 @@
 use karat_types::{RunHeader, RunStatus};
 
 use crate::StoreError;
-use crate::block::pack::{Damage, Unpacker};
+use crate::block::pack::Unpacker;
 use crate::block::section::{Entries, Section, SectionWriter};
+use crate::error::Damage;
 
 /// Format version. 2 is a shard: an older Karat would take it for a run of the whole plan.
 const VERSION: u8 = 2;

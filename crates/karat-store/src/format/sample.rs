@@ -2,7 +2,8 @@
 
 use karat_types::{SampleRecord, SampleText};
 
-use crate::block::pack::{Damage, Packer, Unpacker, unseal};
+use crate::block::pack::{Packer, Unpacker, unseal};
+use crate::error::Damage;
 
 /// Format version. 2 added the digests of the files that are read, 3 the texts for reports and a checksum, which 4 leaves to
 /// the row.

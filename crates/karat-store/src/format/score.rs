@@ -2,7 +2,8 @@
 
 use karat_types::Score;
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 const VALUE: u8 = 0;
 const VALUE_WITH_REASON: u8 = 1;

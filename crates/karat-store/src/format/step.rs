@@ -9,7 +9,8 @@ use super::cost::{pack_usage, unpack_usage};
 use super::notes::{
     pack_answered, pack_facts, pack_keys, pack_notes, unpack_answered, unpack_facts, unpack_keys, unpack_notes,
 };
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::Damage;
 
 /// Format version. 2 added the facts at the end, 3 the models that answered.
 const VERSION: u8 = 4;

@@ -4,8 +4,9 @@ use karat_types::{CellStatus, Key};
 use serde_json::Value;
 
 use crate::block::call_log::{self, CallEvent};
-use crate::block::pack::{Damage, Packer};
+use crate::block::pack::Packer;
 use crate::block::section::{Entries, Section, SectionWriter};
+use crate::error::Damage;
 use crate::format::{
     StoredCell, pack_call, pack_cell, pack_header, pack_judgment, pack_sample, pack_step, status_code, unpack_call,
     unpack_cell, unpack_header, unpack_judgment, unpack_sample, unpack_step,

@@ -5,8 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::{CallEvent, EndedCall, Reservation};
-use crate::block::pack::Damage;
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
 use crate::sql::tables::BLOCKS;
 use crate::sql::{Connection, OptionalExtension, Remedy, Row, params};
 

@@ -3,10 +3,9 @@
 use karat_types::RunRows;
 
 use crate::block::call_log;
-use crate::block::pack::Damage;
 use crate::block::section::Section;
-use crate::error::ReadFailure;
-use crate::read::run_lookup::{kept_totals, run_number};
+use crate::error::{Damage, ReadFailure};
+use crate::format::run_lookup::{kept_totals, run_number};
 use crate::read::totals;
 use crate::server::annotation::tasks::{count_events, count_items, read_tasks};
 use crate::sql::tables::TABLES;

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use karat_types::{CellRecord, JudgmentRow, SampleRecord};
 
-use crate::block::pack::Damage;
 use crate::block::section_cache::{LoadedSection, SectionCache, SectionKind};
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
 use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
 use crate::sql::tables::{CELLS, JUDGMENTS, SAMPLES};
 use crate::sql::{Connection, Row, Rows};

@@ -3,11 +3,11 @@
 
 use karat_types::Key;
 
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::read::rows::StoredRun;
 use crate::sql::params;
 use crate::sql::tables::DERIVED;
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// The fastest level: the bytes are numbers, and a slower level saves little.
@@ -103,7 +103,7 @@ impl Store {
         let path = self.path();
         let attempt = Attempt { path, doing: "keeping derived data" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let replace =
             "on conflict (run, kind) do update set key = excluded.key, body = excluded.body, sum = excluded.sum";
         for (run, key, bytes) in new {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use karat_types::{CellRecord, CellStatus};
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
+use crate::format::run_lookup::run_number;
 use crate::read::cursors::{CellColumns, JudgmentColumns, read_sample, sample_query};
-use crate::read::run_lookup::run_number;
 use crate::sql::tables::{CELLS as CELLS_TABLE, JUDGMENTS as JUDGMENTS_TABLE, SAMPLES as SAMPLES_TABLE};
 use crate::sql::{Row, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A set of ordinals: one bit each, and no memory for long gaps.
@@ -183,7 +183,7 @@ impl Store {
         }
         let attempt = Attempt { path: self.path(), doing: "removing damaged rows" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let remove = |(table, key): &(&'static str, (i64, i64))| match *table {
             "samples" => SAMPLES_TABLE.delete(&transaction, "run = ?1 and row = ?2", params![key.0, key.1]),
             "cells" => CELLS_TABLE.delete(&transaction, "seq = ?1", params![key.0]),

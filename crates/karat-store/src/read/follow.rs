@@ -8,10 +8,10 @@ use karat_types::{CellRecord, Money};
 
 use crate::block::call_log::{self, CallEvent};
 use crate::error::ReadFailure;
+use crate::format::run_lookup::{named_run, no_such_run, run_number};
 use crate::format::run_status_of;
 use crate::read::account::{log_query, read_log};
 use crate::read::cursors::{CellColumns, JudgmentColumns};
-use crate::read::run_lookup::{named_run, no_such_run, run_number};
 use crate::sql::tables::run_column as column;
 use crate::sql::{Connection, params};
 use crate::{Store, StoreError};

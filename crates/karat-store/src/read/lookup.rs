@@ -5,14 +5,13 @@ use serde_json::Value;
 
 use crate::block::call_log;
 use crate::block::call_log::CallEvent;
-use crate::block::pack::Damage;
+use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::block::section::Section;
 use crate::block::section_cache::{LoadedSection, SectionKind};
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
+use crate::format::run_lookup::run_number;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
 use crate::read::account::{log_query, read_log};
-use crate::read::run_lookup::run_number;
-use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::sql::{Connection, params};
 use crate::{Store, StoreError};
 

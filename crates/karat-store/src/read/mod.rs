@@ -1,10 +1,10 @@
 //! Queries about runs.
 //!
-//! `run_lookup` finds one run by name, `runs` lists runs. `rows` streams a run's cells, samples and judgments in plan order.
+//! `runs` lists runs. `rows` streams a run's cells, samples and judgments in plan order.
 //! `cursors` checks these rows. `finished` and `totals` say how far a run is. `account` sums up its calls and money from the call logs; `paid_calls`
 //! returns replies that a resumed run need not pay for again. `lookup` finds single records by content key.
 //! `follow` reads what was added since the last look, for those who watch a run. `check` reads everything and compares it
-//! with the totals. `derived` keeps what readers computed from a run's rows.
+//! with the totals. `derived` keeps what readers computed from a run's rows, `stops` the early stops of runs.
 
 pub(crate) mod account;
 pub(crate) mod check;
@@ -15,6 +15,6 @@ pub(crate) mod follow;
 pub(crate) mod lookup;
 pub(crate) mod paid_calls;
 pub(crate) mod rows;
-pub(crate) mod run_lookup;
 pub(crate) mod runs;
+pub(crate) mod stops;
 pub(crate) mod totals;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use karat_types::{CallRecord, CellError, Key};
 use rustc_hash::FxHashSet;
 
-use crate::block::pack::Damage;
 use crate::block::section_cache::SectionKind;
+use crate::error::Damage;
+use crate::format::run_lookup::run_number;
 use crate::format::unpack_call;
 use crate::read::account::{Account, PaidCalls, TraceLocation};
-use crate::read::run_lookup::run_number;
 use crate::{Store, StoreError};
 
 impl Store {

@@ -11,19 +11,18 @@ use karat_types::{
     Tournaments,
 };
 
-use crate::block::pack::Damage;
 use crate::block::section_cache::SectionKind;
-use crate::database::mutex::lock;
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
+use crate::format::run_lookup::{find_run, kept_totals};
 use crate::read::cursors::{
     CellColumns, CellCursor, JudgmentColumns, JudgmentCursor, SampleCursor, read_sample, sample_query,
 };
 use crate::read::lookup::parse_output;
-use crate::read::run_lookup::{find_run, kept_totals};
+use crate::read::stops::stop_of_run;
 use crate::read::totals;
 use crate::read::totals::Totals;
+use crate::sql::mutex::lock;
 use crate::sql::{Connection, OptionalExtension, params};
-use crate::write::stops::stop_of_run;
 use crate::{Store, StoreError};
 
 // The ends of queries; the columns are those of `Table::select`.

@@ -3,10 +3,10 @@
 use karat_types::{Key, Moment, RunHeader, RunStatus, Shard};
 
 use crate::error::ReadFailure;
-use crate::format::{run_status_code, run_status_of};
-use crate::read::run_lookup::{
+use crate::format::run_lookup::{
     SUGGESTIONS, WITH_HEADER, find_run, find_run_number, named_run, newest_run, no_such_run, read_run_entry,
 };
+use crate::format::{run_status_code, run_status_of};
 use crate::read::totals;
 use crate::read::totals::Totals;
 use crate::sql::Row;

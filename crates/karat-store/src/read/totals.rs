@@ -4,8 +4,8 @@ use karat_types::{CellStatus, Moment, RunStatus};
 
 use crate::StoreError;
 use crate::block::call_log::Reservation;
-use crate::block::pack::{Damage, Packer, Unpacker, unseal};
-use crate::error::{Attempt, ReadFailure};
+use crate::block::pack::{Packer, Unpacker, unseal};
+use crate::error::{Attempt, Damage, ReadFailure};
 use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
 use crate::sql::tables::RUNS;

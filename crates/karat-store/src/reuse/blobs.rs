@@ -2,10 +2,10 @@
 
 use karat_types::Moment;
 
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::sql::tables::BLOBS;
 use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, StoredRow, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 const BYTES: &str = "select coalesce(sum(length(content)), 0) from blobs where at < ?1";
@@ -65,13 +65,13 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn keep_blob(&self, digest: &str, media_type: &str, content: &[u8], at: Moment) -> Result<(), StoreError> {
-        writer::wait_out(self.patience(), || self.write_blob(digest, media_type, content, at))
+        transaction::wait_out(self.patience(), || self.write_blob(digest, media_type, content, at))
     }
 
     fn write_blob(&self, digest: &str, media_type: &str, content: &[u8], at: Moment) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing an image" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         (|| {
             let sent = |row: &mut StoredRow| {
                 row.set("at", &at.0);

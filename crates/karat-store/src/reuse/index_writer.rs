@@ -9,8 +9,9 @@
 #[cfg(feature = "postgres")]
 use std::collections::BTreeMap;
 
+use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::error::ReadFailure;
-use crate::reuse::known_keys::{EntryPlace, REPLACE, ReuseKey, index_state, read_unindexed};
+use crate::reuse::known_keys::{REPLACE, index_state, read_unindexed};
 use crate::sql::tables::{REUSE, REUSE_STATE};
 use crate::sql::{SqlResult, Transaction, params};
 

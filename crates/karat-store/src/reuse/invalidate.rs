@@ -9,17 +9,17 @@ use karat_types::{CellRecord, CellStatus, Key, Moment};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
+use crate::block::key_place::ReuseKey;
 use crate::block::section_cache::SectionKind;
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
+use crate::format::run_lookup::run_number;
 use crate::format::unpack_step;
 use crate::read::cursors::{CellColumns, JudgmentColumns};
-use crate::read::run_lookup::run_number;
 use crate::reuse::known_keys;
-use crate::reuse::known_keys::ReuseKey;
 use crate::reuse::shared_results::{Candidates, InvalidatedResults, User, for_each_list};
 use crate::sql::tables::{self, RUNS, run_column as column};
 use crate::sql::{Connection, OptionalExtension, Row, params};
-use crate::write::writer;
 use crate::{OrdinalSet, Store, StoreError};
 
 const CELLS: &str = "from cells join runs on runs.id = cells.run where cast(?1 as bigint) is null or cells.run = ?1";
@@ -75,7 +75,7 @@ impl Store {
         let _claim = self.claim(run)?;
         let attempt = Attempt { path: self.path(), doing: "invalidating cached results" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let withdrawal = (|| {
             let candidates = self.candidates(&transaction, run, cells, force)?;
             candidates.remove(&transaction)?;

@@ -14,14 +14,15 @@ use karat_types::Key;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::key_place::{EntryPlace, ReuseKey};
+use crate::block::pack::{Packer, Unpacker};
 use crate::block::section_cache::SectionKind;
-use crate::database::mutex::lock;
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
+use crate::format::encode::Encoded;
 use crate::reuse::key_filter::KeyFilter;
+use crate::sql::mutex::lock;
 use crate::sql::tables::{BLOCKS, REUSE, REUSE_STATE};
 use crate::sql::{Connection, Row, SqlError, params};
-use crate::write::encode::Encoded;
 
 const VERSION: u8 = 1;
 
@@ -46,16 +47,6 @@ const HITS_TO_READ_ALL: usize = 256;
 
 /// Time for which places from the index are trusted: another process may invalidate results.
 const PLACES_EXPIRE_AFTER: Duration = Duration::from_secs(10);
-
-/// The content key of a reusable output or judgment.
-pub(crate) type ReuseKey = (Key, SectionKind);
-
-/// The place of a reusable result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EntryPlace {
-    pub block: i64,
-    pub entry: u64,
-}
 
 /// Packs the list of a block's keys, in the order in which they were written.
 pub(crate) fn pack_keys(parts: &[&Encoded]) -> Vec<u8> {

@@ -13,11 +13,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::call_log;
 use crate::block::call_log::CallEvent;
-use crate::block::pack::{Damage, Packer, Unpacker};
-use crate::database::mutex::lock;
-use crate::error::ReadFailure;
+use crate::block::pack::{Packer, Unpacker};
+use crate::error::{Damage, ReadFailure};
+use crate::format::run_lookup::{find_run_number, newest_run};
 use crate::read::account::{LOGS, TraceLocation, log_query, read_log};
-use crate::read::run_lookup::{find_run_number, newest_run};
+use crate::sql::mutex::lock;
 use crate::sql::tables::{RELEASED, run_column as column};
 use crate::sql::{Connection, params};
 use crate::{DerivedData, Store, StoreError};

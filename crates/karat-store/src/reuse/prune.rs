@@ -3,15 +3,15 @@
 use karat_types::{Key, Moment, RunStatus};
 use rustc_hash::FxHashMap;
 
+use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::block::section_cache::SectionKind;
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
 use crate::reuse::blobs;
-use crate::reuse::known_keys::{EntryPlace, ReuseKey};
 use crate::reuse::{index_writer, known_keys};
 use crate::sql::tables::{BLOCKS, REUSE};
 use crate::sql::{Connection, SqlResult, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 // An unfinished run needs its paid calls and its outputs.
@@ -58,7 +58,7 @@ impl Store {
     pub fn prune(&self, before: Moment, traces: bool, apply: bool) -> Result<PruneResult, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "pruning old results" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let mut pruned = (|| {
             index_writer::index_all(&transaction)?;
             let results = remove_results(&transaction, before)?;
@@ -142,7 +142,7 @@ fn remove_traces(connection: &Connection, before: Moment, attempt: Attempt<'_>) 
     })();
     let mut blocks = blocks.map_err(|error| attempt.error(error))?.into_iter().peekable();
     while blocks.peek().is_some() {
-        let transaction = writer::begin(connection, attempt)?;
+        let transaction = transaction::begin(connection, attempt)?;
         let mut rewritten = 0;
         while rewritten < REWRITTEN_TOGETHER
             && let Some((block, bytes)) = blocks.next()

@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use karat_types::{JudgmentRecord, Key, Moment, StepRecord};
 use rustc_hash::FxHashMap;
 
+use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::block::section_cache::SectionKind;
-use crate::database::mutex::lock;
 use crate::error::ReadFailure;
+use crate::format::run_lookup::find_run_number;
 use crate::read::lookup::{JUDGMENT, STEP};
-use crate::read::run_lookup::find_run_number;
 use crate::reuse::known_keys;
-use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::sql::mutex::lock;
 use crate::sql::tables::{BLOCKS, RUNS, run_column as column};
 use crate::sql::{Connection, params};
 use crate::{Store, StoreError, StoredRecord};

@@ -4,10 +4,10 @@
 
 use karat_types::Key;
 
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::sql::tables::VECTORS;
 use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -38,13 +38,13 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn keep_vectors(&self, vectors: &[(Key, Vec<f32>)]) -> Result<(), StoreError> {
-        writer::wait_out(self.patience(), || self.write_vectors(vectors))
+        transaction::wait_out(self.patience(), || self.write_vectors(vectors))
     }
 
     fn write_vectors(&self, vectors: &[(Key, Vec<f32>)]) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing vectors of texts" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         (|| {
             let mut insert = VECTORS.inserting(&transaction, "on conflict do nothing")?;
             for (key, vector) in vectors {

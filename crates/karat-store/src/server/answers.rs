@@ -2,10 +2,10 @@
 
 use karat_types::Moment;
 
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::sql::tables::IDEMPOTENCY;
 use crate::sql::{Connection, OptionalExtension, SqlResult, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// Time for which an answer is kept: seven days, in milliseconds.
@@ -44,7 +44,7 @@ impl Store {
     pub fn keep_answer(&self, answer: &KeptAnswer) -> Result<Option<KeptAnswer>, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing an answer" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let write = || {
             let known = find_answer(&transaction, &answer.key, answer.at)?;
             if known.is_none() {

@@ -2,10 +2,10 @@
 
 use karat_types::Moment;
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::sql::tables::{FIRINGS, SCHEDULES};
 use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A due time of a schedule.
@@ -206,7 +206,7 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let written = write(&transaction).and_then(|rows| transaction.commit().map(|()| rows));
         written.map_err(|error| attempt.error(error))
     }

@@ -4,10 +4,10 @@ use karat_types::Moment;
 
 use super::firings::has_table;
 use super::outbox::{self, StoredMessage};
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::sql::tables::{FIRINGS, INCIDENTS, OUTCOMES};
 use crate::sql::{OptionalExtension, Row, SqlResult, StoredRow, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// An incident, or the bad runs that may open one.
@@ -48,7 +48,7 @@ impl Store {
     pub fn add_outcome(&self, run: &str, outcome: &RunOutcome, now: Moment) -> Result<bool, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing incidents" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let written = (|| {
             if OUTCOMES.insert(&transaction, "on conflict do nothing", params![run, now.0])? == 0 {
                 return Ok(false);

@@ -51,7 +51,7 @@ impl Store {
     pub fn take_message(&self, now: Moment, until: Moment) -> Result<Option<StoredMessage>, StoreError> {
         let attempt = crate::error::Attempt { path: self.path(), doing: "taking a message" };
         let connection = self.writing();
-        let transaction = crate::write::writer::begin(&connection, attempt)?;
+        let transaction = crate::database::transaction::begin(&connection, attempt)?;
         let taken = (|| {
             let columns = OUTBOX.select(&transaction, &[]);
             let select = format!(

@@ -3,11 +3,11 @@
 
 use karat_types::Moment;
 
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::server::answers::{KeptAnswer, add_answer, find_answer};
 use crate::sql::tables::QUEUE;
 use crate::sql::{Connection, OptionalExtension, Row, SqlError, SqlResult, StoredRow, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// The state of a run in the queue.
@@ -86,7 +86,7 @@ impl Store {
     pub fn enqueue(&self, new: &NewQueuedRun<'_>, answer: Option<&KeptAnswer>) -> Result<Queueing, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "queueing a run" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let outcome = add(&transaction, new, answer).map_err(|error| attempt.error(error))?;
         transaction.commit().map_err(|error| attempt.error(error))?;
         Ok(outcome)
@@ -205,7 +205,7 @@ impl Store {
     pub(super) fn change_queue<T>(&self, change: impl FnOnce(&Connection) -> SqlResult<T>) -> Result<T, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the queue" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let changed = change(&transaction).map_err(|error| attempt.error(error))?;
         transaction.commit().map_err(|error| attempt.error(error))?;
         Ok(changed)

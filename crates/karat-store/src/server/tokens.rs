@@ -2,10 +2,10 @@
 
 use karat_types::Moment;
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::sql::tables::TOKENS;
 use crate::sql::{Connection, Row, SqlError, SqlResult, StoredRow, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A token without its secret.
@@ -85,7 +85,7 @@ impl Store {
     fn write_tokens(&self, write: impl FnOnce(&Transaction<'_>) -> SqlResult<usize>) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the tokens" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let written = write(&transaction).and_then(|rows| transaction.commit().map(|()| rows));
         written.map_err(|error| attempt.error(error))
     }

@@ -6,6 +6,7 @@
 //! row.rs         rows of an answer
 //! connection.rs  connections, transactions and statements; where the two differ, `Connection::dialect`
 //! failure.rs     errors
+//! mutex.rs       a lock without poisoning
 //! patience.rs    the time for which a database that does not answer is waited for
 //! sealed.rs      rows with checksums; tables.rs: the tables
 //! postgres/      the session with a PostgreSQL server (feature `postgres`)
@@ -17,6 +18,7 @@
 
 mod connection;
 mod failure;
+pub(crate) mod mutex;
 mod patience;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;

@@ -4,11 +4,10 @@
 use karat_types::Moment;
 use serde_json::Value;
 
-use crate::block::pack::Damage;
-use crate::error::{Attempt, ReadFailure};
+use crate::database::transaction;
+use crate::error::{Attempt, Damage, ReadFailure};
 use crate::sql::params;
 use crate::sql::tables::JOURNAL;
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A fact about a suite.
@@ -28,7 +27,7 @@ impl Store {
     pub fn add_journal_entry(&self, suite: &str, kind: &str, entry: &JournalEntry) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing the journal" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         JOURNAL
             .next_number(&transaction)
             .and_then(|seq| {

@@ -9,13 +9,12 @@ use tokio::sync::oneshot;
 
 use crate::database::run_claim::RunClaim;
 use crate::database::run_lock::{RunLock, is_locked_run};
-use crate::error::Attempt;
-use crate::error::ReadFailure;
+use crate::database::transaction;
+use crate::error::{Attempt, ReadFailure};
+use crate::format::encode::to_sql_integer;
 use crate::format::{pack_header, run_status_code};
 use crate::sql::tables::RUNS;
 use crate::sql::{Connection, SqlResult, StoredRow, params};
-use crate::write::encode::to_sql_integer;
-use crate::write::writer;
 use crate::write::writer::{Batch, OpenRun, Work, WriteFailed, WriteGuard};
 use crate::{LedgerError, Store, StoreError};
 
@@ -39,7 +38,7 @@ impl Store {
         let facts = pack_header(header)?;
         let planned = to_sql_integer("a plan", header.planned_cells())?;
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let completed_at = header.completed_at.map(|moment| moment.0);
         let insert = || {
             let id = RUNS.next_number(&transaction)?;
@@ -77,7 +76,7 @@ impl Store {
         let attempt = Attempt { path: self.path(), doing: "reopening a run" };
         let claim = self.claim_with_room(run)?;
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let mut id = None;
         let restarted = RUNS.change(&transaction, "name = ?1", params![run], |row| {
             id = Some(row.get("id")?);
@@ -164,7 +163,7 @@ impl Ledger {
     pub fn restart(&self) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.store.path(), doing: "reopening a run" };
         let connection = self.store.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         RUNS.change(&transaction, "name = ?1", params![self.run.name], restart)
             .and_then(|_| transaction.commit())
             .map_err(|error| attempt.error(error))

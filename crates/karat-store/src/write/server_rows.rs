@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use tokio_postgres::types::ToSql;
 
+use crate::format::encode::Encoded;
 use crate::sql::postgres::claims::ServerClaim;
 use crate::sql::postgres::session::Session;
 use crate::sql::tables::{BLOCKS, SAMPLES};
 use crate::sql::{Row, SqlResult, params};
-use crate::write::encode::Encoded;
 
 const WRITE: &str = "select new_block, waiting_keys, indexed_block from write_block(
     ?1::text::uuid, ?2, ?3, ?4::text::uuid, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";

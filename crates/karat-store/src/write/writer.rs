@@ -11,26 +11,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use karat_types::{Moment, RunStatus};
-use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
 use crate::block::call_log;
 use crate::block::section::{Entries, SectionWriter};
-use crate::database::mutex::lock;
 use crate::database::run_claim::RunClaim;
 use crate::database::state_folder::FilePlace;
-use crate::error::{Attempt, BUSY_SECONDS};
-use crate::format::run_status_code;
+use crate::database::transaction;
+use crate::error::Attempt;
+use crate::format::encode::{Encoded, EncodedPool};
 use crate::read::totals;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::KnownKeys;
 #[cfg(feature = "postgres")]
 use crate::sql::SqlError;
+use crate::sql::mutex::lock;
 use crate::sql::tables::{BLOCKS, CELLS, JUDGMENTS, SAMPLES};
 use crate::sql::{Connection, Patience, SqlResult, Transaction, params};
-use crate::write::encode::{Encoded, EncodedPool};
 #[cfg(feature = "postgres")]
 use crate::write::server_rows::{self, ServerBlock, Written};
 use crate::{LedgerError, StoreError};
@@ -226,7 +224,7 @@ impl Writer {
         }
         self.ids.clear();
         let patience = self.patience.clone();
-        wait_out(&patience, || {
+        transaction::wait_out(&patience, || {
             self.write_or_free_room(group).inspect_err(|error| {
                 if matches!(error, StoreError::Away { .. } | StoreError::Busy { .. }) {
                     self.indexing = IndexWriter::default();
@@ -269,7 +267,7 @@ impl Writer {
         }
         let attempt = Attempt { path: &self.path, doing: "writing records" };
         let connection = lock(&self.connection);
-        let transaction = begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         if is_repeated && is_committed(&transaction, &self.ids).map_err(|error| attempt.error(error))? {
             self.known_keys.discard();
             return Ok(());
@@ -350,64 +348,6 @@ fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Bat
         next = if records < GROUP_RECORDS && size < GROUP_BYTES { inbox.try_recv().ok() } else { None };
     }
     (group, refused)
-}
-
-/// Repeats an attempt while another process keeps the store locked or its server is away. The store's connections wait
-/// within each attempt.
-///
-/// # Errors
-/// The last one, once the patience is over; any other at once.
-pub(crate) fn wait_out<T>(
-    patience: &Patience,
-    mut attempt: impl FnMut() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    let since = Instant::now();
-    loop {
-        let outcome = attempt();
-        if !matches!(outcome, Err(StoreError::Busy { .. } | StoreError::Away { .. })) {
-            // Another error may be that of a connection that was lost in a transaction.
-            if outcome.is_ok() {
-                patience.note_back();
-            }
-            return outcome;
-        }
-        patience.note_away(since);
-        if patience.is_over() {
-            return outcome.map_err(|error| match error {
-                StoreError::Busy { path, waited_s, holder } => {
-                    StoreError::Busy { path, waited_s: waited_s.max(since.elapsed().as_secs()), holder }
-                }
-                error => error,
-            });
-        }
-    }
-}
-
-/// Starts a writing transaction. If another process keeps the store locked, the error names it.
-pub(crate) fn begin<'c>(connection: &'c Connection, attempt: Attempt<'_>) -> Result<Transaction<'c>, StoreError> {
-    connection.begin().map_err(|error| match error.sqlite_code() {
-        Some(ErrorCode::DatabaseBusy) => {
-            StoreError::Busy { path: attempt.path.to_owned(), waited_s: BUSY_SECONDS, holder: holder(connection) }
-        }
-        _ => attempt.error(error),
-    })
-}
-
-/// Returns the likely holders of the lock: other processes with an unfinished run. Readers take no lock.
-fn holder(connection: &Connection) -> String {
-    let running = connection
-        .prepare_cached("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
-        .and_then(|mut statement| {
-            let rows = statement
-                .query_map(params![run_status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
-                    Ok(format!("process {} (run {})", row.get::<i64>(1)?, row.get::<String>(0)?))
-                })?;
-            rows.collect::<Result<Vec<_>, _>>()
-        });
-    match running {
-        Ok(names) if !names.is_empty() => format!("it may be {}", names.join(" or ")),
-        _ => "the process is unknown".to_owned(),
-    }
 }
 
 /// The content that one commit adds to one run.

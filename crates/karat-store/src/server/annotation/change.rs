@@ -3,10 +3,10 @@
 use karat_types::Moment;
 
 use super::tasks::{AnnotationEvent, read_events};
+use crate::database::transaction;
 use crate::error::Attempt;
 use crate::sql::tables::{DRAFTS, EVENTS, LEASES, TASKS};
 use crate::sql::{OptionalExtension, Row, SqlResult, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 const OF_PERSON: &str = "task = ?1 and item = ?2 and person = ?3";
@@ -30,7 +30,7 @@ impl Store {
     ) -> Result<T, E> {
         let attempt = Attempt { path: self.path(), doing: "writing labels" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let changed = change(&AnnotationChange { transaction: &transaction, attempt, task })?;
         transaction.commit().map_err(|error| attempt.error(error))?;
         Ok(changed)

@@ -3,10 +3,10 @@
 use karat_types::{Key, Moment};
 use rustc_hash::FxHashMap;
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::sql::tables::{EVENTS, ITEMS, TASKS};
 use crate::sql::{Connection, OptionalExtension, Remedy, Row, SqlError, SqlResult, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// A task that is created.
@@ -93,7 +93,7 @@ impl Store {
     pub fn add_annotation_task(&self, new: &NewAnnotationTask<'_>) -> Result<(StoredAnnotationTask, bool), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing a task" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let added = (|| {
             let versions = read_tasks(&transaction, |task| task.name == new.name)?;
             if let Some(known) = versions.iter().find(|task| task.hash == new.hash) {

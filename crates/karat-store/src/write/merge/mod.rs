@@ -15,14 +15,14 @@ mod tests;
 
 use karat_types::{Moment, RunHeader, RunStatus, Shard};
 
+use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
+use crate::format::encode::to_sql_integer;
+use crate::format::run_lookup::named_run;
 use crate::format::{pack_header, run_status_code};
-use crate::read::run_lookup::named_run;
 use crate::read::totals;
 use crate::sql::tables::{RUNS, SHARDS, run_column as column};
 use crate::sql::{Row, SqlError, SqlResult, StoredRow, Transaction, params};
-use crate::write::encode::to_sql_integer;
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// The run of one shard in a store.
@@ -70,7 +70,7 @@ impl Store {
         }
         let _claim = self.claim(&header.id)?;
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let (run, before) = open_run(&transaction, header, attempt)?;
         let mut added = 0;
         for part in parts {

@@ -3,8 +3,7 @@
 use karat_types::{Moment, RunHeader};
 
 use crate::StoreError;
-use crate::block::pack::Damage;
-use crate::error::ReadFailure;
+use crate::error::{Damage, ReadFailure};
 use crate::format::{run_status_of, unpack_header};
 use crate::sql::tables::{RUNS, run_column as column};
 use crate::sql::{Connection, Row, SqlError, SqlResult, params};

@@ -2,12 +2,11 @@
 
 use karat_types::{STOP_SCHEMA, StopRecord, StoredStop};
 
-use crate::block::pack::Damage;
-use crate::error::{Attempt, ReadFailure};
-use crate::read::run_lookup::find_run_number;
+use crate::database::transaction;
+use crate::error::{Attempt, Damage, ReadFailure};
+use crate::format::run_lookup::find_run_number;
 use crate::sql::tables::STOPS;
 use crate::sql::{Connection, OptionalExtension, SqlResult, StoredRow, Transaction, params};
-use crate::write::writer;
 use crate::{Store, StoreError};
 
 /// The stop of a run, of which an earlier part of the run has stored another.
@@ -69,7 +68,7 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "storing the stop of a run" };
         let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
+        let transaction = transaction::begin(&connection, attempt)?;
         let id = find_run_number(&transaction, run).map_err(|failure| failure.of(attempt.path, "a run"))?;
         let written = id.map_or(Ok(0), |id| write(&transaction, id));
         written.and_then(|rows| transaction.commit().map(|()| rows)).map_err(|error| attempt.error(error))

@@ -11,8 +11,8 @@ use crate::StoreError;
 use crate::block::call_log::{Reservation, pack_ended, pack_released, pack_reserved, pack_uses};
 use crate::block::pack::Packer;
 use crate::block::section::Entries;
-use crate::database::mutex::lock;
 use crate::format::{is_sound, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
+use crate::sql::mutex::lock;
 
 /// A row of `cells`.
 #[derive(Debug)]
