@@ -35,6 +35,7 @@ mod chars;
 mod finance;
 mod numeral;
 mod quantity;
+mod references;
 mod role;
 mod scan;
 mod target;

@@ -39,6 +39,7 @@ pub use dataset::{DatasetError, RepresentativeRows, read_placed_rows, read_rows}
 pub use decode::dataset::DesignFile;
 pub use decode::dataset::dir::dir_options;
 pub use decode::dataset::huggingface::huggingface_options;
+pub use decode::scorers::metrics::index_of as metric_index;
 pub use decode::service::CanarySpec;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
@@ -52,7 +53,6 @@ pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs, TraceFiles};
 pub use registry::{PriceFile, PriceOrigin, Registry};
 pub use suite::hash::describe_changes as plan_changes;
-pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;
 pub use suite::row_source::{RowSource, RowSourceSpec};
 pub use suite::shard::share_run_limits;

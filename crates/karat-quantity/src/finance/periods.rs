@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::chars::is_inline_space;
-use crate::role::references::MONTHS;
+use crate::references::MONTHS;
 
 use crate::finance::word_list::word_lists;
 

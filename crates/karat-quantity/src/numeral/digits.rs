@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use super::fraction;
 pub(crate) use super::{Form, Numeral};
 use crate::chars::{digit, is_dash, is_inline_space};
-use crate::role::references;
+use crate::references;
 use crate::unit;
 use crate::unit::noun;
 use crate::unit::scale;

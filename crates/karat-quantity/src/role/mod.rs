@@ -4,11 +4,10 @@
 //! 12"), `contact` web addresses and phone numbers.
 
 pub(crate) mod contact;
-pub(crate) mod references;
 
 use crate::chars::{digit, is_inline_space};
 use crate::numeral::digits::{Form, Numeral};
-use crate::role::references::{MONTHS, NEAR, is_referred_to, near_end, trailing_word};
+use crate::references::{MONTHS, NEAR, is_referred_to, near_end, trailing_word};
 use crate::unit::scale::starts_with_word;
 
 /// The role of a number in a text.

@@ -1,8 +1,9 @@
 //! Problems of a suite: message, place and hint. All of them are reported, not only the first.
 //!
-//! - here: [`Diagnostic`], and `Problems`, which collects them; `nearest.rs`: "did you mean …?"
+//! - here: [`Diagnostic`], and `Problems`, which collects them; `nearest.rs`: "did you mean …?"; `place.rs`: where it is
 
 pub(crate) mod nearest;
+pub(crate) mod place;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use crate::diagnostics::place::{FileId, Place};
 use crate::files::folder;
-use crate::syntax::node::{FileId, Place};
 
 /// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

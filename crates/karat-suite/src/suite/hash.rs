@@ -8,11 +8,9 @@ use karat_types::{
 };
 use serde_json::{Map, Value};
 
+use crate::decode::scorers::FOLDER;
 use crate::decode::scorers::nested::{CHECKS, CHECKS_OF, GIVEN, JOINED_FILE};
 use crate::syntax::node::Node;
-
-/// The option with a program's working folder; not part of identity.
-pub(crate) const FOLDER: &str = "folder";
 
 /// Hash of a suite file as written.
 pub(crate) fn suite(text: &str) -> String {

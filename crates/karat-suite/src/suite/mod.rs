@@ -10,7 +10,6 @@
 
 pub(crate) mod hash;
 mod load;
-pub(crate) mod metrics;
 pub(crate) mod orphaned_files;
 pub(crate) mod plan;
 pub(crate) mod prompt_limits;

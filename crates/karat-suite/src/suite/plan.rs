@@ -80,7 +80,7 @@ impl Plan {
 
     /// The index, in the header's metrics, of what a scorer calls by this dimension name.
     pub fn metric(&self, scorer: usize, dimension: &str) -> Option<usize> {
-        crate::suite::metrics::index_of(&self.header, scorer, dimension)
+        crate::decode::scorers::metrics::index_of(&self.header, scorer, dimension)
     }
 }
 

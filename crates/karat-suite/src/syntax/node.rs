@@ -1,18 +1,8 @@
 //! The spanned tree: a YAML document in which every key and value knows its place.
 
-use std::ops::Range;
-
 use serde_json::{Map, Number, Value};
 
-/// Index of a source text that was read while loading a suite.
-pub(crate) type FileId = usize;
-
-/// A place in a source text: byte offsets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub file: FileId,
-    pub span: Range<usize>,
-}
+pub(crate) use crate::diagnostics::place::{FileId, Place};
 
 /// A value with its place.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@ use karat_types::{CascadeSpec, Consensus, RubricScorer, ScorerKind, ScorerSpec, 
 
 use crate::check::share;
 use crate::decode::Decoder;
+use crate::decode::scorers::metrics;
 use crate::registry::Registry;
-use crate::suite::metrics;
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
 

@@ -11,6 +11,7 @@
 mod cascade;
 mod counted;
 pub(crate) mod labels;
+pub(crate) mod metrics;
 pub(crate) mod nested;
 pub(crate) mod output_fields;
 mod ready_rubric;
@@ -29,10 +30,12 @@ use crate::diagnostics::nearest::suggestion;
 use crate::grammar::{Kind, RUBRIC_ONLY};
 use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::Registry;
-use crate::suite::hash::FOLDER;
 use crate::syntax::json_schema::HeldSchemas;
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node, Tree};
+
+/// The option with a program's working folder; not part of identity.
+pub(crate) const FOLDER: &str = "folder";
 
 /// The option that names the model of a metric that compares vectors.
 pub(crate) const EMBEDDER: &str = "model";
