@@ -34,6 +34,9 @@ export function watch(page) {
 /** A context of its own; with `checked`, its pages know axe, which their policy does not see. */
 export async function newContext(browser, { width = 1440, theme = "light", script = true, checked = false, ...rest } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled: script, reducedMotion: "reduce", ...rest });
+  // Beside a compiler a page can take more than the usual 30 seconds.
+  context.setDefaultNavigationTimeout(90_000);
+  context.setDefaultTimeout(60_000);
   if (checked) await context.addInitScript({ content: axe });
   return context;
 }
