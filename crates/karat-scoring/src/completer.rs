@@ -94,39 +94,6 @@ impl<F: FnMut(&Prompt<'_>) -> Result<Completion, CallError>> Completer for F {
     }
 }
 
-/// The model and tokens of several calls together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CallUsage {
-    /// The model of the last call; empty when unknown.
-    pub model_used: String,
-    /// Tokens of all prompts.
-    pub prompt_tokens: u64,
-    /// Tokens of all replies.
-    pub completion_tokens: u64,
-}
-
-/// A completer that passes calls on and adds up their usage.
-pub(crate) struct MeteredCompleter<'a, C> {
-    completer: &'a mut C,
-    pub usage: CallUsage,
-}
-
-impl<'a, C: Completer> MeteredCompleter<'a, C> {
-    pub(crate) fn new(completer: &'a mut C) -> Self {
-        Self { completer, usage: CallUsage::default() }
-    }
-}
-
-impl<C: Completer> Completer for MeteredCompleter<'_, C> {
-    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError> {
-        let completion = self.completer.complete(prompt)?;
-        self.usage.model_used.clone_from(&completion.model_used);
-        self.usage.prompt_tokens += completion.prompt_tokens;
-        self.usage.completion_tokens += completion.completion_tokens;
-        Ok(completion)
-    }
-}
-
 /// Polls a machine until it is done, one request after the other. Files, which no judge asks for, are not found.
 ///
 /// ```

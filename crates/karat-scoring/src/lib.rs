@@ -4,7 +4,6 @@
 //! |---|---|
 //! | a text and what it should be | [`metrics`]: plain functions and small structs over `&str`, slices and [`serde_json::Value`] |
 //! | a rubric and a model | [`judge`]: prompts and verdicts; [`drive`] makes the calls with any [`Completer`] |
-//! | structured summaries of sessions | [`summary`]: scores pair by pair or a corpus at a time, and judges them |
 //! | a suite's outputs and rows | [`scorer`]: binds a metric to a place in them |
 //!
 //! Nothing here opens a socket, reads a clock or prints: calls come in through a [`Completer`], time through a
@@ -28,6 +27,5 @@ mod completer;
 pub mod judge;
 pub mod metrics;
 pub mod scorer;
-pub mod summary;
 
 pub use completer::{Completer, Completion, Prompt, drive, drive_hinted};

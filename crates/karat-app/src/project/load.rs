@@ -308,7 +308,7 @@ fn outputs(rows: &dyn RunRows, variants: &[VariantSpec]) -> Result<Vec<Value>, A
 
 #[cfg(test)]
 mod tests {
-    use karat_scoring::summary::{JudgeOptions, judge_rubric};
+    use karat_summary::{JudgeOptions, judge_rubric};
 
     use super::*;
 

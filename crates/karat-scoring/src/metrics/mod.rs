@@ -1,9 +1,10 @@
 //! Pure deterministic metrics: the same input gives the same score, everywhere.
 //!
 //! One module per family: `text` (containment, patterns, length), `edit` (edit distances), `squad`, `rouge`, `bleu`, `chrf`
-//! (generated text against references), `set_f1` and `retrieval` (lists and rankings), `json` (schemas and fields);
-//! `tokenize` and `overlap` are shared. Texts are compared in Unicode code points unless a function says otherwise. A metric that has no meaning for its input (no reference, no relevant document) is
-//! `None`, never 0 and never NaN.
+//! (generated text against references), `set_f1` and `retrieval` (lists and rankings), `json` (schemas and fields),
+//! `summary` (summaries of sessions); `tokenize` and `overlap` are shared. Texts are compared in Unicode code points unless a
+//! function says otherwise. A metric that has no meaning for its input (no reference, no relevant document) is `None`, never 0
+//! and never NaN.
 //!
 //! ```
 //! use karat_scoring::metrics::{rouge::Rouge, squad};
@@ -24,6 +25,7 @@ pub mod retrieval;
 pub mod rouge;
 pub mod set_f1;
 pub mod squad;
+pub mod summary;
 pub mod text;
 pub mod tokenize;
 

@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::metrics::summary::{
+    BROKEN_CANDIDATE, DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights,
+};
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
-use crate::summary::{BROKEN_CANDIDATE, DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights};
 
 /// The dimensions and the overall.
 pub(crate) static FIGURES: &[&str] =

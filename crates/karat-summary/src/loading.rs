@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{ReferenceSession, Summary};
+use crate::{ReferenceSession, Summary};
 
 /// The file that makes a folder a session.
 const REFERENCE: &str = "reference.json";

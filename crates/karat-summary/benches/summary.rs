@@ -1,6 +1,6 @@
 //! Sessions a second on one core, and the same scorer in Python where `python3` is there (SU-08).
 //!
-//! `cargo bench -p karat-scoring --bench summary`
+//! `cargo bench -p karat-summary --bench summary`
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -8,7 +8,7 @@
     reason = "a benchmark prints, and stops when something is wrong"
 )]
 
-use karat_scoring::summary::{AhaMoment, Fidelity, Summary};
+use karat_summary::{AhaMoment, Fidelity, Summary};
 use testkit::{time_in_python, time_work};
 
 const SESSIONS: usize = 2_000;

@@ -99,7 +99,7 @@ pub struct SessionScore {
 
 impl SessionScore {
     /// A session whose dimensions are all 0 for one reason.
-    pub(super) fn nothing(name: &str, reason: &str) -> Self {
+    pub fn nothing(name: &str, reason: &str) -> Self {
         let zero =
             |dimension: &str| DimensionScore { dimension: dimension.to_owned(), score: 0.0, reason: reason.to_owned() };
         Self { name: name.to_owned(), dimensions: DIMENSIONS.map(zero).into(), overall: 0.0 }

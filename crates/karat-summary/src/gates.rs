@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use karat_scoring::metrics::summary::DIMENSIONS;
 use serde::{Deserialize, Serialize};
 
-use super::DIMENSIONS;
-use super::corpus::CorpusReport;
+use crate::corpus::CorpusReport;
 
 /// The largest shortfall of a mean below its threshold that rounding alone explains.
 const ROUNDING: f64 = 1e-9;

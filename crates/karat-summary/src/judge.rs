@@ -3,22 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
+use karat_scoring::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
+use karat_scoring::metrics::summary::{DIMENSIONS, DimensionScore, SessionScore, Summary};
+use karat_scoring::{Completer, Completion, Prompt, drive_hinted};
 use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::fidelity::{DimensionScore, SessionScore};
-use super::rubric::{JudgeOptions, judge_rubric};
-use super::{DIMENSIONS, Summary};
-use crate::completer::{CallUsage, MeteredCompleter};
-use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
-use crate::{Completer, Completion, Prompt, drive_hinted};
+use crate::rubric::{JudgeOptions, judge_rubric};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
 /// is as welcome.
 ///
 /// ```
-/// use karat_scoring::summary::{Judge, JudgeError, JudgeResult, Summary};
+/// use karat_summary::{Judge, JudgeError, JudgeResult, Summary};
 ///
 /// /// Nothing but whether the summary is there.
 /// struct Presence;
@@ -110,7 +108,7 @@ impl JudgeResult {
         each.collect::<Vec<_>>().join(" ")
     }
 
-    /// Converts it to a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
+    /// Converts it to a session's score, so that judged sessions make a [`CorpusReport`](crate::CorpusReport), too. The
     /// overall is the judge's own; a dimension that is not there is 0.
     pub fn to_session_score(&self) -> SessionScore {
         let score = |name: &str| {
@@ -160,12 +158,12 @@ fn judge(options: &JudgeOptions) -> Result<RubricJudge, RubricError> {
 /// (paired), on the candidate's own merits where not (absolute).
 ///
 /// ```
-/// use karat_scoring::summary::{JudgeOptions, Summary, build_judge_prompt};
+/// use karat_summary::{JudgeOptions, Summary, build_judge_prompt};
 ///
 /// let candidate = Summary { title: "Fix the login".to_owned(), ..Summary::default() };
 /// let prompt = build_judge_prompt(None, &candidate, &JudgeOptions::default())?;
 /// assert!(prompt.contains("Fix the login"));
-/// # Ok::<(), karat_scoring::summary::JudgeError>(())
+/// # Ok::<(), karat_summary::JudgeError>(())
 /// ```
 ///
 /// # Errors
@@ -190,7 +188,7 @@ pub fn build_judge_prompt(
 }
 
 /// A judge that asks a model through a [`Completer`]. Each judgment is one `tracing` event of the target
-/// `karat_scoring::summary::judge` with the fields of [`JudgeResult`]'s line.
+/// `karat_summary::judge` with the fields of [`JudgeResult`]'s line.
 pub struct CompleterJudge<C> {
     completer: C,
     options: JudgeOptions,
@@ -266,7 +264,40 @@ impl<C: Completer> Judge for CompleterJudge<C> {
     }
 }
 
-/// A verdict and what it took.
+/// The model and tokens of several calls together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct CallUsage {
+    /// The model of the last call; empty when unknown.
+    pub model_used: String,
+    /// Tokens of all prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of all replies.
+    pub completion_tokens: u64,
+}
+
+/// A completer that passes calls on and adds up their usage.
+struct MeteredCompleter<'a, C> {
+    completer: &'a mut C,
+    pub usage: CallUsage,
+}
+
+impl<'a, C: Completer> MeteredCompleter<'a, C> {
+    fn new(completer: &'a mut C) -> Self {
+        Self { completer, usage: CallUsage::default() }
+    }
+}
+
+impl<C: Completer> Completer for MeteredCompleter<'_, C> {
+    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError> {
+        let completion = self.completer.complete(prompt)?;
+        self.usage.model_used.clone_from(&completion.model_used);
+        self.usage.prompt_tokens += completion.prompt_tokens;
+        self.usage.completion_tokens += completion.completion_tokens;
+        Ok(completion)
+    }
+}
+
+/// A verdict and its cost in tokens.
 struct JudgedSummary {
     verdict: Verdict,
     usage: CallUsage,

@@ -2,17 +2,34 @@
 
 use std::collections::BTreeMap;
 
+use karat_scoring::metrics::summary::{DIMENSIONS, Fidelity, MISSING_CANDIDATE, SessionScore, Summary};
 use karat_types::Moment;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::fidelity::{Fidelity, SessionScore};
-use super::{DIMENSIONS, ReferenceSession, Summary};
+/// A session with its hand-reviewed summary: `<corpus>/<name>/reference.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReferenceSession {
+    /// The session's name: what the file says, else that of its folder.
+    #[serde(default)]
+    pub name: String,
+    /// Why it was chosen and what a good summary must hold: for curators, not scored.
+    #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+    /// The trusted summary.
+    pub reference: Summary,
+}
 
-/// Why every dimension of a session without a candidate is 0.
-pub const MISSING_CANDIDATE: &str = "missing_candidate";
+impl ReferenceSession {
+    /// A session without notes.
+    pub fn new(name: impl Into<String>, reference: Summary) -> Self {
+        Self { name: name.into(), notes: String::new(), reference }
+    }
+}
 
-/// The beginning of the reason for zeros where a session's candidate exists but is no summary.
-pub const BROKEN_CANDIDATE: &str = "broken_candidate";
+/// A field, or its empty value where it is null.
+fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
 
 /// The scores of a corpus of sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,25 +54,23 @@ pub struct CorpusReport {
     pub gates_failed: Vec<String>,
 }
 
-impl Fidelity {
-    /// Scores every session of a corpus against the candidate of its name. A session without one is all zeros with the
-    /// reason [`MISSING_CANDIDATE`], and counts. Candidates of other names are not looked at.
-    pub fn score_corpus(
-        &self,
-        corpus: &[ReferenceSession],
-        candidates: &BTreeMap<String, Summary>,
-        scored_at: Moment,
-    ) -> CorpusReport {
-        let score = |session: &ReferenceSession| match candidates.get(&session.name) {
-            Some(candidate) => self.score(&session.name, &session.reference, candidate),
-            None => SessionScore::nothing(&session.name, MISSING_CANDIDATE),
-        };
-        CorpusReport::of(corpus.iter().map(score).collect(), scored_at)
-    }
+/// Scores every session of a corpus against the candidate of its name. A session without one is all zeros with the reason
+/// [`MISSING_CANDIDATE`], and counts. Candidates of other names are not looked at.
+pub fn score_corpus(
+    fidelity: &Fidelity,
+    corpus: &[ReferenceSession],
+    candidates: &BTreeMap<String, Summary>,
+    scored_at: Moment,
+) -> CorpusReport {
+    let score = |session: &ReferenceSession| match candidates.get(&session.name) {
+        Some(candidate) => fidelity.score(&session.name, &session.reference, candidate),
+        None => SessionScore::nothing(&session.name, MISSING_CANDIDATE),
+    };
+    CorpusReport::of(corpus.iter().map(score).collect(), scored_at)
 }
 
 impl CorpusReport {
-    /// The report of sessions that were scored, by [`Fidelity`] or by a [`Judge`](super::Judge).
+    /// The report of sessions that were scored, by [`Fidelity`] or by a [`Judge`](crate::Judge).
     pub fn of(sessions: Vec<SessionScore>, scored_at: Moment) -> Self {
         let overalls = || sessions.iter().map(|session| session.overall);
         let of_dimension =

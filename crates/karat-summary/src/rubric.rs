@@ -1,17 +1,16 @@
 //! The rubric for judges of summaries: that of the preset `summary`, whose file is its only source.
 
+use karat_scoring::judge::RubricError;
 use karat_types::Rubric;
 use serde_json::{Map, Value, json};
 
-use crate::judge::RubricError;
-
 /// The preset's rubric in the language of suites.
-const PRESET: &str = include_str!("../../embedded/summary.yaml");
+const PRESET: &str = include_str!("../embedded/summary.yaml");
 
 /// Options of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// The wanted class of model, such as `haiku`: passed on to the [`Completer`](crate::Completer), which may ignore
+    /// The wanted class of model, such as `haiku`: passed on to the [`Completer`](karat_scoring::Completer), which may ignore
     /// it.
     pub model_hint: Option<String>,
     /// True if the judge is asked for up to five ways to improve the summary.
@@ -27,7 +26,7 @@ impl Default for JudgeOptions {
     }
 }
 
-/// The rubric that [`CompleterJudge`](super::CompleterJudge) puts to its model: paired where there is a reference,
+/// The rubric that [`CompleterJudge`](crate::CompleterJudge) puts to its model: paired where there is a reference,
 /// absolute where not; strict JSON; an absent dimension counts 0, a score outside 0..=1 invalidates the reply.
 ///
 /// # Errors
