@@ -3,7 +3,7 @@
 
 use std::io::SeekFrom;
 
-use arrow_ipc::{root_as_footer, root_as_message};
+use arrow_ipc::{Message, root_as_footer, root_as_message};
 
 use crate::random_access::ReadSeek;
 use crate::read_error::ReadError;
@@ -12,6 +12,11 @@ use crate::read_error::ReadError;
 const FILE_MARK: &[u8] = b"ARROW1";
 /// Bytes before the length of a message; old streams lack them.
 const CONTINUATION: u32 = u32::MAX;
+
+/// Largest size of a buffer when it is unpacked.
+const MAX_UNPACKED: u64 = 4 << 30;
+/// Largest factor by which a buffer grows when it is unpacked.
+const MAX_FACTOR: u64 = 1 << 16;
 
 /// Checks that all messages lie within the file, and goes back to its beginning.
 ///
@@ -40,6 +45,7 @@ pub(crate) fn check(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
         file.read_exact(&mut header)?;
         let message = root_as_message(&header).map_err(|_| ReadError::CutArrow)?;
         let body = u64::try_from(message.bodyLength()).map_err(|_| ReadError::CutArrow)?;
+        check_unpacked(file, message, at, body)?;
         at = at.checked_add(body).filter(|end| *end <= size).ok_or(ReadError::CutArrow)?;
         file.seek(SeekFrom::Start(at))?;
     }
@@ -79,9 +85,41 @@ pub(crate) fn check_file(file: &mut dyn ReadSeek) -> Result<(), ReadError> {
             let whole =
                 part(block.offset())?.checked_add(header).and_then(|at| at.checked_add(part(block.bodyLength()).ok()?));
             whole.filter(|whole| *whole <= start).ok_or(ReadError::CutArrow)?;
+            let at = part(block.offset())?;
+            file.seek(SeekFrom::Start(at))?;
+            let mut bytes = vec![0; usize::try_from(header).map_err(|_| ReadError::CutArrow)?];
+            file.read_exact(&mut bytes)?;
+            let is_new = bytes.starts_with(&CONTINUATION.to_le_bytes());
+            let message = bytes.get(if is_new { 8 } else { 4 }..).ok_or(ReadError::CutArrow)?;
+            let message = root_as_message(message).map_err(|_| ReadError::CutArrow)?;
+            check_unpacked(file, message, at + header, part(block.bodyLength())?)?;
         }
     }
     file.seek(SeekFrom::Start(0))?;
+    Ok(())
+}
+
+/// Checks the sizes that the buffers of a batch announce for when they are unpacked.
+///
+/// # Errors
+/// A size that cannot be true, or a buffer outside of the body.
+fn check_unpacked(file: &mut dyn ReadSeek, message: Message<'_>, body: u64, length: u64) -> Result<(), ReadError> {
+    let batch = message.header_as_record_batch().or_else(|| message.header_as_dictionary_batch()?.data());
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    for buffer in batch.buffers().into_iter().flatten() {
+        let part = |number: i64| u64::try_from(number).map_err(|_| ReadError::CutArrow);
+        let (offset, packed) = (part(buffer.offset())?, part(buffer.length())?);
+        offset.checked_add(packed).filter(|end| *end <= length).ok_or(ReadError::CutArrow)?;
+        let Some(packed) = packed.checked_sub(8) else { continue };
+        file.seek(SeekFrom::Start(body + offset))?;
+        let mut size = [0; 8];
+        file.read_exact(&mut size)?;
+        // A negative size says that the buffer is not packed.
+        let unpacked = u64::try_from(i64::from_le_bytes(size)).unwrap_or(0);
+        if unpacked > MAX_UNPACKED || unpacked > packed.saturating_mul(MAX_FACTOR) {
+            return Err(ReadError::CutArrow);
+        }
+    }
     Ok(())
 }
 
@@ -103,7 +141,8 @@ mod tests {
     use std::io::Cursor;
 
     use arrow_array::{RecordBatch, StringArray};
-    use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
     use std::sync::Arc;
 
     use super::*;
@@ -141,6 +180,35 @@ mod tests {
         long[4..8].copy_from_slice(&0x7fff_0000_u32.to_le_bytes());
         assert!(matches!(rows(long), Err(ReadError::CutArrow)));
         assert!(matches!(rows(b"ARROW1\0\0".to_vec()), Err(ReadError::CutArrow)));
+    }
+
+    /// F86: packed files and streams are read; a damaged one is an error, and never asks for more memory than there is.
+    #[test]
+    fn packed_files_are_read_and_damaged_ones_are_errors() {
+        let texts: Arc<dyn arrow_array::Array> = Arc::new(StringArray::from(vec!["a".repeat(500), "b".repeat(500)]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+            let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+            let (mut file, mut stream) = (Vec::new(), Vec::new());
+            let mut writer = FileWriter::try_new_with_options(&mut file, &batch.schema(), options.clone()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+            drop(writer);
+            let mut writer = StreamWriter::try_new_with_options(&mut stream, &batch.schema(), options).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+            drop(writer);
+            for whole in [file, stream] {
+                assert_eq!(rows(whole.clone()).unwrap(), 2, "{codec:?}");
+                for at in 0..whole.len() {
+                    for value in [0, 0x7f, 0xff] {
+                        let mut damaged = whole.clone();
+                        damaged[at] = value;
+                        let _ = rows(damaged);
+                    }
+                }
+            }
+        }
     }
 
     /// F86: a file of Arrow, as polars and Feather write it, is read; a damaged one is an error.

@@ -31,7 +31,7 @@ pub struct ColumnarRows {
 }
 
 impl ColumnarRows {
-    /// The rows of a Parquet file: snappy, zstd, gzip or plain.
+    /// The rows of a Parquet file: snappy, zstd, gzip, lz4 or plain.
     ///
     /// # Errors
     /// No valid file, or nothing but columns of bytes.

@@ -177,7 +177,7 @@ pub(crate) fn problem_in_row(path: &str, text: &str, span: Range<usize>, message
 
 /// Line (from 1) and byte range of each member of a JSON list.
 pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, Range<usize>)>, Box<Diagnostic>> {
-    let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Box::new(syntax(path, text, 1, &error)))?;
+    let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Box::new(no_list(path, text, &error)))?;
     let mut line = 1;
     let mut done = 0;
     let mut found = Vec::with_capacity(list.len());
@@ -188,6 +188,20 @@ pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, Range<usize>
         found.push((line, start..start + member.get().len()));
     }
     Ok(found)
+}
+
+/// The problem of a text that is no JSON list: valid JSON is called by its kind.
+fn no_list(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(value) => {
+            let kind = if value.get().starts_with('{') { "one JSON object" } else { "one JSON value" };
+            let line = text.lines().next().unwrap_or_default();
+            let message = format!("the file holds {kind}, and a list of rows is expected");
+            Diagnostic::of_line(path, 1, line, 0..line.len().min(1), message)
+        }
+        Err(broken) if error.is_data() => syntax(path, text, 1, &broken),
+        Err(_) => syntax(path, text, 1, error),
+    }
 }
 
 /// The same of the one list of objects that an object holds.
@@ -252,6 +266,20 @@ mod tests {
         let found = members("x.json", text).unwrap();
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
+    }
+
+    /// F97: valid JSON that is no list is not called invalid, and a broken object is broken.
+    #[test]
+    fn other_json_than_a_list_is_called_by_its_kind() {
+        for (text, expected) in [
+            ("{\"a\": 1}", "holds one JSON object, and a list of rows is expected"),
+            ("5", "holds one JSON value"),
+            ("{\"a\": ", "invalid JSON: it ends too early"),
+            ("[1,", "invalid JSON: it ends too early"),
+        ] {
+            let problem = members("x.json", text).unwrap_err().to_string();
+            assert!(problem.contains(expected), "{text}: {problem}");
+        }
     }
 
     /// F7: half a character in a row is replaced; what is wrong otherwise keeps its place.

@@ -48,7 +48,7 @@ fn unreadable(path: &str, error: &ReadError) -> DatasetError {
     problem.hint(match error {
         ReadError::Binary(_) => "write the file again with texts in it",
         ReadError::EqualNames(_) => "rename one of them and write the file again",
-        ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd or gzip, or without compression",
+        ReadError::Parquet(_) | ReadError::Arrow(_) if is_codec => "write it again with snappy, zstd, gzip or lz4, or without compression",
         ReadError::Arrow(_) => "a column may have a type that is no JSON, such as a map whose keys are numbers: write the file again without it",
         _ => "the file may be incomplete: fetch or write it again",
     });
