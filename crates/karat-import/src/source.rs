@@ -41,6 +41,9 @@ impl Source {
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
         let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| ImportError::reading(path, &error));
         let whole = canonical(path)?;
+        check_kind(&whole).map_err(|problem| {
+            ImportError::new(path.display(), problem).with_hint("write its content to a file and import that")
+        })?;
         let own = if whole.is_dir() { whole.clone() } else { whole.parent().map(Path::to_owned).unwrap_or_default() };
         let root = match root {
             Some(root) => {
@@ -118,7 +121,12 @@ impl Source {
         let whole = fs::canonicalize(&path).map_err(|error| {
             ImportError::new(from.display(), format!("names the file `{name}`, which cannot be read: {error}"))
         })?;
-        if whole.starts_with(&self.root) { Ok(path) } else { Err(outside()) }
+        if !whole.starts_with(&self.root) {
+            return Err(outside());
+        }
+        check_kind(&whole)
+            .map_err(|problem| ImportError::new(from.display(), format!("names the file `{name}`, which {problem}")))?;
+        Ok(path)
     }
 
     /// The bytes of a file of at most 512 MiB.
@@ -195,8 +203,15 @@ impl Source {
         serde_saphyr::from_str_with_options(&text, options).map_err(|error: serde_saphyr::Error| {
             let line = error.location().map_or(1, |location| location.line() as usize);
             let problem = error.without_snippet().to_string();
-            let problem = problem.lines().next().unwrap_or_default();
-            ImportError::new(path.display(), format!("is not valid YAML: {problem}")).at_line(line)
+            let problem = match problem.lines().next().unwrap_or_default() {
+                // The reader ends where a small file stands for a huge one.
+                limit if limit.starts_with("budget breached") => {
+                    let problem = "is nested more deeply, or repeats more by anchors, than is read";
+                    return ImportError::new(path.display(), problem).at_line(line);
+                }
+                problem => format!("is not valid YAML: {problem}"),
+            };
+            ImportError::new(path.display(), problem).at_line(line)
         })
     }
 
@@ -210,6 +225,11 @@ impl Source {
         hasher.update_reader(file).map_err(|error| ImportError::reading(&self.path, &error))?;
         Ok(hasher.finalize().to_hex().to_string())
     }
+}
+
+/// Refuses what is no file and no folder: a pipe would be waited for without end.
+fn check_kind(path: &Path) -> Result<(), &'static str> {
+    if path.is_file() || path.is_dir() { Ok(()) } else { Err("is a pipe or a device, and neither a file nor a folder") }
 }
 
 /// The folder of a registry of OpenAI's `evals`, where one of its files lies in the folder: rows and specifications lie
@@ -248,5 +268,21 @@ mod tests {
         assert!(wider.beneath(wider.path(), "../secret.txt").is_ok());
         assert!(Source::open(&folder.path().join("secret.txt"), Some(&inner)).is_err());
         assert_eq!(source.bytes(&pointer).unwrap_err().hint(), Some("fetch it with `git lfs pull`"));
+    }
+
+    /// F85: a pipe or device is refused at once, and a file that stands for a huge one says so.
+    #[test]
+    fn pipes_and_bombs_are_refused() {
+        #[cfg(unix)]
+        {
+            let error = Source::open(Path::new("/dev/zero"), None).unwrap_err();
+            assert!(error.to_string().contains("is a pipe or a device"), "{error}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep.yaml");
+        fs::write(&file, "- ".repeat(20_000)).unwrap();
+        let source = Source::open(&file, None).unwrap();
+        let error = source.yaml(&file).unwrap_err().to_string();
+        assert!(error.contains("is nested more deeply"), "{error}");
     }
 }
