@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Lost;
 use super::registry::{Eval, Registry};
 use crate::draft::Draft;
-use crate::report::ImportReport;
+use crate::report::{Approximate, ImportReport};
 
 /// A file of rows, and the examples that stand in each prompt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +114,9 @@ fn read_row(
         Value::Array(messages) => {
             let (last, before) = messages.split_last().ok_or("has an empty `input`")?;
             let all = before.iter().chain(examples).chain(std::iter::once(last));
-            Value::Array(all.map(|it| message(it, file, report)).collect::<Result<_, _>>()?)
+            let mut messages = all.map(|it| message(it, file, report)).collect::<Result<Vec<_>, _>>()?;
+            ask_as_user(&mut messages, file, report);
+            Value::Array(messages)
         }
         Value::String(_) if !examples.is_empty() => {
             return Err("has a text as `input`, and examples need messages".to_owned());
@@ -127,6 +129,21 @@ fn read_row(
         return Err("has an `input` that ends with the assistant, so nothing is asked".to_owned());
     }
     Ok(EvalRow { number, input, members })
+}
+
+/// Messages of the system alone ask nothing in a suite: the last of them is asked as the user's.
+fn ask_as_user(messages: &mut [Value], file: &str, report: &mut ImportReport) {
+    if messages.iter().any(|message| message["role"] != "system") {
+        return;
+    }
+    let Some(last) = messages.last_mut() else { return };
+    last["role"] = json!("user");
+    report.approximate(Approximate {
+        path: file.to_owned(),
+        construct: "input".to_owned(),
+        metric: "prompt".to_owned(),
+        difference: "rows hold messages of the system alone; the last of them is asked as the user's".to_owned(),
+    });
 }
 
 /// A message with the roles of a suite. Examples there are messages of the system with a name.

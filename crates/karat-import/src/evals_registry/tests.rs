@@ -128,3 +128,17 @@ fn files_of_code_are_refused_with_the_reason() {
         assert!(error.hint().is_some(), "{yaml}");
     }
 }
+
+/// F81: rows of which all messages are the system's are asked, which is said.
+#[test]
+fn messages_of_the_system_alone_are_asked() {
+    let yaml = "a.v0: { class: 'evals.elsuite.basic.match:Match', args: { samples_jsonl: a.jsonl } }";
+    let rows = "{\"input\": [{\"role\": \"system\", \"content\": \"Be short.\"}, {\"role\": \"system\", \"content\": \"1+1?\"}], \"ideal\": \"2\"}\n\
+                {\"input\": [{\"role\": \"system\", \"content\": \"2+2?\"}], \"ideal\": \"4\"}\n";
+    let imported = registry(yaml, &[("data/a.jsonl", rows)]);
+    let rows = imported.rows("data/samples.jsonl");
+    let roles = |row: &Value| row["input"].as_array().unwrap().iter().map(|it| it["role"].clone()).collect::<Vec<_>>();
+    assert_eq!((roles(&rows[0]), roles(&rows[1])), (vec![json!("system"), json!("user")], vec![json!("user")]));
+    let approximate = &imported.report.approximate;
+    assert_eq!((approximate.len(), approximate[0].path.as_str()), (1, "a.jsonl"));
+}
