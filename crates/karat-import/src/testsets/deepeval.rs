@@ -1,4 +1,4 @@
-//! Test sets of deepeval.
+//! Test sets of deepeval, and the test runs that it saves, with the scores of their metrics.
 
 use serde_json::{Map, Value, json};
 
@@ -27,12 +27,21 @@ const LISTS: [(&str, &str); 2] = [("retrieval_context", "contexts"), ("context",
 /// Between members of a list that deepeval writes as one text.
 const SEPARATOR: char = '|';
 
-/// Columns about tools and expectations, which no metric here reads.
-const DROPPED: [&str; 3] = ["tools_called", "expected_tools", "expectations"];
+/// Columns about tools, expectations and traces, which no metric here reads.
+const DROPPED: [&str; 4] = ["tools_called", "expected_tools", "expectations", "trace"];
+
+/// Lists of cases in a test run.
+const TEST_RUN: [&str; 2] = ["testCases", "conversationalTestCases"];
+
+/// The column of a test run with the scores of a case.
+const METRICS: &str = "metrics_data";
 
 pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), ImportError> {
     "deepeval".clone_into(&mut draft.report.tool.name);
-    let table = table::read(source, &KNOWN)?;
+    let table = match table::read_lists(source, &TEST_RUN)? {
+        Some(table) => table,
+        None => table::read(source, &KNOWN)?,
+    };
     let mut ids = RowIds::default();
     let mut cases = Vec::new();
     for (index, row) in table.rows.into_iter().enumerate() {
@@ -78,12 +87,16 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
         ..TokenUse::default()
     };
     let has_usage = usage != TokenUse::default();
+    let metrics = if output.is_some() { row.shift_remove(METRICS) } else { None };
+    let (scores, reasons) = metrics.as_ref().and_then(Value::as_array).map(|list| scores(list)).unwrap_or_default();
     let output = output.map(|output| Output {
         sample: id.clone(),
         trial: 1,
         output,
         usage: Some(usage).filter(|_| has_usage).into_iter().collect(),
         cost_usd,
+        scores,
+        reasons,
         ..Output::default()
     });
     let mut metadata = Map::new();
@@ -97,6 +110,15 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
         }
     }
     TestCase { sample: Sample { id, input, reference, columns, metadata }, output }
+}
+
+/// Scores and reasons by metric. A metric that failed has no score.
+fn scores(metrics: &[Value]) -> (Vec<(String, Value)>, Vec<(String, String)>) {
+    let name = |metric: &Value| metric.get("name").and_then(Value::as_str).map(str::to_owned);
+    let score = |metric: &Value| metric.get("score").filter(|score| score.is_number()).cloned().unwrap_or_default();
+    let reason = |metric: &Value| metric.get("reason").and_then(Value::as_str).map(str::to_owned);
+    let scores = metrics.iter().filter_map(|metric| Some((name(metric)?, score(metric)))).collect();
+    (scores, metrics.iter().filter_map(|metric| Some((name(metric)?, reason(metric)?))).collect())
 }
 
 /// A list. A text of several members cannot be told from one with the separator in it: it stays whole, and is noted.

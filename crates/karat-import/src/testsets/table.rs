@@ -73,6 +73,28 @@ pub(super) fn read(source: &Source, known: &[&str]) -> Result<Table, ImportError
     Ok(table)
 }
 
+/// The rows of the lists of these names in the object that is the whole file; `None` of another file.
+pub(super) fn read_lists(source: &Source, names: &[&str]) -> Result<Option<Table>, ImportError> {
+    let path = source.path();
+    if path.is_dir() {
+        return Ok(None);
+    }
+    let Ok(mut object) = serde_json::from_reader::<_, Map<String, Value>>(source.reader(path)?) else {
+        return Ok(None);
+    };
+    let lists = names.iter().filter_map(|name| match object.shift_remove(*name) {
+        Some(Value::Array(rows)) => Some(rows),
+        _ => None,
+    });
+    let rows: Vec<_> =
+        lists.flatten().filter_map(|row| if let Value::Object(row) = row { Some(row) } else { None }).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    source.include(path)?;
+    Ok(Some(Table { form: Form::Json, rows }))
+}
+
 /// The object that is the whole file, if it has one of the columns: a single row, or a table that is written as columns.
 fn lone_object(reader: impl BufRead, known: &[&str]) -> Option<Map<String, Value>> {
     let object: Map<String, Value> = serde_json::from_reader(reader).ok()?;

@@ -173,3 +173,30 @@ fn conversations_that_end_with_a_reply_have_outputs() {
     assert_eq!(imported.rows("data/samples.jsonl")[0]["input"], json!([{"role": "user", "content": "Hi"}]));
     assert_eq!(imported.rows("data/outputs/recorded.jsonl")[0]["output"], "Hello");
 }
+
+/// F97: a test run that deepeval saved: its cases with the scores and reasons of their metrics.
+#[test]
+fn test_runs_of_deepeval_keep_their_scores() {
+    let run = json!({
+        "testCases": [
+            {"name": "a", "input": "q", "actualOutput": "r", "success": true, "trace": {"x": 1}, "metricsData": [
+                {"name": "Answer Relevancy", "score": 0.5, "success": true, "reason": "fits"},
+                {"name": "Faithfulness", "score": null, "error": "timed out"}
+            ]},
+            {"name": "b", "input": "q2", "actualOutput": "r2", "metricsData": []}
+        ],
+        "conversationalTestCases": [],
+        "metricsScores": [{"metric": "Answer Relevancy", "scores": [0.5]}],
+        "testPassed": 1
+    });
+    let imported = import_text(ImportKind::Deepeval, "run.json", &run.to_string()).unwrap();
+    let outputs = imported.rows("data/outputs/recorded.jsonl");
+    assert_eq!((outputs.len(), &outputs[0]["output"]), (2, &json!("r")));
+    let scores: Vec<&Value> = outputs[0]["scores"].as_object().unwrap().values().collect();
+    assert_eq!(scores, [&json!(0.5), &Value::Null]);
+    assert!(outputs[0]["reasons"].to_string().contains("fits"));
+    let suite = imported.suite();
+    let scorers: Vec<&String> = suite["scorers"].as_object().unwrap().keys().collect();
+    assert_eq!(scorers, ["given_Answer-Relevancy", "given_Faithfulness"]);
+    assert_eq!(imported.dropped(), [("trace", "[*].trace", 1)]);
+}
