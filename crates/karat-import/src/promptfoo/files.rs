@@ -17,11 +17,15 @@ pub(super) fn file_name(text: &str) -> Option<&str> {
     text.strip_prefix("file://")
 }
 
-/// The ending of a file's name in lower case, without the name of a function behind it (`grade.py:check`).
+/// The ending of a file's name in lower case, without the name of a function behind it (`grade.py:check`, `p.py:Class.method`).
 pub(super) fn ending(name: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ending.split(':').next().unwrap_or(ending).to_ascii_lowercase()
+    let of = |file: &str| file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    let of_program = file.split_once(':').map(|(program, _)| of(program)).filter(|it| CODE.contains(&it.as_str()));
+    of_program.unwrap_or_else(|| {
+        let ending = of(file);
+        ending.split(':').next().unwrap_or_default().to_owned()
+    })
 }
 
 /// Returns true if a file's name says that it is a program.

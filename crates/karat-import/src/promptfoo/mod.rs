@@ -3,7 +3,7 @@
 //! - `config` makes the suite of a config, `results` that of results.
 //! - For both, `asserts` turns asserts into checks, `rows` makes rows of the dataset, and `refusal` is what is dropped.
 //! - `nunjucks` translates templates, `models` reads models wherever they are named, with `settings`, the environment and secrets;
-//!   `values` reads values; `files` finds files.
+//!   `values` reads values; `files` finds files; `references` puts parts that stand elsewhere in their place.
 //!
 //! Read `config`, then `asserts`.
 
@@ -12,6 +12,7 @@ mod config;
 mod files;
 mod models;
 mod nunjucks;
+mod references;
 mod refusal;
 mod results;
 mod rows;
@@ -50,6 +51,9 @@ pub(crate) fn import(source: &Source, draft: &mut Draft<'_>) -> Result<(), Impor
             .with_hint("write them again: `promptfoo export eval ID -o results.json`"));
     }
     if !["prompts", "providers", "targets", "tests", "scenarios"].iter().any(|key| content.contains_key(*key)) {
+        if content.contains_key("redteam") {
+            return Err(config::red_teaming_alone(&file));
+        }
         let problem = "has none of the keys `prompts`, `providers`, `tests` and `results`";
         return Err(ImportError::new(file.display(), problem)
             .at_line(1)

@@ -55,6 +55,24 @@ const PREFIXES: [(&str, &[&str]); 4] = [
     ("openai-compatible", &[]),
 ];
 
+/// Services that speak OpenAI's protocol and have no provider of their own here: the beginning of an id, the address, and the
+/// variable of the key.
+const COMPATIBLE: [(&str, &str, Option<&str>); 10] = [
+    ("aimlapi:", "https://api.aimlapi.com/v1", Some("AIML_API_KEY")),
+    ("alibaba:", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Some("DASHSCOPE_API_KEY")),
+    ("cerebras:", "https://api.cerebras.ai/v1", Some("CEREBRAS_API_KEY")),
+    ("dashscope:", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Some("DASHSCOPE_API_KEY")),
+    ("github:", "https://models.github.ai/inference", Some("GITHUB_TOKEN")),
+    ("huggingface:chat:", "https://router.huggingface.co/v1", Some("HF_TOKEN")),
+    ("hyperbolic:", "https://api.hyperbolic.xyz/v1", Some("HYPERBOLIC_API_KEY")),
+    ("localai:", "http://localhost:8080/v1", None),
+    ("novita:", "https://api.novita.ai/openai/v1", Some("NOVITA_API_KEY")),
+    ("perplexity:", "https://api.perplexity.ai", Some("PERPLEXITY_API_KEY")),
+];
+
+/// Settings that change how a model is asked or shown, and not what it answers.
+const WITHOUT_EFFECT: [&str; 5] = ["isReasoningModel", "maxRetries", "omitDefaults", "cache_control", "apiKeyRequired"];
+
 /// A model that a suite can ask.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Model {
@@ -151,7 +169,12 @@ impl Model {
             (Some((_, mode)), Some(model)) if MODES.contains(&mode) => format!("{id}:{model}"),
             _ => id.to_owned(),
         };
-        let known = if is_embedding(id) { embedding_by_name(id) } else { model_by_name(&named) };
+        let service = compatible(id);
+        let known = match &service {
+            Some((_, name)) => Some(("openai-compatible", *name)),
+            None if is_embedding(id) => embedding_by_name(id),
+            None => model_by_name(&named),
+        };
         let (provider, name) = known.ok_or_else(|| {
             Refusal::new("is no model that a suite can ask by name")
                 .instead("`provider: openai-compatible` with its `base_url`, if it speaks OpenAI's protocol")
@@ -159,7 +182,10 @@ impl Model {
         let path = format!("{path}.config");
         let address = address(id, provider, config, settings)?;
         let mut model = Self { provider: provider.to_owned(), name: name.to_owned(), settings: Map::new() };
-        model.settings.extend(address.as_ref().map(|url| ("base_url".to_owned(), json!(url))));
+        let own = service.filter(|_| address.is_none()).map(|(service, _)| service);
+        let url = address.as_deref().or(own.map(|service| service.url));
+        model.settings.extend(url.map(|url| ("base_url".to_owned(), json!(url))));
+        model.settings.extend(own.and_then(|it| it.key).map(|key| ("api_key_env".to_owned(), json!(key))));
         if id.starts_with("vertex:") {
             report.note(
                 path.clone(),
@@ -188,7 +214,8 @@ impl Model {
         path: &str,
         report: &mut ImportReport,
     ) {
-        let usual = format!("{}_API_KEY", self.provider.to_uppercase().replace('-', "_"));
+        let of_service = self.settings.get("api_key_env").map(text_of);
+        let usual = of_service.unwrap_or_else(|| format!("{}_API_KEY", self.provider.to_uppercase().replace('-', "_")));
         let of_env =
             || prefixes(&self.provider).iter().find_map(|prefix| settings.env.get(&format!("{prefix}_API_KEY")));
         let variable =
@@ -240,7 +267,9 @@ impl Model {
                 self.settings.insert("with".to_owned(), json!({"headers": headers}));
             }
             ("model", _) if self.name == text_of(value) => {}
-            ("apiKeyEnvar" | "apiKey" | "apiKeyRequired" | "inputCost" | "outputCost" | "cost" | "tools", _) => {}
+            ("apiKeyEnvar" | "apiKey" | "inputCost" | "outputCost" | "cost" | "tools", _) => {}
+            ("showThinking", _) if value == &json!(false) => {}
+            (key, _) if WITHOUT_EFFECT.contains(&key) => {}
             (key, _) if ADDRESSES.contains(&key) => {}
             ("functions" | "tool_choice" | "function_call", _) => {
                 let refusal =
@@ -384,6 +413,23 @@ fn address(
     Ok(Some(url))
 }
 
+/// A service that speaks OpenAI's protocol.
+#[derive(Clone, Copy)]
+struct Compatible {
+    url: &'static str,
+    key: Option<&'static str>,
+}
+
+/// The service that an id names, and its model.
+fn compatible(id: &str) -> Option<(Compatible, &str)> {
+    COMPATIBLE.iter().find_map(|(prefix, url, key)| {
+        let model = id.strip_prefix(prefix)?;
+        let model = model.strip_prefix("chat:").unwrap_or(model);
+        let is_chat = !model.is_empty() && !is_embedding(id) && !model.starts_with("image:");
+        is_chat.then_some((Compatible { url, key: *key }, model))
+    })
+}
+
 /// The provider and name of a model that makes embeddings; `None` of what a suite cannot ask.
 fn embedding_by_name(id: &str) -> Option<(&'static str, &str)> {
     let (provider, model) = id.split_once(":embedding:").or_else(|| id.split_once(":embeddings:"))?;
@@ -440,6 +486,32 @@ fn model_by_name(id: &str) -> Option<(&'static str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// F82: services that speak OpenAI's protocol are asked at their own address, with their own key.
+    #[test]
+    fn compatible_services_have_their_address() {
+        let entry = |id: &str, config: Value| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("c.yaml");
+            std::fs::write(&file, "").unwrap();
+            let source = crate::source::Source::open(&file, None).unwrap();
+            let mut report = ImportReport::new("promptfoo", &source);
+            let settings = Settings::default();
+            let model = Model::read(id, config.as_object().unwrap(), &settings, "providers[0]", &mut report).unwrap();
+            model.entry(None, &mut Names::default()).1
+        };
+        let own = entry("huggingface:chat:google/gemma:novita", json!({}));
+        assert_eq!(own["model"], "google/gemma:novita");
+        assert_eq!(own["base_url"], "https://router.huggingface.co/v1");
+        assert_eq!(own["api_key_env"], "HF_TOKEN");
+        // A key goes to no other address than its own.
+        let elsewhere = entry("cerebras:llama", json!({"apiBaseUrl": "https://proxy.example/v1"}));
+        assert_eq!(elsewhere["base_url"], "https://proxy.example/v1");
+        assert_eq!(elsewhere.get("api_key_env"), None);
+        let written = entry("cerebras:llama", json!({"apiKey": "sk-abc"}));
+        assert_eq!(written["api_key_env"], "CEREBRAS_API_KEY");
+        assert!(compatible("localai:embeddings:x").is_none() && compatible("cerebras:").is_none());
+    }
 
     /// IO-02: names of models.
     #[test]

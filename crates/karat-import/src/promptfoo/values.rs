@@ -52,6 +52,11 @@ pub(super) fn split_values(text: &str) -> Vec<String> {
     values
 }
 
+/// A time in milliseconds as a suite writes it.
+pub(super) fn duration(ms: u64) -> String {
+    if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::javascript::{self, Code, Language};
 use super::{Given, Item, Tools};
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::values::{number_of, split_values, text_of};
@@ -31,7 +32,9 @@ pub(super) fn item(given: &Given<'_>) -> Option<Result<Option<Item>, Refusal>> {
         }
         "word-count" => word_count(given),
         "javascript" | "python" => {
-            return super::javascript::item(&given.text(), given.vars).map(|item| Ok(Some(item)));
+            let language = if given.kind == "python" { Language::Python } else { Language::JavaScript };
+            let code = Code { text: &given.text(), language, root: given.root, vars: given.vars };
+            return javascript::item(code).map(|item| Ok(Some(item)));
         }
         "latency" | "cost" => match given.threshold {
             Some(limit) => Ok(Some(Item::new(given.kind).max(limit))),

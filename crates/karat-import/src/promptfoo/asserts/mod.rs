@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use self::javascript::Root;
 pub(super) use self::judged::{HasInput, Questions, Shown};
 pub(super) use self::unsupported::is_type;
 use super::models::{Grading, Model};
@@ -107,6 +108,7 @@ struct Given<'a> {
     threshold: Option<f64>,
     /// The variables of the row.
     vars: &'a Map<String, Value>,
+    root: Root,
 }
 
 struct Negation;
@@ -140,6 +142,8 @@ pub(super) struct Checks<'a> {
     pub env: Map<String, Value>,
     /// Path of the text within outputs that are objects.
     pub output: Option<String>,
+    /// The output that code sees.
+    pub root: Root,
     /// Of recorded outputs no judge is asked, and results travel without the files of their config.
     pub shape: Shape,
     pub tools: Tools,
@@ -407,7 +411,8 @@ impl Checks<'_> {
             let refusal = Refusal::new("its value is masked in the file, so nothing can be compared with it");
             return refuse(refusal.instead("the value, written into the row's `assert`"), report);
         }
-        let given = Given { spec: &assert.spec, kind, negation, value, threshold: assert.threshold(), vars: row.vars };
+        let threshold = assert.threshold();
+        let given = Given { spec: &assert.spec, kind, negation, value, threshold, vars: row.vars, root: self.root };
         if let Some(item) = metrics::item(&given).or_else(|| metrics::tool_item(&given, self.tools)) {
             return match item {
                 Ok(Some(item)) => {
@@ -477,7 +482,8 @@ impl Checks<'_> {
         let of_output = !matches!(given.kind, "latency" | "cost") && !metrics::reads_tools(given.kind);
         let item =
             self.output.as_deref().filter(|_| of_output).into_iter().fold(item, |item, path| item.set("output", path));
-        given.negation.iter().fold(item, |item, _| item.set("not", true))
+        let is_negated = item.0.get("not") == Some(&json!(true));
+        given.negation.iter().fold(item, |item, _| item.set("not", !is_negated))
     }
 
     fn list_difference(&self, assert: &Assert, kind: &str, item: &Item, report: &mut ImportReport) {

@@ -18,6 +18,10 @@ use crate::promptfoo::values::number_of;
 use crate::report::ImportReport;
 use crate::source::Source;
 
+/// Endings of files that are sent to a model as they are.
+const MEDIA: [&str; 13] =
+    ["png", "jpg", "jpeg", "gif", "webp", "bmp", "mp3", "wav", "m4a", "mp4", "mov", "webm", "pdf"];
+
 /// Maximum number of rows that lists of values are multiplied into.
 const MAX_ROWS: usize = 1_000_000;
 
@@ -543,6 +547,11 @@ impl Case {
                 continue;
             }
             let read = |file: &PathBuf| match files::ending(name).as_str() {
+                ending if MEDIA.contains(&ending) => {
+                    let problem = "is an image, a recording or a document, and variables are texts";
+                    let hint = "the part of a message that holds it, written into the prompt";
+                    Err(ImportError::new(files::relative_name(file, from), problem).with_hint(hint))
+                }
                 "json" => source.json(file),
                 "yaml" | "yml" => source.yaml(file),
                 _ => source.text(file).map(|text| json!(text.trim())),

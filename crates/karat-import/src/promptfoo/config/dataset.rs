@@ -60,6 +60,7 @@ impl DatasetImport<'_> {
             from: self.from.to_owned(),
             env,
             output: self.form.path.clone(),
+            root: self.form.root,
             shape: Shape::Live,
             tools: if draft.suite.tools.is_empty() { Tools::None } else { Tools::Offered },
             questions: Questions::default(),

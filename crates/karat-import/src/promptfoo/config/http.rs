@@ -10,7 +10,7 @@ use super::prompts::Prompt;
 use crate::promptfoo::nunjucks;
 use crate::promptfoo::refusal::Refusal;
 use crate::promptfoo::settings::{Settings, is_secret, variable_name};
-use crate::promptfoo::values::text_of;
+use crate::promptfoo::values::{duration, text_of};
 use crate::report::ImportReport;
 
 /// Stands for the prompt while the rest of a template is translated; no text of a file holds it.
@@ -41,6 +41,8 @@ pub(super) struct Service {
     body: Value,
     /// Path of the answer's text; the whole answer without it.
     path: Option<String>,
+    /// The longest time that an answer takes, in milliseconds.
+    timeout_ms: Option<u64>,
     /// Dropped settings that change its answers.
     pub unchecked: Vec<String>,
 }
@@ -67,16 +69,19 @@ impl Service {
         let config: &Map<String, Value> =
             &raw.into_iter().chain(config.clone()).filter(|(key, _)| key != "request").collect();
         let url = config.get("url").and_then(Value::as_str).unwrap_or(id);
-        if !url.contains("://") {
+        // The whole address, or its beginning, may stand in the environment.
+        let url = settings.with_env(url);
+        if !url.contains("://") && !url.starts_with("${") {
             return Err(Refusal::new("has no `url`").instead("an `http` step with the service's address"));
         }
         let mut service = Self {
-            url: template(&without_keys(&settings.with_env(url), &path, report), settings)
+            url: template(&without_keys(&url, &path, report), settings)
                 .map_err(|why| Refusal::new(format!("its `url` is {why}")))?,
             method: None,
             headers: Value::Null,
             body: Value::Null,
             path: None,
+            timeout_ms: None,
             unchecked: Vec::new(),
         };
         for (key, value) in config {
@@ -104,6 +109,11 @@ impl Service {
                     }
                 },
                 "useHttps" => {}
+                "timeout" | "responseTimeout" | "requestTimeout" if value.as_u64().is_some_and(|ms| ms > 0) => {
+                    service.timeout_ms = value.as_u64();
+                }
+                // They decide how often it is asked, not what it answers.
+                "maxRetries" | "retries" => {}
                 _ => {
                     let refusal = Refusal::new("is no setting of an `http` step");
                     report.drop(refusal.of_all(&format!("{path}.{key}"), key));
@@ -146,7 +156,11 @@ impl Service {
         let parts = [("headers", self.headers.clone()), ("body", with_prompt(&self.body, &text))];
         http.extend(parts.into_iter().filter(|(_, part)| !part.is_null()).map(|(key, part)| (key.to_owned(), part)));
         let path = self.path.as_ref().map_or("$".to_owned(), |path| format!("$.{path}"));
-        json!({"http": http, "take": {"text": path}})
+        let mut step = json!({"http": http, "take": {"text": path}});
+        if let Some(timeout) = self.timeout_ms {
+            step["timeout"] = json!(duration(timeout));
+        }
+        step
     }
 }
 

@@ -33,9 +33,10 @@ use self::raw_test::RawTest;
 use self::tools::read_tools;
 use self::variants::{Affixes, OutputForm, variants, write_models, write_variants};
 use super::files;
+use super::references;
 use super::refusal::Refusal;
 use super::settings::Settings;
-use super::values::text_of;
+use super::values::{duration, text_of};
 use crate::draft::Draft;
 use crate::error::ImportError;
 use crate::report::{Dropped, ImportReport};
@@ -47,8 +48,17 @@ const KEYS: [&str; 9] =
     ["description", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios", "env", "evaluateOptions"];
 
 /// Keys without an effect on results.
-const IGNORED: [&str; 7] =
-    ["sharing", "outputPath", "commandLineOptions", "writeLatestResults", "$schema", "tags", "metadata"];
+const IGNORED: [&str; 9] = [
+    "sharing",
+    "outputPath",
+    "commandLineOptions",
+    "writeLatestResults",
+    "$schema",
+    "tags",
+    "metadata",
+    "version",
+    "assertionTemplates",
+];
 
 /// A config in the making of a suite.
 pub(super) struct ConfigImport<'a> {
@@ -59,7 +69,8 @@ pub(super) struct ConfigImport<'a> {
 }
 
 impl ConfigImport<'_> {
-    pub fn run(self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+    pub fn run(mut self, draft: &mut Draft<'_>) -> Result<(), ImportError> {
+        self.config = references::resolve(self.config);
         drop_keys(&self.config, &mut draft.report);
         let part = |key: &str| self.config.get(key).cloned().unwrap_or_default();
         let env = part("env").as_object().cloned().unwrap_or_default();
@@ -165,7 +176,7 @@ impl ConfigImport<'_> {
         report: &ImportReport,
     ) -> Result<(), ImportError> {
         let refused = |problem: String| ImportError::new(self.from.display(), problem);
-        let results = "import its results instead: `promptfoo eval -o results.json`";
+        let results = IMPORT_RESULTS;
         let dropped_at =
             |keys: &[&str]| report.dropped.iter().find(|it| keys.iter().any(|key| it.path.starts_with(key)));
         let because = |problem: &str, dropped: &Dropped| {
@@ -177,8 +188,7 @@ impl ConfigImport<'_> {
             return Err(because("has no test that can be read", dropped));
         }
         if self.config.contains_key("redteam") {
-            let problem = "holds red teaming alone, whose tests promptfoo makes when it runs".to_owned();
-            return Err(refused(problem).with_hint(results));
+            return Err(red_teaming_alone(&self.from));
         }
         let given = defaults.vars();
         if prompts.is_empty() && given.is_empty() && defaults.asserts.is_empty() {
@@ -196,10 +206,19 @@ impl ConfigImport<'_> {
     }
 }
 
+/// The advice where a config itself cannot be carried over.
+const IMPORT_RESULTS: &str = "import its results instead: `promptfoo eval -o results.json`";
+
+/// The refusal of a config without a test of its own.
+pub(super) fn red_teaming_alone(file: &Path) -> ImportError {
+    ImportError::new(file.display(), "holds red teaming alone, whose tests promptfoo makes when it runs")
+        .with_hint(IMPORT_RESULTS)
+}
+
 fn drop_keys(config: &Map<String, Value>, report: &mut ImportReport) {
-    for (key, value) in
-        config.iter().filter(|(key, _)| !KEYS.contains(&key.as_str()) && !IGNORED.contains(&key.as_str()))
-    {
+    // Keys of this form hold parts that anchors repeat elsewhere.
+    let is_ignored = |key: &str| IGNORED.contains(&key) || key.starts_with("x-") || key.starts_with('.');
+    for (key, value) in config.iter().filter(|(key, _)| !KEYS.contains(&key.as_str()) && !is_ignored(key)) {
         let refusal = match key.as_str() {
             "extensions" | "nunjucksFilters" | "assertScoringFunction" | "transform" => {
                 Refusal::new("is code, which an import neither runs nor copies")
@@ -224,12 +243,10 @@ fn drop_keys(config: &Map<String, Value>, report: &mut ImportReport) {
 
 fn run_settings(options: &Value) -> Map<String, Value> {
     let number = |key: &str| options.get(key).and_then(Value::as_u64).filter(|number| *number > 0);
-    let timeout =
-        number("timeoutMs").map(|ms| if ms % 1000 == 0 { format!("{}s", ms / 1000) } else { format!("{ms}ms") });
     let parts = [
         ("trials", number("repeat").filter(|repeat| *repeat > 1).map(|it| json!(it))),
         ("max_concurrency", number("maxConcurrency").map(|it| json!(it))),
-        ("timeout", timeout.map(|it| json!(it))),
+        ("timeout", number("timeoutMs").map(|ms| json!(duration(ms)))),
     ];
     parts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }

@@ -224,6 +224,11 @@ impl PromptReader<'_> {
                 report.drop(code().of_all(path, text));
                 return Ok(Vec::new());
             }
+            if STORES.iter().any(|store| text.starts_with(store)) {
+                let refusal = Refusal::new("lies elsewhere, and an import opens no connection");
+                report.drop(refusal.instead("the prompt's text").of_all(path, text));
+                return Ok(Vec::new());
+            }
             let is_text = chat_messages(text.trim()).is_none();
             let text = if is_text { text.to_owned() } else { text.trim().to_owned() };
             return Ok(vec![Raw { path: path.to_owned(), label, id: None, file: None, text }]);
@@ -325,6 +330,9 @@ impl PromptReader<'_> {
         }
     }
 }
+
+/// Beginnings of the names of prompts that a service keeps.
+const STORES: [&str; 3] = ["langfuse://", "portkey://", "helicone://"];
 
 fn code() -> Refusal {
     Refusal::of_program().instead("a template, or a `command` step")

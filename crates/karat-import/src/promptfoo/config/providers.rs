@@ -30,6 +30,8 @@ pub(super) struct Provider {
     pub prompts: Option<Vec<String>>,
     /// The tools that it offers to the model.
     pub tools: Option<Value>,
+    /// True if promptfoo reads its replies as JSON.
+    pub is_structured: bool,
     /// Dropped settings that change its outputs: checks see other outputs than there.
     pub unchecked: Vec<String>,
 }
@@ -179,7 +181,9 @@ impl ProviderReader<'_> {
                 if let Target::Service { service: Asked::Http(service), .. } = &target {
                     unchecked.extend(service.unchecked.iter().cloned());
                 }
-                vec![Provider { path: raw.path.clone(), names, target, prompts, tools, unchecked }]
+                let format = raw.config.get("response_format").and_then(|format| format.get("type"));
+                let is_structured = format == Some(&json!("json_schema"));
+                vec![Provider { path: raw.path.clone(), names, target, prompts, tools, is_structured, unchecked }]
             }
             Err(refusal) => {
                 report.drop(refusal.of_all(&raw.path, raw.id));

@@ -31,11 +31,7 @@ fn echo_asserts_become_a_suite() {
     insta::assert_snapshot!("echo_asserts_suite", imported.text("karat.yaml"));
     insta::assert_snapshot!("echo_asserts_samples", imported.text("data/samples.jsonl"));
     insta::assert_snapshot!("echo_asserts_import", imported.text("import.json"));
-    let dropped = [
-        ("not-regex", "tests[1].assert[8]", 1),
-        ("javascript", "tests[8].assert[1]", 2),
-        ("is-refusal", "tests[10].assert[0]", 1),
-    ];
+    let dropped = [("not-regex", "tests[1].assert[8]", 1), ("is-refusal", "tests[10].assert[0]", 1)];
     assert_eq!(imported.dropped(), dropped);
 }
 
@@ -98,7 +94,8 @@ fn examples_become_suites() {
     }
 }
 
-/// IO-02: prompts as texts, in files of every kind, and as chats; programs are dropped.
+/// IO-02, F96, F98: prompts as texts, in files of every kind, and as chats; programs, and prompts that a service keeps, are
+/// dropped.
 #[test]
 fn prompts_become_variants() {
     let long = "A line of a prompt that is longer than a line of a suite should be.\n".repeat(4);
@@ -112,6 +109,8 @@ fn prompts_become_variants() {
         "file://each.jsonl",
         "file://folder",
         "file://prompt.py:create",
+        "file://prompt.py:Prompt.create",
+        "langfuse://support:production",
         "exec:./make.sh",
         "{{ q.trim() }}",
         {"raw": "x", "label": "chat", "config": {}},
@@ -155,9 +154,11 @@ fn prompts_become_variants() {
     assert_eq!(imported.text("prompts/A-long-one.md"), long);
     let dropped = [
         ("file://prompt.py:create", "prompts[8]", 0),
-        ("exec:./make.sh", "prompts[9]", 0),
-        ("config", "prompts[11].config", 0),
-        ("prompt", "prompts[10]", 0),
+        ("file://prompt.py:Prompt.create", "prompts[9]", 0),
+        ("langfuse://support:production", "prompts[10]", 0),
+        ("exec:./make.sh", "prompts[11]", 0),
+        ("config", "prompts[13].config", 0),
+        ("prompt", "prompts[12]", 0),
     ];
     assert_eq!(imported.dropped(), dropped);
     // The variable of the image is one that no row has.
@@ -510,4 +511,45 @@ fn no_config_is_a_panic() {
             }
         }
     }
+}
+
+/// F82, F83: an address in the environment, times of services, parts that stand elsewhere, and keys without an effect.
+#[test]
+fn services_and_parts_that_stand_elsewhere_are_carried_over() {
+    let service = json!({"id": "http", "config": {
+        "url": "{{env.BASE}}/chat", "body": {"m": "{{prompt}}"}, "transformResponse": "json.text", "timeout": 65000
+    }});
+    let imported = config(
+        json!({
+            "version": 1, "x-parts": {"a": 1}, "prompts": ["{{ q }}"], "providers": [service],
+            "assertionTemplates": {"short": {"type": "javascript", "value": "output.kind === 'x'"}},
+            "tests": [{"vars": {"q": "a"}, "assert": [
+                {"$ref": "#/assertionTemplates/short"},
+                {"type": "not-javascript", "value": "!output.includes('x')"}
+            ]}],
+        }),
+        &[],
+    );
+    assert_eq!(imported.dropped(), []);
+    let step = &imported.suite()["variants"]["prompt-1.service"][0];
+    assert_eq!((&step["http"]["url"], &step["timeout"]), (&json!("${BASE}/chat"), &json!("65s")));
+    let asserts = imported.rows("data/samples.jsonl")[0]["assert"].clone();
+    assert_eq!((&asserts[0]["metric"], &asserts[0]["output"]), (&json!("json_schema"), &json!("text")));
+    assert_eq!((&asserts[1]["metric"], &asserts[1]["not"]), (&json!("contains"), &json!(false)));
+    let error = try_config(&json!({"redteam": {"purpose": "x"}}), &[]).err().unwrap();
+    assert!(error.to_string().contains("red teaming alone"), "{error}");
+}
+
+/// F83: promptfoo reads the replies of a model with a JSON Schema, so code sees their members.
+#[test]
+fn code_sees_members_of_structured_replies() {
+    let structured = json!({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}});
+    let of = |format: &Value| {
+        let providers = json!([{"id": "openai:gpt-5-mini", "config": format}]);
+        let tests = json!([{"vars": {"q": "a"}, "assert": [{"type": "javascript", "value": "output.a === 'x'"}]}]);
+        config(json!({"prompts": ["{{ q }}"], "providers": providers, "tests": tests}), &[])
+    };
+    assert_eq!(of(&structured).rows("data/samples.jsonl")[0]["assert"][0]["metric"], "json_schema");
+    let plain = of(&json!({}));
+    assert_eq!(plain.dropped(), [("javascript", "tests[0].assert[0]", 1)]);
 }

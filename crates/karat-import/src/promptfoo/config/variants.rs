@@ -9,6 +9,7 @@ use super::prompts::{Prompt, PromptBody};
 use super::providers::{self, Asked, Provider, Target};
 use crate::draft::Draft;
 use crate::error::ImportError;
+use crate::promptfoo::asserts::Root;
 use crate::promptfoo::refusal::Refusal;
 use crate::report::ImportReport;
 
@@ -38,20 +39,34 @@ pub(super) struct OutputForm {
     pub path: Option<String>,
     /// `parse` of the steps with a prompt.
     parse: Option<Value>,
+    /// The output as code of asserts sees it.
+    pub root: Root,
 }
 
 impl OutputForm {
     pub fn of(providers: &[Provider], tools: &Map<String, Value>, parsed: Option<String>) -> Self {
-        let asks_service = providers.iter().any(|provider| matches!(provider.target, Target::Service { .. }));
+        let is_service = |provider: &Provider| matches!(provider.target, Target::Service { .. });
+        let asks_service = providers.iter().any(is_service);
+        let root = match parsed.is_some() {
+            true => Root::Json,
+            false if asks_service && providers.iter().all(is_service) => Root::Either,
+            // promptfoo reads what such a model replies as JSON.
+            false if !providers.is_empty() && providers.iter().all(|provider| provider.is_structured) => Root::Json,
+            false => Root::Text,
+        };
         match parsed {
             // An output that may call tools is an object.
-            _ if !tools.is_empty() => Self { path: Some("text".to_owned()), parse: None },
+            _ if !tools.is_empty() => Self { path: Some("text".to_owned()), parse: None, root },
             // Answers of services are objects, so the replies of models become such, too.
             _ if asks_service => {
-                Self { path: Some("text".to_owned()), parse: Some(json!({"as": "text", "into": "text"})) }
+                let parse = json!({"as": "text", "into": "text"});
+                Self { path: Some("text".to_owned()), parse: Some(parse), root }
             }
-            Some(path) => Self { path: Some(path).filter(|path| !path.is_empty()), parse: Some(json!({"as": "json"})) },
-            None => Self { path: None, parse: None },
+            Some(path) => {
+                let path = Some(path).filter(|path| !path.is_empty());
+                Self { path, parse: Some(json!({"as": "json"})), root }
+            }
+            None => Self { path: None, parse: None, root },
         }
     }
 }

@@ -18,7 +18,7 @@ use self::file::{Head, read_head, read_lines, read_results};
 use self::systems::{Named, Systems};
 use crate::draft::Draft;
 use crate::error::ImportError;
-use crate::promptfoo::asserts::{Assert, Checks, Questions, RowVars, Tools};
+use crate::promptfoo::asserts::{Assert, Checks, Questions, Root, RowVars, Tools};
 use crate::promptfoo::files;
 use crate::promptfoo::models::Grading;
 use crate::promptfoo::nunjucks::column_name;
@@ -137,6 +137,7 @@ impl<'a> Results<'a> {
             from: file.to_owned(),
             env: Map::new(),
             output: None,
+            root: Root::Either,
             shape: Shape::Recorded,
             tools: Tools::None,
             questions: Questions::default(),

@@ -47,7 +47,7 @@ fn comparable_results(place: &Place, path: &str, folder: &str) -> Vec<(String, u
 #[test]
 fn runs_agree_with_the_results_of_promptfoo() {
     for (name, live, recorded, compared) in [
-        ("echo-asserts", vec!["plain", "shout"], vec!["plain.echo", "shout.echo"], 20),
+        ("echo-asserts", vec!["plain", "shout"], vec!["plain.echo", "shout.echo"], 24),
         ("echo-csv", vec!["prompt-1"], vec!["prompt-1.echo-a"], 9),
     ] {
         let place = Place::new();
