@@ -288,7 +288,10 @@ impl Failure {
             None => "`api_key_env` (no key was sent)".to_owned(),
         };
         match (self.code, self.status) {
-            (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
+            (CallErrorCode::Auth, Some(429)) => match key_variable {
+                Some(_) => format!("add credit to the account of {key}"),
+                None => "no key was sent: name one whose account has credit in `api_key_env`".to_owned(),
+            },
             (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", name),
             (CallErrorCode::Auth, _) => format!("check {key}"),
             (CallErrorCode::BadRequest, Some(404)) => {

@@ -64,6 +64,11 @@ impl UnreadableReply {
         Self { code: CallErrorCode::Malformed, what: what.into(), most_retries: u32::MAX, words: None }
     }
 
+    /// JSON without the part that has the reply. The message quotes its beginning, which tells whose answer it is.
+    pub(crate) fn lacks(part: &str, body: &[u8]) -> Self {
+        Self::invalid_body(format!("answered with JSON that has no `{part}`; it begins {}", quote(body, SHOWN)))
+    }
+
     /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a
     /// sentence.
     pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {
@@ -77,7 +82,11 @@ impl UnreadableReply {
             stream if stream.starts_with("data:") || stream.starts_with("event:") => {
                 "an event stream, which was not asked for".to_owned()
             }
-            _ => format!("a body that is not a valid reply ({error})"),
+            _ if error.is_data() => "JSON of another form than this protocol has".to_owned(),
+            json if json.starts_with(['{', '[']) => {
+                format!("JSON that is broken at line {}, column {}", error.line(), error.column())
+            }
+            _ => "a text that is not JSON".to_owned(),
         };
         Self::invalid_body(format!("answered with {what}; it begins {begin}"))
     }

@@ -56,8 +56,7 @@ impl Codec for Anthropic {
         if let Some(error) = answer.error {
             return Err(embedded_error(&error));
         }
-        let blocks =
-            answer.content.ok_or_else(|| UnreadableReply::invalid_body("answered with a message without content"))?;
+        let blocks = answer.content.ok_or_else(|| UnreadableReply::lacks("content", body))?;
         let is_plain = blocks.iter().all(|block| block.kind == "text");
         let mut text = String::new();
         let mut tool_calls = Vec::new();

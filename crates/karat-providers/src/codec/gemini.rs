@@ -72,7 +72,7 @@ impl Codec for Gemini {
         let Some(candidate) = answer_of(candidates, |candidate| candidate.index) else {
             return match blocked {
                 true => end_reply(reply, Some(BLOCKED)),
-                false => Err(UnreadableReply::invalid_body("answered without a candidate")),
+                false => Err(UnreadableReply::lacks("candidates", body)),
             };
         };
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();

@@ -232,7 +232,10 @@ impl Decoder<'_> {
                             name.replace('.', " ")
                         ),
                     )
-                    .maybe_hint(suggestion(&value, ids));
+                    .maybe_hint(suggestion(&value, ids).or_else(|| {
+                        let part = name.rsplit('.').next().unwrap_or(&name);
+                        known.is_empty().then(|| format!("no entry of the suite states a `{part}`"))
+                    }));
             }
         }
         Some(inlined)

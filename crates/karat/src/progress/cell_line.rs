@@ -34,8 +34,13 @@ const DONE: &str = "\u{1}";
 impl CellLine {
     /// Formats a cell by the suite's `run.cell_line`, or as `[1/120] t01 small/terse ok 150 ms`.
     pub fn new(cell: &CellProgress<'_>, format: Option<&str>) -> Self {
-        let text = format.map_or_else(|| standard(cell), |format| custom(cell, format));
+        let text = format.map_or_else(|| standard(cell, false), |format| custom(cell, format));
         Self { total: cell.total, text }
+    }
+
+    /// Formats a cell whose error another line has told.
+    pub fn of_told_error(cell: &CellProgress<'_>) -> Self {
+        Self { total: cell.total, text: standard(cell, true) }
     }
 
     /// Returns the line, with the number of cells that are done.
@@ -49,7 +54,7 @@ impl CellLine {
     }
 }
 
-fn standard(cell: &CellProgress<'_>) -> String {
+fn standard(cell: &CellProgress<'_>, is_told: bool) -> String {
     let system = match cell.model {
         Some(model) => format!("{model}/{}", cell.variant),
         None => cell.variant.to_owned(),
@@ -67,7 +72,8 @@ fn standard(cell: &CellProgress<'_>) -> String {
     };
     let _ = write!(text, " {status} {}", duration(cell.duration_ms));
     if let Some(error) = cell.error.filter(|_| cell.status == CellStatus::Error) {
-        let _ = write!(text, ": {}: {}", error.code, cut(&error.message));
+        let message = if is_told { "as above".to_owned() } else { cut(&error.message) };
+        let _ = write!(text, ": {}: {message}", error.code);
     }
     text
 }

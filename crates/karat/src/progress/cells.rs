@@ -1,7 +1,8 @@
 //! Lines of single cells: all of them, or the first failures.
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use karat_types::{CellProgress, CellStatus, Event};
 
@@ -18,6 +19,8 @@ pub struct Cells {
     /// The suite's `run.cell_line`, once the run has started.
     format: OnceLock<Option<String>>,
     failures: AtomicU64,
+    /// The messages of errors that lines have told.
+    told: Mutex<BTreeSet<String>>,
     lines: PlanOrder,
     print: Print,
 }
@@ -25,7 +28,7 @@ pub struct Cells {
 impl Cells {
     pub fn new(detail: Detail, print: Print) -> Self {
         let lines = PlanOrder::new(print.clone());
-        Self { detail, format: OnceLock::new(), failures: AtomicU64::new(0), lines, print }
+        Self { detail, format: OnceLock::new(), failures: AtomicU64::new(0), told: Mutex::default(), lines, print }
     }
 
     /// Prints what an event asks for.
@@ -54,6 +57,12 @@ impl Cells {
         self.format.get().and_then(Option::as_deref)
     }
 
+    /// Returns whether a line has told the error of a cell, and notes it otherwise.
+    fn is_told(&self, cell: &CellProgress<'_>) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        cell.error.is_some_and(|error| !told.insert(error.message.clone()))
+    }
+
     fn print_cell(&self, cell: &CellProgress<'_>) {
         if self.is_complete() {
             return self.lines.print(cell.ordinal, cell.done, CellLine::new(cell, self.format()));
@@ -62,7 +71,10 @@ impl Cells {
             return;
         }
         match self.failures.fetch_add(1, Ordering::Relaxed) {
-            before if before < FAILURES => (self.print)(&CellLine::new(cell, None).text(cell.done)),
+            before if before < FAILURES => {
+                let line = if self.is_told(cell) { CellLine::of_told_error(cell) } else { CellLine::new(cell, None) };
+                (self.print)(&line.text(cell.done));
+            }
             FAILURES => {
                 (self.print)("further failed cells are only counted; `karat show --status error` lists all of them")
             }

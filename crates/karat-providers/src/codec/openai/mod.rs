@@ -239,13 +239,12 @@ impl Completion<'_> {
         if let Some(error) = self.error {
             return Err(embedded_error(&error));
         }
-        let choice = answer_of(self.choices, |choice| choice.index)
-            .ok_or_else(|| UnreadableReply::invalid_body("answered without any choice"))?;
+        let choice =
+            answer_of(self.choices, |choice| choice.index).ok_or_else(|| UnreadableReply::lacks("choices", body))?;
         if let Some(error) = choice.error {
             return Err(embedded_error(&error));
         }
-        let message =
-            choice.message.ok_or_else(|| UnreadableReply::invalid_body("answered with a choice without message"))?;
+        let message = choice.message.ok_or_else(|| UnreadableReply::lacks("choices[0].message", body))?;
         let written = message.tool_calls.unwrap_or_default();
         let has_ids = written.iter().all(|call| call.id.as_ref().is_some_and(|id| !id.is_empty()));
         let calls = written.into_iter().enumerate().map(|(at, call)| call.read(body, at));

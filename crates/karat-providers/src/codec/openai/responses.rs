@@ -198,7 +198,7 @@ impl ResponseBody<'_> {
         let items = match (self.output, word.as_deref()) {
             (Some(items), _) => items,
             (None, Some("failed")) => Vec::new(),
-            (None, _) => return Err(UnreadableReply::invalid_body("answered without any output")),
+            (None, _) => return Err(UnreadableReply::lacks("output", body)),
         };
         let is_plain = items.iter().all(|item| item.kind == "message");
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
@@ -362,7 +362,7 @@ mod tests {
         let failed = json!({"status": "failed", "error": {"code": "server_error", "message": "Oh."}, "output": []});
         assert!(read(failed).unwrap_err().what.contains("Oh."));
         assert!(read(json!({"status": "failed", "error": null, "output": []})).is_err());
-        assert!(read(json!({"choices": []})).unwrap_err().what.contains("without any output"));
+        assert!(read(json!({"choices": []})).unwrap_err().what.contains("has no `output`; it begins"));
         let usage = json!({"input_tokens": 50, "input_tokens_details": {"cached_tokens": 20, "cache_write_tokens": 5},
             "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 4}});
         let usage = Responses.bill(json!({"output": [], "usage": usage}).to_string().as_bytes()).0.unwrap();

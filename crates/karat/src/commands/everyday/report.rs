@@ -75,6 +75,9 @@ pub fn check_output(output: &OutputArgs, events: bool) -> Result<(), Failure> {
         return single_format(output).map(|_| ());
     }
     let Some(folder) = output.output_dir.as_deref() else { return Ok(()) };
+    if Path::new(folder).is_file() {
+        return Err(Failure::Message(format!("cannot write reports into `-o {folder}`: it is a file. Name a folder")));
+    }
     let probe = Path::new(folder).join(".karat-probe");
     let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     tried.map_err(|error| {
