@@ -88,7 +88,12 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
     };
     let has_usage = usage != TokenUse::default();
     let metrics = if output.is_some() { row.shift_remove(METRICS) } else { None };
-    let (scores, reasons) = metrics.as_ref().and_then(Value::as_array).map(|list| scores(list)).unwrap_or_default();
+    let metrics = metrics.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    // A metric that failed has no score.
+    let score = |value: &Value| if value.is_number() { value.clone() } else { Value::Null };
+    let scores = by_metric(metrics, "score").map(|(name, value)| (name, score(value))).collect();
+    let reasons =
+        by_metric(metrics, "reason").filter_map(|(name, why)| Some((name, why.as_str()?.to_owned()))).collect();
     let output = output.map(|output| Output {
         sample: id.clone(),
         trial: 1,
@@ -112,13 +117,10 @@ fn read_row(mut row: Map<String, Value>, id: String, form: Form, draft: &mut Dra
     TestCase { sample: Sample { id, input, reference, columns, metadata }, output }
 }
 
-/// Scores and reasons by metric. A metric that failed has no score.
-fn scores(metrics: &[Value]) -> (Vec<(String, Value)>, Vec<(String, String)>) {
+/// The values of a member of each metric, by the metric's name.
+fn by_metric<'a>(metrics: &'a [Value], member: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
     let name = |metric: &Value| metric.get("name").and_then(Value::as_str).map(str::to_owned);
-    let score = |metric: &Value| metric.get("score").filter(|score| score.is_number()).cloned().unwrap_or_default();
-    let reason = |metric: &Value| metric.get("reason").and_then(Value::as_str).map(str::to_owned);
-    let scores = metrics.iter().filter_map(|metric| Some((name(metric)?, score(metric)))).collect();
-    (scores, metrics.iter().filter_map(|metric| Some((name(metric)?, reason(metric)?))).collect())
+    metrics.iter().filter_map(move |metric| Some((name(metric)?, metric.get(member).unwrap_or(&Value::Null))))
 }
 
 /// A list. A text of several members cannot be told from one with the separator in it: it stays whole, and is noted.
