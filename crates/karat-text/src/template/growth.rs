@@ -4,7 +4,10 @@
 //! - `+`, `*` and `~` check what they make, see `types`; filters that can make much of little compute the size of their
 //!   result first
 //! - a value that is assigned passes through the filter [`KEEP`], which `instrument` writes around it: so none has lists
-//!   within lists that overflow the stack
+//!   within lists that overflow the stack, and none holds another so often that nothing could list it to its end
+//! - the same holds for what else gets a name: items of loops, `with`, and what macros and callers are given. `instrument`
+//!   writes [`KEEP_ALL`] behind the block that names them
+//! - filters and comparisons that read a value to its end, such as `tojson`, weigh it first
 //! - what is written is counted, by `write` in `engine` and by [`Sink`]; text that a block collects (`set`, `macro`) is
 //!   counted by the filter [`COUNT`], which `instrument` writes before it
 
@@ -31,6 +34,9 @@ pub(super) const KEEP: &str = "karat_keep";
 /// The filter through which values pass that a namespace keeps.
 pub(super) const KEEP_MEMBER: &str = "karat_keep_member";
 
+/// The filter for a list of all values that a block gives names to; it writes nothing.
+pub(super) const KEEP_ALL: &str = "karat_keep_all";
+
 /// The filter that counts text which a block collects.
 pub(super) const COUNT: &str = "karat_count";
 
@@ -43,6 +49,31 @@ pub(super) const TOO_DEEP: &str = "lists within each other";
 thread_local! {
     /// Bytes that the rendering of this thread has written.
     static WRITTEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The members and bytes that a look at a value may still find. A short list can hold one large value a million times.
+pub(super) struct Budget {
+    members: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    /// Enough for everything that can be written.
+    pub fn of_text() -> Self {
+        Self { members: 4 * MEMBERS, bytes: SIZE }
+    }
+
+    /// Pays for one member and its bytes; `None` if the budget does not have them.
+    pub fn spend(&mut self, bytes: usize) -> Option<()> {
+        let (members, bytes) = self.members.checked_sub(1).zip(self.bytes.checked_sub(bytes))?;
+        *self = Self { members, bytes };
+        Some(())
+    }
+
+    /// Returns whether so many members can be paid for.
+    pub fn has_members(&self, members: usize) -> bool {
+        members <= self.members
+    }
 }
 
 /// Starts counting for a new rendering.
@@ -96,7 +127,7 @@ static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
 /// The size of a filter's result in bytes, by its arguments.
 type ResultSize = fn(&[Value], &Kwargs) -> Option<usize>;
 
-/// Filters whose result can be far larger than what they get.
+/// Filters whose result can be far larger than what they get. What they get is weighed, too.
 const GROWING: [(&str, ResultSize); 7] = [
     ("indent", indent_size),
     ("replace", replace_size),
@@ -107,14 +138,37 @@ const GROWING: [(&str, ResultSize); 7] = [
     ("tojson", tojson_size),
 ];
 
+/// Filters that write or compare all that they get, at any depth.
+const READING: [&str; 17] = [
+    "capitalize",
+    "dictsort",
+    "e",
+    "escape",
+    "groupby",
+    "lines",
+    "lower",
+    "max",
+    "min",
+    "pprint",
+    "sort",
+    "split",
+    "string",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+];
+
 /// Replaces the filters that can grow, and adds those that `instrument` writes.
 pub(super) fn add(environment: &mut Environment<'_>) {
-    for (name, size) in GROWING {
+    let reading = READING.map(|name| (name, (|_: &[Value], _: &Kwargs| None) as ResultSize));
+    for (name, size) in GROWING.into_iter().chain(reading) {
         environment.add_filter(name, move |arguments: Rest<ValueOrKwargs>| {
             let arguments: Vec<Value> = arguments.0.into_iter().map(ValueOrKwargs::into_value).collect();
             let named = arguments.last().filter(|last| last.is_kwargs()).cloned();
             let named = named.and_then(|named| Kwargs::try_from(named).ok());
             let named = named.unwrap_or_else(|| Kwargs::from_iter::<[(&str, Value); 0]>([]));
+            arguments.iter().try_for_each(weigh)?;
             match size(&arguments, &named) {
                 Some(size) if size > SIZE => Err(too_large()),
                 _ => PLAIN.empty_state().apply_filter(name, &arguments),
@@ -123,6 +177,8 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     }
     environment.add_filter(COUNT, |bytes: usize| count(bytes).map(|()| ""));
     environment.add_filter(KEEP, keep);
+    environment
+        .add_filter(KEEP_ALL, |values: Vec<Value>| values.iter().try_for_each(|it| keep(it).map(drop)).map(|()| ""));
     environment
         .add_filter(KEEP_MEMBER, |value: &Value| if is_namespace(value) { Err(too_deep()) } else { keep(value) });
 }
@@ -210,29 +266,39 @@ pub(super) fn check_size(value: &Value) -> Result<(), Error> {
 /// Lets a value through that is small enough to be kept, and not nested too deep.
 fn keep(value: &Value) -> Result<Value, Error> {
     check_size(value)?;
-    check_nesting(value, DEPTH, &mut (4 * MEMBERS))?;
+    check_nesting(value, DEPTH, &mut Budget { bytes: usize::MAX, ..Budget::of_text() })?;
     Ok(value.clone())
 }
 
-/// Refuses a value whose lists and maps reach deeper than this many levels. A namespace can be changed later, so that it
-/// would hold itself: none is kept within another value.
-fn check_nesting(value: &Value, levels: usize, members: &mut usize) -> Result<(), Error> {
-    // A value that is listed only once is no list of the template's own.
-    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) && value.len().is_none() {
+/// Refuses a value that cannot be read to its end: nested too deep, or with more in it than can be written.
+pub(super) fn weigh(value: &Value) -> Result<(), Error> {
+    check_nesting(value, DEPTH, &mut Budget::of_text())
+}
+
+/// Refuses a value whose lists and maps reach deeper than this many levels, or hold more than the budget has. A namespace
+/// can be changed later, so that it would hold itself: none is kept within another value.
+fn check_nesting(value: &Value, levels: usize, budget: &mut Budget) -> Result<(), Error> {
+    if !is_list(value) {
         return Ok(());
     }
     let deeper = levels.checked_sub(1).ok_or_else(too_deep)?;
     for item in value.try_iter().into_iter().flatten() {
-        *members = members.checked_sub(1).ok_or_else(too_large)?;
-        let item = if value.kind() == ValueKind::Map { value.get_item(&item)? } else { item };
+        let (key, item) = match value.kind() {
+            ValueKind::Map => (item.as_str().map_or(0, str::len), value.get_item(&item)?),
+            _ => (0, item),
+        };
+        budget.spend(key.saturating_add(item.as_bytes().map_or(0, <[u8]>::len))).ok_or_else(too_large)?;
         if is_namespace(&item) {
             return Err(too_deep());
         }
-        if matches!(item.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map) {
-            check_nesting(&item, deeper, members)?;
-        }
+        check_nesting(&item, deeper, budget)?;
     }
     Ok(())
+}
+
+/// Returns whether a value has members.
+pub(super) fn is_list(value: &Value) -> bool {
+    matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map)
 }
 
 fn is_namespace(value: &Value) -> bool {

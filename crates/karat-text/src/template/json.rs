@@ -8,32 +8,13 @@ use karat_types::json;
 use minijinja::value::{DynObject, Object, ObjectRepr, Value, ValueKind};
 use serde_json::{Map, Number};
 
-use super::growth::{MEMBERS, SIZE};
+use super::growth::Budget;
 
 /// Nesting beyond which a value is refused.
 const DEPTH: usize = 128;
 
 /// The problem with a value that would be larger.
 const TOO_LARGE: &str = "is larger than 64 MiB";
-
-/// The members and bytes that a conversion may still make: a short list can hold one large text a million times.
-struct Budget {
-    members: usize,
-    bytes: usize,
-}
-
-impl Budget {
-    fn new() -> Self {
-        Self { members: 4 * MEMBERS, bytes: SIZE }
-    }
-
-    fn spend(&mut self, bytes: usize) -> Result<(), String> {
-        let left = self.members.checked_sub(1).zip(self.bytes.checked_sub(bytes));
-        let (members, bytes) = left.ok_or(TOO_LARGE)?;
-        *self = Self { members, bytes };
-        Ok(())
-    }
-}
 
 /// A number that neither an integer of 128 bits nor a float holds: it is inserted with all its digits.
 #[derive(Debug)]
@@ -105,7 +86,7 @@ fn from_number(number: &Number) -> Value {
 /// # Errors
 /// What is wrong with it, worded to follow the expression's name.
 pub fn value(value: &Value) -> Result<serde_json::Value, String> {
-    convert(value, DEPTH, &mut Budget::new())
+    convert(value, DEPTH, &mut Budget::of_text())
 }
 
 /// Formats a value for a text, where minijinja writes it differently: a list or object as JSON, none as nothing.
@@ -113,7 +94,7 @@ pub(super) fn json_text(value: &Value) -> Option<Result<String, String>> {
     match value.kind() {
         ValueKind::None => Some(Ok(String::new())),
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {
-            Some(convert(value, DEPTH, &mut Budget::new()).map(|json| json.to_string()))
+            Some(convert(value, DEPTH, &mut Budget::of_text()).map(|json| json.to_string()))
         }
         _ => None,
     }
@@ -130,14 +111,14 @@ pub fn text(value: &serde_json::Value) -> String {
 
 fn convert(value: &Value, depth: usize, budget: &mut Budget) -> Result<serde_json::Value, String> {
     let deeper = depth.checked_sub(1).ok_or_else(|| format!("is nested more than {DEPTH} deep"))?;
-    budget.spend(value.as_str().map_or(0, str::len))?;
+    budget.spend(value.as_str().map_or(0, str::len)).ok_or(TOO_LARGE)?;
     match value.kind() {
         ValueKind::Undefined => Err("holds an undefined value".to_owned()),
         ValueKind::None => Ok(serde_json::Value::Null),
         ValueKind::Bool => Ok(serde_json::Value::Bool(value.is_true())),
         ValueKind::Number => number(value),
         ValueKind::Seq | ValueKind::Iterable => {
-            if value.len().is_some_and(|members| members > budget.members) {
+            if value.len().is_some_and(|members| !budget.has_members(members)) {
                 return Err(TOO_LARGE.to_owned());
             }
             let items = value.try_iter().map_err(|error| format!("cannot be listed: {error}"))?;

@@ -146,6 +146,72 @@ fn deep_values_are_refused() {
     );
 }
 
+/// D1: a value that holds another twice, that one a third twice, and so on, is refused wherever it gets a name; so is whatever
+/// would read such a value to its end.
+#[test]
+fn values_that_double_are_refused() {
+    let nested = |open: &str, close: &str, inner: &str| {
+        format!("{{% set s = ['x'] %}}{}{inner}{}", open.repeat(60), close.repeat(60))
+    };
+    let macros = |grow: &str, end: &str| {
+        format!(
+            "{{% macro m(s, n) %}}{{% if n %}}{{{{ m({grow}, n - 1) }}}}{{% else %}}{{{{ {end} }}}}{{% endif %}}{{% endmacro %}}{{{{ m(['x'], 40) }}}}"
+        )
+    };
+    let mut sources = vec![
+        nested("{% for s in [[s, s]] %}", "{% endfor %}", "{{ s | tojson }}"),
+        nested("{% with s = [s, s] %}", "{% endwith %}", "{{ s | string }}"),
+        nested("{% set s = s | zip(s) | list %}", "", "x"),
+        "{% for s in [['x']] recursive %}{{ loop([[s, s]]) }}{% endfor %}".to_owned(),
+        "{% macro m(a, s=[[a, a], [a, a]]) %}{{ m(s) }}{% endmacro %}{{ m(['x']) }}".to_owned(),
+        "{% macro n(s) %}{% call(t) m([s, s]) %}{{ n(t) }}{% endcall %}{% endmacro %}{% macro m(s) %}{{ caller([s, s]) }}{% endmacro %}{{ n(['x']) }}".to_owned(),
+        // Many members that are one large text.
+        "x {{ ['x' * 1000000] * 1000 == ['x' * 1000000] * 1000 }}".to_owned(),
+        "x {{ ('x' * 1000000) in [['x' * 1000000] * 1000] }} {{ ['x'] in [['x' * 1000000] * 1000] }}".to_owned(),
+    ];
+    sources.extend(["[s, s]", "dict(a=s, b=s)"].map(|it| macros(it, "1")));
+    sources.extend(["s == s"].map(|it| macros("[s, s]", it)));
+    for filter in
+        ["tojson", "string", "pprint", "sort", "unique | list", "upper", "trim", "escape", "max", "min", "join"]
+    {
+        sources.push(format!("x {{{{ [['x' * 1000000] * 1000] | {filter} | length }}}}"));
+    }
+    for source in &sources {
+        let (message, _) = refusal(source);
+        let is_bounded = ["larger than 64 MiB", "within each other", "recursion"].iter().any(|it| message.contains(it));
+        assert!(is_bounded, "{}: {message}", &source[..source.len().min(90)]);
+    }
+    let (message, at) = refusal("{% macro m(s) %}{{ m([s, s, s, s, s, s, s, s]) }}{% endmacro %}\n{{ m([1]) }}");
+    assert!(message.contains("64 MiB"), "{message} {at}");
+}
+
+/// D1: what gets a name in a block keeps its value, and white space around the block goes where it went.
+#[test]
+fn named_values_keep_their_form() {
+    for (source, expected) in [
+        ("{% for a in [1, 2] -%}  {{ a }} {%- endfor %}", "12"),
+        ("{% for a, (b, c) in [(1, [2, 3])] %} {{ [a, b, c] }} {% endfor %}", " [1,2,3] "),
+        ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
+        (
+            "{% for a in [[1, [2]], 3] recursive %}<{% if a is iterable %}{{ loop(a) }}{% else %}{{ a }}{% endif %}>{% endfor %}",
+            "<<1><<2>>><3>",
+        ),
+        ("{% with a = [1], b = {'k': (1, 2)} -%}  {{ a }}{{ b.k }}{% endwith %}", "[1][1,2]"),
+        (
+            "{% macro m(a, c, b=[1, (2, 3)]) %} {{ a }}{{ b }}{{ c is defined }} {% endmacro %}{{ m([0]) }}",
+            " [0][1,[2,3]]false ",
+        ),
+        ("{% macro m() -%} {{ caller([1], 2) }}{% endmacro %}{% call(a, b) m() %}{{ a }}{{ b }}{% endcall %}", "[1]2"),
+        ("{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}x{% endcall %}", "x"),
+        (
+            "{% for i in [1] %}{% set s %}a {%- for b in [i] -%} {{ b }} {%- endfor -%} c{% endset %}{{ s }}{% endfor %}",
+            "a1c",
+        ),
+    ] {
+        assert_eq!(render(source), expected, "{source}");
+    }
+}
+
 /// D1: the text of a block that collects it counts, also in a loop and in a macro.
 #[test]
 fn collected_texts_are_bounded() {

@@ -75,7 +75,7 @@ impl<'a> Operand<'a> {
         let value = match self.value.as_str() {
             Some(text) => format!("the text {}", shorten(text)),
             None if is_number(self.value) => format!("the number {}", self.value),
-            None => self.value.to_string(),
+            None => shorten_plain(&growth::concat([self.value]).unwrap_or_else(|_| "a large value".to_owned())),
         };
         if self.source.is_empty() || self.is_literal() { value } else { format!("`{}` ({value})", self.source) }
     }
@@ -96,9 +96,13 @@ impl<'a> Operand<'a> {
 }
 
 fn shorten(text: &str) -> String {
-    let shown: String = text.chars().take(SHOWN).collect();
     let dots = if text.chars().nth(SHOWN).is_some() { "…" } else { "" };
-    format!("{shown:?}{dots}")
+    format!("{:?}{dots}", text.chars().take(SHOWN).collect::<String>())
+}
+
+fn shorten_plain(text: &str) -> String {
+    let dots = if text.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    text.chars().take(SHOWN).collect::<String>() + dots
 }
 
 fn is_number(value: &Value) -> bool {
@@ -274,6 +278,10 @@ fn compare_all(state: &mut State<'_, '_>, arguments: Rest<Value>) -> Result<bool
 
 fn compare(state: &mut State<'_, '_>, sign: &str, left: Operand<'_>, right: Operand<'_>) -> Result<bool, Error> {
     let (one, other) = (left.value, right.value);
+    if growth::is_list(one) && growth::is_list(other) {
+        growth::weigh(one)?;
+        growth::weigh(other)?;
+    }
     if sign == "in" {
         check_member(left, right)?;
         return state.perform_test("karat in", &[one.clone(), other.clone()]);
