@@ -53,9 +53,14 @@ impl Patience {
 
     /// Notes that the database does not answer, since a moment.
     pub(crate) fn note_away(&self, since: Instant) {
-        let mut waiting = self.waiting();
-        waiting.away_since.get_or_insert(since);
-        waiting.failed_at = Some(Instant::now());
+        self.waiting().away_since.get_or_insert(since);
+    }
+
+    /// Notes the same after an attempt. Whoever was refused without one does not put off the next.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn note_failed(&self, since: Instant) {
+        self.note_away(since);
+        self.waiting().failed_at = Some(Instant::now());
     }
 
     /// Notes that the database answers.
@@ -127,5 +132,23 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         patience.note_away(Instant::now());
         assert!(!patience.is_over());
+    }
+
+    /// X14, F104: once the patience is over, some ask again and again, without an attempt; that puts off no attempt.
+    #[test]
+    #[cfg(feature = "postgres")]
+    fn refusals_put_off_no_attempt() {
+        let patience = Patience::default();
+        patience.set_limit(Duration::from_millis(300));
+        let since = Instant::now();
+        patience.note_failed(since);
+        std::thread::sleep(Duration::from_millis(305));
+        patience.note_failed(since);
+        assert!(patience.is_over() && patience.has_just_failed());
+        let refused = (0..1_000).take_while(|_| patience.has_just_failed()).inspect(|_| {
+            patience.note_away(Instant::now());
+            std::thread::sleep(Duration::from_millis(1));
+        });
+        assert!(refused.count() < 1_000, "it is tried again");
     }
 }

@@ -140,7 +140,7 @@ impl Server {
         let connected = self.connect_once(self.patience.for_attempt(), self.setup.clone(), async |link| Ok(link));
         match &connected {
             Ok(_) => self.patience.note_back(),
-            Err(error) if error.is_lost_connection() => self.patience.note_away(since),
+            Err(error) if error.is_lost_connection() => self.patience.note_failed(since),
             Err(_) => {}
         }
         connected
@@ -206,7 +206,7 @@ impl Server {
             Some(outcome) => outcome.map_err(Into::into),
             None => {
                 link.give_up();
-                self.patience.note_away(since);
+                self.patience.note_failed(since);
                 Err(connection_error("no answer came"))
             }
         }
