@@ -90,7 +90,7 @@ pub use crate::service::Service;
 pub use crate::service::doctor::{Finding, Health};
 pub use crate::service::health::{StoreHealth, SuiteLine};
 pub use crate::service::monitoring::alerting::AlertedRun;
-pub use crate::service::monitoring::delivery::Delivered;
+pub use crate::service::monitoring::delivery::{Delivered, Delivery};
 pub use crate::service::monitoring::due_run::{DueRun, DueRunEnd, DueState};
 pub use crate::service::monitoring::followed_suites::FollowedSuites;
 pub use crate::service::monitoring::incidents::{AlertCounts, IncidentLine, MessageLine};

@@ -4,7 +4,7 @@ use karat_types::Moment;
 
 use super::firings::has_table;
 use crate::sql::tables::OUTBOX;
-use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, params};
+use crate::sql::{Connection, OptionalExtension, Row, SqlResult, StoredRow, ToValue, params};
 use crate::{Store, StoreError};
 
 /// A message of an alert.
@@ -44,20 +44,31 @@ pub(super) fn insert(connection: &Connection, message: &StoredMessage) -> SqlRes
 
 impl Store {
     /// Takes the pending message that has been due for longest, and puts its next attempt off to `until`: no other
-    /// process sends it meanwhile, and after a crash it is sent again then.
+    /// process sends it meanwhile, and after a crash it is sent again then. Messages of `busy` alerts, each the path of a
+    /// suite and an id, are left.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn take_message(&self, now: Moment, until: Moment) -> Result<Option<StoredMessage>, StoreError> {
+    pub fn take_message(
+        &self,
+        now: Moment,
+        until: Moment,
+        busy: &[(String, String)],
+    ) -> Result<Option<StoredMessage>, StoreError> {
         let attempt = crate::error::Attempt { path: self.path(), doing: "taking a message" };
         let connection = self.writing();
         let transaction = crate::database::transaction::begin(&connection, attempt)?;
         let taken = (|| {
             let columns = OUTBOX.select(&transaction, &[]);
+            let others =
+                (0..busy.len()).map(|at| format!(" and not (path = ?{} and alert = ?{})", 2 * at + 2, 2 * at + 3));
             let select = format!(
-                "select {columns} from outbox where state = 'pending' and next_at <= ?1 order by next_at, at, id limit 1"
+                "select {columns} from outbox where state = 'pending' and next_at <= ?1{} order by next_at, at, id limit 1",
+                others.collect::<String>()
             );
-            let message = transaction.query_row(&select, params![now.0], read_message).optional()?;
+            let mut values: Vec<&dyn ToValue> = vec![&now.0];
+            values.extend(busy.iter().flat_map(|(path, alert)| [path as &dyn ToValue, alert]));
+            let message = transaction.query_row(&select, &values, read_message).optional()?;
             if let Some(message) = &message {
                 OUTBOX.change(&transaction, "id = ?1", params![message.id], |row| {
                     row.set("next_at", &until.0);
@@ -209,20 +220,22 @@ pub(crate) mod tests {
         let (one, two) = (Store::open(&url).unwrap(), Store::open(&url).unwrap());
         let message = StoredMessage { id: "msg_1".to_owned(), next_at: Some(Moment(10)), ..StoredMessage::default() };
         one.add_outcome("run", &RunOutcome { messages: vec![message], ..RunOutcome::default() }, Moment(1)).unwrap();
-        assert_eq!(one.take_message(Moment(9), Moment(99)).unwrap(), None);
-        let taken = one.take_message(Moment(10), Moment(40)).unwrap().unwrap();
+        assert_eq!(one.take_message(Moment(9), Moment(99), &[]).unwrap(), None);
+        let taken = one.take_message(Moment(10), Moment(40), &[]).unwrap().unwrap();
         assert_eq!((taken.id.as_str(), taken.attempts), ("msg_1", 1));
-        assert_eq!(two.take_message(Moment(39), Moment(99)).unwrap(), None);
+        assert_eq!(two.take_message(Moment(39), Moment(99), &[]).unwrap(), None);
+        let busy = [(String::new(), "other".to_owned()), (String::new(), String::new())];
+        assert_eq!(two.take_message(Moment(40), Moment(99), &busy).unwrap(), None, "its alert is busy");
         // The process that took it was killed.
-        let again = two.take_message(Moment(40), Moment(70)).unwrap().unwrap();
+        let again = two.take_message(Moment(40), Moment(70), &[]).unwrap().unwrap();
         assert_eq!((again.id.as_str(), again.attempts), ("msg_1", 2));
         two.end_attempt("msg_1", "dead", None, "410").unwrap();
         assert_eq!(
-            (two.count_messages("dead").unwrap(), two.take_message(Moment(999), Moment(999)).unwrap()),
+            (two.count_messages("dead").unwrap(), two.take_message(Moment(999), Moment(999), &[]).unwrap()),
             (1, None)
         );
         assert!(two.retry_message("msg_1", Moment(50)).unwrap());
-        assert_eq!(one.take_message(Moment(50), Moment(60)).unwrap().unwrap().attempts, 1);
+        assert_eq!(one.take_message(Moment(50), Moment(60), &[]).unwrap().unwrap().attempts, 1);
         one.end_attempt("msg_1", "sent", None, "").unwrap();
         assert!(!one.retry_message("msg_1", Moment(50)).unwrap());
     }

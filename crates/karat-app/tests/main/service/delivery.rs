@@ -156,3 +156,43 @@ fn a_run_of_the_command_line_alerts_when_asked() {
     let failure = app.service().alert_of_outcome(&invocation, Err(&failed)).unwrap();
     assert!(failure.messages.iter().any(|line| line.contains("run_failed opened")), "{failure:?}");
 }
+
+/// F112: an alert whose receiver is slow delays no other one, and gets one message at a time; a foreground ends after its 20
+/// seconds, those of attempts included.
+#[test]
+fn a_slow_receiver_delays_no_other_alert() {
+    let world = World::new(Script::by(|request: &ReceivedRequest| match request.path.ends_with("/slow") {
+        true => Behaviour::Slow(std::time::Duration::from_secs(2), Box::new(Behaviour::raw(200, "{}"))),
+        false => Behaviour::raw(200, "{}"),
+    }));
+    world.edit("url: \"${HOOK}\"", "url: \"${HOOK}/slow\"");
+    world.edit(
+        "    quiet: 0\n",
+        "    quiet: 0\n  backup: { send: slack, with: { url: \"${HOOK}\" }, events: [gate_failed, drift], quiet: 0 }\n",
+    );
+    world.write_days(-20..20, |_| 2);
+    let app = world.app();
+    let due = app.service().due_run(&world.suite(), "nightly", None).unwrap();
+    app.service().claim_due_run(&due).unwrap();
+    app.service().run_due(&due, execution()).unwrap();
+    let of = |alert: &str, state: &str| {
+        let messages = app.service().outbox(Some(state)).unwrap();
+        messages.iter().filter(|message| message.alert == alert).count()
+    };
+    let (slow, fast) = (of("oncall", "pending"), of("backup", "pending"));
+    assert!(slow >= 2 && fast >= 2, "{slow} {fast}");
+    let mut delivery = app.service().delivery();
+    for _ in 0..90 {
+        delivery.step().unwrap();
+        if of("backup", "sent") == fast {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!((of("backup", "sent"), of("oncall", "sent")), (fast, 0));
+    let slow_requests = || world.receiver.received_requests().iter().filter(|it| it.path.ends_with("/slow")).count();
+    assert_eq!(slow_requests(), 1, "one at a time");
+    assert_eq!(delivery.finish().unwrap().sent, 1);
+    assert_eq!((of("oncall", "sent"), slow_requests()), (1, 1), "no other one is started");
+    assert_eq!(app.service().deliver_now().unwrap().sent as usize, slow - 1);
+}

@@ -5,9 +5,10 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use karat_app::{FollowedSuites, Scheduler, Stop};
+use karat_app::{AppError, Delivered, FollowedSuites, Scheduler, Stop};
 
 use crate::runs::dispatcher::ServerWork;
+use crate::telemetry::log::ServerLog;
 
 /// Time between two looks at the schedules, and between two at the outbox.
 const TICK: Duration = Duration::from_secs(1);
@@ -45,9 +46,11 @@ impl Background {
 fn follow(work: &ServerWork, suites: FollowedSuites) {
     let ServerWork { app, runs, due, wake, stop, telemetry } = work;
     let mut scheduler = Scheduler::new(app.clone(), suites);
+    let mut trouble = Trouble::new("following schedules");
     while !stop.is_set() {
         match scheduler.tick() {
             Ok(found) => {
+                trouble.end(&telemetry.log);
                 found.notes.iter().for_each(|note| telemetry.log.note(note));
                 for reason in found.skipped {
                     telemetry.metrics.add("schedule_skipped_total", &[("reason", reason)], 1.0);
@@ -58,7 +61,7 @@ fn follow(work: &ServerWork, suites: FollowedSuites) {
                     }
                 }
             }
-            Err(error) => telemetry.log.note(&format!("following schedules: {error}")),
+            Err(error) => trouble.tell(&telemetry.log, &error),
         }
         pause(stop);
     }
@@ -66,18 +69,49 @@ fn follow(work: &ServerWork, suites: FollowedSuites) {
 
 fn send(work: &ServerWork) {
     let ServerWork { app, stop, telemetry, .. } = work;
-    while !stop.is_set() {
-        match app.service().deliver_due() {
-            Ok(delivered) => {
-                delivered.failures.iter().for_each(|failure| telemetry.log.note(failure));
-                for (channel, outcome) in delivered.attempts {
-                    let labels = [("channel", channel), ("outcome", outcome)];
-                    telemetry.metrics.add("alert_deliveries_total", &labels, 1.0);
-                }
+    let mut delivery = app.service().delivery();
+    let mut trouble = Trouble::new("sending alerts");
+    let mut tell = |delivered: Result<Delivered, AppError>| match delivered {
+        Ok(delivered) => {
+            trouble.end(&telemetry.log);
+            delivered.failures.iter().for_each(|failure| telemetry.log.note(failure));
+            for (channel, outcome) in delivered.attempts {
+                let labels = [("channel", channel), ("outcome", outcome)];
+                telemetry.metrics.add("alert_deliveries_total", &labels, 1.0);
             }
-            Err(error) => telemetry.log.note(&format!("sending alerts: {error}")),
         }
+        Err(error) => trouble.tell(&telemetry.log, &error),
+    };
+    while !stop.is_set() {
+        tell(delivery.step());
         pause(stop);
+    }
+    tell(delivery.finish());
+}
+
+/// The trouble that keeps a thread from its work. It is said once, and so is its end, however often the work is tried.
+struct Trouble {
+    work: &'static str,
+    said: String,
+}
+
+impl Trouble {
+    fn new(work: &'static str) -> Self {
+        Self { work, said: String::new() }
+    }
+
+    fn tell(&mut self, log: &ServerLog, error: &AppError) {
+        let text = format!("{}: {error}", self.work);
+        if text != self.said {
+            log.note(&text);
+            self.said = text;
+        }
+    }
+
+    fn end(&mut self, log: &ServerLog) {
+        if !std::mem::take(&mut self.said).is_empty() {
+            log.note(&format!("{}: it works again", self.work));
+        }
     }
 }
 
