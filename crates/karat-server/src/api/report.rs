@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::route::query::Query;
 use crate::state::State;
 
-/// Bytes of rows up to which an answer is sent as a whole, with an entity tag.
+/// Bytes up to which an answer whose size grows with the run is sent as a whole, with an entity tag.
 const WHOLE: usize = 1 << 20;
 
 /// Bytes of a chunk, and chunks that wait for their reader.
@@ -34,8 +34,11 @@ pub(super) async fn report(
     let format = query.choose("format", &formats)?.unwrap_or(ReportFormat::Json);
     let is_canonical = query.choose("canonical", &[("1", true), ("0", false)])?.unwrap_or_default();
     let mut response = match format {
-        ReportFormat::Cells | ReportFormat::Csv => rows(state, run, format, is_canonical).await?,
-        _ => {
+        ReportFormat::Cells | ReportFormat::Csv | ReportFormat::Json | ReportFormat::Junit => {
+            rows(state, run, format, is_canonical).await?
+        }
+        // They leave out what has no place in a document of a limited size.
+        ReportFormat::Html | ReportFormat::Markdown | ReportFormat::Comment => {
             let bytes = state.read(move |app| {
                 let mut bytes = Vec::new();
                 app.reports().export(&run, format, Outputs::default(), is_canonical, &mut bytes).map(|_| bytes)
@@ -53,7 +56,7 @@ pub(super) async fn report(
     Ok(response)
 }
 
-/// The rows of a run. Many of them are sent while they are made, so that the memory of the server does not grow with the run.
+/// A report with a row for each cell. Many of them are sent while they are made, so that the memory of the server does not grow with the run.
 async fn rows(state: State, run: String, format: ReportFormat, is_canonical: bool) -> Result<Response, Problem> {
     let (sender, mut chunks) = mpsc::channel(CHUNKS);
     let making = tokio::spawn(async move {
