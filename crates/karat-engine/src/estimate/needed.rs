@@ -271,10 +271,11 @@ fn judge_sum(place: &PlannedCell<'_>, judge: &ReadyJudge, known: &KnownOutput, s
             let pieces = judge.machine.expected_calls(&row.shown, seed);
             // A pair shows two outputs; an output judged in pieces is shown in pieces and once as a whole.
             let times = if judge.is_of_pairs() || pieces > 1 { 2 } else { 1 };
-            let beside = pieces * judge.rubric_tokens + row_tokens(row);
+            let rubric = pieces * judge.rubric_tokens;
             let rounds = judge.rounds * others.max(1) as u64;
-            let input = |length: &u64| rounds * (times * length + beside);
-            (rounds * pieces, (input(least), input(most)), rounds * pieces * judge.rubric_tokens)
+            let shown = shown_tokens(row, judge);
+            let input = |length: &u64, examples: u64| rounds * (times * length + rubric + shown + examples);
+            (rounds * pieces, (input(least, 0), input(most, pieces * judge.example_tokens)), rounds * rubric)
         }
     };
     let (output, most) = (calls * reply, 1 + judge.reasks);
@@ -317,6 +318,35 @@ fn prompt_tokens(ask: &Ask) -> u64 {
         }
         Request::File { .. } | Request::Http(_) | Request::Command(_) | Request::Tool { .. } => 0,
     }
+}
+
+/// Tokens of what the rubric reads of a row: of nested names the inner ones, since an outer one may only be asked for.
+fn shown_tokens(row: &Row, judge: &ReadyJudge) -> u64 {
+    let names = judge.machine.reads();
+    let has_inner = |name: &String| {
+        names.iter().any(|other| other.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(['.', '['])))
+    };
+    let value_of = |name: &String| {
+        let mut parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
+        let value = match parts.next() {
+            Some("input") => row.shown.input.as_ref(),
+            Some("reference") => row.shown.reference.as_ref(),
+            Some("sample") => parts.next().and_then(|column| row.shown.columns.get(column)),
+            _ => None,
+        };
+        parts.try_fold(value?, |value, part| match value {
+            Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+            value => value.get(part),
+        })
+    };
+    if names.iter().any(|name| name == "sample") {
+        return row_tokens(row);
+    }
+    names.iter().filter(|name| !has_inner(name)).filter_map(value_of).map(value_tokens).sum()
+}
+
+fn value_tokens(value: &Value) -> u64 {
+    value.as_str().map_or_else(|| tokens::estimate_tokens(&value.to_string()), tokens::estimate_tokens)
 }
 
 fn row_tokens(row: &Row) -> u64 {

@@ -116,6 +116,8 @@ pub(crate) struct ReadyJudge {
     pub reasks: u64,
     /// Estimated tokens of the rubric in a prompt.
     pub rubric_tokens: u64,
+    /// The most estimated tokens of the labelled examples in a prompt.
+    pub example_tokens: u64,
     /// The cascade by which it is asked about part of the cells only.
     pub cascade: Option<Arc<ReadyCascade>>,
 }

@@ -10,6 +10,7 @@ use karat_text::template::Context;
 use karat_types::{
     Key, KeyBuilder, ModelSpec, PlanHeader, Reads, RubricScorer, Sample, SampleRecord, ScorerKind, UserSpec,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::EngineError;
@@ -268,7 +269,11 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 reasks: u64::from(rubric.rubric.invalid.reask),
                 rounds: u64::from(rubric.rounds()),
                 partners: partners(plan, rubric),
-                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimate_tokens(&text)),
+                rubric_tokens: json_tokens(&rubric.rubric),
+                example_tokens: match u64::from(rubric.rubric.examples) {
+                    0 => 0,
+                    examples => examples * rubric.labels.iter().map(json_tokens).max().unwrap_or_default(),
+                },
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,
@@ -277,6 +282,10 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
         }
     }
     Ok(ready)
+}
+
+fn json_tokens(value: &impl Serialize) -> u64 {
+    serde_json::to_string(value).map_or(0, |text| tokens::estimate_tokens(&text))
 }
 
 fn partners(plan: &PlanHeader, rubric: &RubricScorer) -> Partners {

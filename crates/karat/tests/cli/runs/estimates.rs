@@ -47,8 +47,8 @@ fn an_estimate_goes_by_what_was_paid() {
     is_expected_to_cost_the_same(&place);
 }
 
-/// F35: a first plan counts what is sent to a judge, not what its model could answer, says that it is a guess, and brackets
-/// what is paid; after ten samples it is within a factor of two, also where replies differ and a later run had other judges.
+/// F35: a first plan counts what is sent to a judge, not what its model could answer nor columns that its rubric does not read,
+/// says that it is a guess, and brackets what is paid; after ten samples it is within a factor of two, also where replies differ and a later run had other judges.
 #[test]
 fn ten_samples_tell_what_a_run_costs() {
     let provider = FakeProvider::start(Script::by(|received| {
@@ -63,7 +63,10 @@ fn ten_samples_tell_what_a_run_costs() {
     let place = Place::new();
     let long = |at: usize| " and more of it".repeat(at * 7 % 11);
     let rows: Vec<String> = (0..80)
-        .map(|at| json!({ "id": format!("q{at}"), "question": format!("what is {at}{}", long(at)), "target": "x" }))
+        .map(|at| {
+            json!({ "id": format!("q{at}"), "question": format!("what is {at}{}", long(at)), "target": "x",
+                "notes": { "unread": "many words that nobody sends ".repeat(900) } })
+        })
         .map(|row| row.to_string())
         .collect();
     place.write("data.jsonl", &rows.join("\n"));
