@@ -1,10 +1,11 @@
 //! Entries: from a checked tree to a [`ModelSpec`], with `like`, the seed's spellings and prices.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_text::host::{host_of, is_this_machine};
 use karat_types::{LongRates, ModelSpec, Price, Pricing, RateSet, Rates, Share, TierPrice};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::script;
 use super::{Registry, named};
@@ -150,9 +151,10 @@ pub(crate) fn model(
                 }
             }
         }
-        None => base_of_name(node, &id, registry),
+        None => base_of_name(node, &id, registry).or_else(|| own_base(node, &id, registry)),
     };
     let provider = provider(node, &id, base.as_ref(), decoder)?;
+    let is_same_provider = base.as_ref().is_some_and(|base| base.provider == provider);
     let mut model = base.unwrap_or_else(|| ModelSpec::new(id.as_str(), ""));
     model.id = id;
     model.provider = provider;
@@ -162,7 +164,14 @@ pub(crate) fn model(
             report_tiny_prices(price, &mut decoder.problems);
         }
     }
+    // A script is one thing: a reply, or a list of them.
+    let extends = is_same_provider && node.field("with").is_some() && model.provider != "scripted";
+    let inherited = match extends {
+        true => (std::mem::take(&mut model.with), std::mem::take(&mut model.files)),
+        false => Default::default(),
+    };
     overlay(&mut model, node, decoder);
+    extend_options(&mut model, inherited);
     check_address(node, &mut decoder.problems);
     set_key_source(&mut model, node, registry, decoder);
     model.price = price(node, context, &model, registry);
@@ -173,6 +182,14 @@ pub(crate) fn model(
             .hint("write the root of the server's API, such as `base_url: http://localhost:8080/v1`");
     }
     Some(model)
+}
+
+/// Adds the options of the entry that another one names by `like`: the own ones replace those of the same name.
+fn extend_options(model: &mut ModelSpec, (with, files): (Map<String, Value>, BTreeMap<String, String>)) {
+    let own = std::mem::replace(&mut model.with, with);
+    model.with.extend(own);
+    let own = std::mem::replace(&mut model.files, files);
+    model.files.extend(own);
 }
 
 /// Reports an address without a scheme, and the name of a variable that is written as a reference to it.
@@ -196,6 +213,13 @@ fn check_address(node: &Node, problems: &mut Problems) {
             .error(&at.place, format!("`api_key_env` is the name of a variable, without `$`: `{written}` is none"))
             .hint(format!("write `api_key_env: {name}`"));
     }
+}
+
+/// The registry's command line tool with the id of an entry that says neither what it is nor what it is like: then options are
+/// enough of an entry.
+fn own_base(node: &Node, id: &str, registry: &Registry) -> Option<ModelSpec> {
+    let is_bare = id.starts_with("cmd:") && node.field("provider").is_none();
+    registry.get(id).filter(|_| is_bare).cloned()
 }
 
 /// The base of an entry with the id `PROVIDER:NAME` that leaves the provider out or names the same one: then a

@@ -274,3 +274,32 @@ fn overrides_reach_steps_and_judges() {
     assert_eq!((rubric.parameters.max_tokens, rubric.timeout_ms), (Some(4000), Some(5000)));
     assert_eq!(plan.header.judges[0].id, "gpt-4o");
 }
+
+/// BR-05, F118: options of an entry are added to those of the entry that it is like, or of the tool whose id it has; own ones
+/// replace those of the same name. Those of a script replace it.
+#[test]
+fn options_extend_those_of_another_entry() {
+    let judge = |entry: &str| {
+        let suite = format!(
+            "name: n\ndataset: {{ rows: [ {{ id: a, o: x }} ], id: id, input: o }}\njudges: [ {entry} ]\n\
+             variants: {{ v: [ {{ recorded: {{ column: o }} }} ] }}\n\
+             scorers: {{ q: {{ rubric: {{ ask: How friendly is it? }} }} }}\n"
+        );
+        World::new(&[("karat.yaml", &suite)]).plan(&Overrides::default()).header.judges[0].clone()
+    };
+    let tool = judge("\"cmd:claude\"");
+    assert!(tool.with.contains_key("command") && !tool.with.contains_key("args"));
+    for entry in ["id: \"cmd:claude\"", "id: mine, like: \"cmd:claude\""] {
+        let own = judge(&format!("{{ {entry}, with: {{ args: [--x] }} }}"));
+        assert_eq!(
+            (&own.with["command"], own.with["args"][0].as_str()),
+            (&tool.with["command"], Some("--x")),
+            "{entry}"
+        );
+        assert_eq!(own.with.len(), tool.with.len() + 1);
+        let replaced = judge(&format!("{{ {entry}, with: {{ command: [other] }} }}"));
+        assert_eq!(replaced.with["command"], serde_json::json!(["other"]));
+    }
+    let own = world().plan(&Overrides { models: vec!["priced".to_owned()], ..Overrides::default() }).header;
+    assert!(own.models[0].with.contains_key("replies") && !own.models[0].with.contains_key("reply"));
+}
