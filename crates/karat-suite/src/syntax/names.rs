@@ -58,6 +58,8 @@ pub(crate) struct PendingName {
     pub metric: Option<String>,
     /// The effect of a row that lacks its column.
     pub absence: Absence,
+    /// True if nobody wrote it: a judge sees it where its rubric does not say what it sees.
+    pub is_shown_by_default: bool,
 }
 
 /// The effect of a row that lacks a column which other rows have. Ordered by gravity.
@@ -103,7 +105,7 @@ impl AvailableNames<'_> {
 impl PendingName {
     /// The name that a text reads.
     pub fn read(name: String, place: Place) -> Self {
-        Self { name, place, metric: None, absence: Absence::Harmless }
+        Self { name, place, metric: None, absence: Absence::Harmless, is_shown_by_default: false }
     }
 
     /// The name that a text of a cell reads.
@@ -116,8 +118,7 @@ impl PendingName {
 
     /// The reference that a metric compares with.
     pub fn of_metric(metric: &str, place: Place) -> Self {
-        let metric = Some(metric.to_owned());
-        Self { name: "reference".to_owned(), place, metric, absence: Absence::Harmless }
+        Self { metric: Some(metric.to_owned()), ..Self::read("reference".to_owned(), place) }
     }
 
     /// The column of the dataset that the name reads.
@@ -236,10 +237,23 @@ pub(crate) fn settle(pending: &[PendingName], held: &AvailableNames<'_>, problem
                 .error(place, format!("the dataset has no column `{column}`"))
                 .maybe_hint(suggestion(column, held.columns.iter().map(String::as_str)));
         }
-        if let Some(role) = held.lacks_role(waiting) {
-            problems
-                .error(place, format!("the dataset names no {role}"))
-                .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+        match held.lacks_role(waiting) {
+            Some(role) if waiting.is_shown_by_default => {
+                let message = format!(
+                    "this rubric does not say what its judge sees, so it sees the {role} and the output, and the dataset names \
+                     no {role}"
+                );
+                problems.error(place, message).hint(format!(
+                    "add `{role}: COLUMN` to `dataset`, or list what the judge sees, such as \
+                     `show: {{ answer: \"{{{{ output }}}}\" }}`"
+                ));
+            }
+            Some(role) => {
+                problems
+                    .error(place, format!("the dataset names no {role}"))
+                    .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+            }
+            None => {}
         }
     }
 }

@@ -619,3 +619,19 @@ fn a_combination_has_the_direction_of_its_parts() {
     let said = told(&combined("right, a", ", better: higher"), &Overrides::default());
     assert!(!said.contains("combines"), "{said}");
 }
+
+/// F59: a rubric that does not say what its judge sees needs an input, which is told as that; one that says so needs none.
+#[test]
+fn a_rubric_without_an_input_is_told_what_it_shows() {
+    let told = |rubric: &str| {
+        let suite = format!(
+            "name: n\ndataset: {{ rows: [ {{ id: a, o: x }} ], id: id }}\njudges: [ {{ id: j, provider: stub }} ]\n\
+             variants: {{ v: [ {{ recorded: {{ column: o }} }} ] }}\nscorers: {{ q: {{ rubric: {{ {rubric} }} }} }}\n"
+        );
+        World::new(&[("karat.yaml", &suite)]).problems(&Overrides::default())
+    };
+    let problem = told("ask: How friendly is it?");
+    assert!(problem.contains("does not say what its judge sees") && problem.contains("`show: {"), "{problem}");
+    let written = told("ask: How friendly is it?, show: { q: \"{{ input }}\" }");
+    assert!(written.contains("the dataset names no input\n") && written.contains("sample.COLUMN"), "{written}");
+}

@@ -260,6 +260,8 @@ impl Decoder<'_> {
                 &mut self.pending,
                 &mut self.problems,
             );
+            let waiting = self.pending.last_mut().filter(|waiting| waiting.name == name);
+            waiting.into_iter().for_each(|waiting| waiting.is_shown_by_default = true);
             reads.push(name);
         }
         let mut shown = names.map(plain);
