@@ -167,6 +167,12 @@ static RUN: Object = Object::new(
     &[
         may("trials", Shape::IntegerIn(1, MOST_TRIALS as i64), "How often each cell is run.", "3"),
         may(
+            "variants",
+            TEXTS,
+            "Variants that run where `--variants` names none; a parameter can choose them. Default: all.",
+            r#"["{{ 'live' if params.endpoint else 'stored' }}"]"#,
+        ),
+        may(
             "max_concurrency",
             Shape::IntegerIn(1, MOST_CONCURRENCY as i64),
             "Largest number of calls in flight, over all models.",

@@ -209,7 +209,8 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let name = node.text_of("name").unwrap_or_default();
     decoder.stored_outputs = overrides.context.last_outputs.read(name, &variants).map(OutputSamples::of);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
-    let variants = select_variants(variants, overrides, decoder);
+    let chosen = node.field("run").and_then(|run| run.field("variants"));
+    let variants = select_variants(variants, chosen, overrides, decoder);
     let is_text = |variant: &&VariantSpec| variant.steps.last().is_some_and(StepSpec::is_unparsed_text);
     decoder.text_variant = variants.iter().find(is_text).map(|variant| variant.id.clone());
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);

@@ -12,27 +12,33 @@ use crate::decode::models::report_unknown_id;
 use crate::diagnostics::Problems;
 use crate::overrides::Overrides;
 use crate::registry::Registry;
-use crate::syntax::node::Node;
+use crate::syntax::node::{Node, Place};
 
-/// Returns the selected variants. The name of a swept variant selects all variants of the sweep.
+/// Returns the selected variants: those of the command line, else those of `run.variants`, else all. The name of a swept
+/// variant selects all variants of the sweep.
 pub(super) fn select_variants(
     all: Vec<VariantSpec>,
+    declared: Option<&Node>,
     overrides: &Overrides,
     decoder: &mut Decoder<'_>,
 ) -> Vec<VariantSpec> {
-    let wanted = &overrides.variants;
+    let mut wanted: Vec<(String, Place)> =
+        overrides.variants.iter().map(|name| decoder.on_command_line("--variants", name)).collect();
+    if wanted.is_empty() {
+        let nodes = declared.map(Node::items).unwrap_or_default().iter();
+        wanted = nodes.filter_map(|node| Some((decoder.name_by_params(node)?, node.place.clone()))).collect();
+    }
     if wanted.is_empty() {
         return all;
     }
     let is = |variant: &VariantSpec, name: &str| {
         variant.id == name || variant.id.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
     };
-    for name in wanted.iter().filter(|name| !all.iter().any(|variant| is(variant, name))) {
-        let (_, place) = decoder.on_command_line("--variants", name);
+    for (name, place) in wanted.iter().filter(|(name, _)| !all.iter().any(|variant| is(variant, name))) {
         let known: Vec<&str> = all.iter().map(|variant| variant.id.as_str()).collect();
-        report_unknown_id("variant", name, &known, &place, &mut decoder.problems);
+        report_unknown_id("variant", name, &known, place, &mut decoder.problems);
     }
-    all.into_iter().filter(|variant| wanted.iter().any(|name| is(variant, name))).collect()
+    all.into_iter().filter(|variant| wanted.iter().any(|(name, _)| is(variant, name))).collect()
 }
 
 /// Reports a variant that calls a model where no model is named, and models that no variant calls.

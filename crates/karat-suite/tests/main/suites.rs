@@ -159,6 +159,32 @@ fn outputs_can_be_made_without_judges() {
     assert!(notes.contains("left out until judges grade these outputs: 1 of 2 gates and 1 of 2 analyses"), "{notes}");
 }
 
+/// F114: a suite may choose its variants, by a parameter too; the command line wins, and a name of no variant is told with its
+/// place.
+#[test]
+fn a_suite_may_choose_its_variants() {
+    let suite = |variants: &str| {
+        format!(
+            "name: n\nparams: {{ which: \"\" }}\ndataset: {{ rows: [ {{ id: a, o: x }} ], id: id, input: o }}\n\
+             variants: {{ v: [ {{ recorded: {{ column: o }} }} ], w: [ {{ recorded: {{ column: o }} }} ] }}\n\
+             scorers: {{ e: {{ metric: exact, value: x }} }}\nrun: {{ {variants} }}\n"
+        )
+    };
+    let chosen = |variants: &str, overrides: &Overrides| -> Vec<String> {
+        let plan = World::new(&[("karat.yaml", &suite(variants))]).plan(overrides);
+        plan.header.variants.iter().map(|variant| variant.id.clone()).collect()
+    };
+    let by_parameter = "variants: [\"{{ params.which or 'v' }}\"]";
+    let asked = Overrides { params: vec![("which".to_owned(), "w".to_owned())], ..Overrides::default() };
+    let named = Overrides { variants: vec!["w".to_owned()], ..Overrides::default() };
+    assert_eq!(chosen("trials: 1", &Overrides::default()), ["v", "w"]);
+    assert_eq!(chosen(by_parameter, &Overrides::default()), ["v"]);
+    assert_eq!(chosen(by_parameter, &asked), ["w"]);
+    assert_eq!(chosen("variants: [v]", &named), ["w"]);
+    let told = World::new(&[("karat.yaml", &suite("variants: [x]"))]).problems(&Overrides::default());
+    assert!(told.contains("karat.yaml:6:") && told.contains("`x`"), "{told}");
+}
+
 /// F52: a question about one output asks whether it passes; about two, which is better.
 #[test]
 fn pairs_are_asked_for_the_better_one() {

@@ -1,6 +1,7 @@
 //! Diagnostics of span labelling, and of another taxonomy by YAML alone.
 
 use serde_json::{Value, json};
+use testkit::{Behaviour, FakeProvider};
 
 use crate::place::Place;
 
@@ -342,7 +343,7 @@ fn a_live_labeller_gets_the_rows_text() {
     place.fine(&[&["run", "spans", "--run-id", "recorded"], &judged[..]].concat());
     let live = r#"variants={live: [{command: {run: [cat], stdin: '[{"text": "cat", "start": 27}]'}, version: v1, parse: {as: json, into: spans}}]}"#;
     assert_eq!(at, 27);
-    place.fine(&[&["run", "spans", "--run-id", "live", "--set", live], &judged[..]].concat());
+    place.fine(&[&["run", "spans", "--run-id", "live", "--set", live, "--variants", "live"], &judged[..]].concat());
     for (run, spans) in [("recorded", 1), ("live", 2)] {
         let report = place.report(run);
         let found = &report["analyses"]["spans"];
@@ -355,6 +356,31 @@ fn a_live_labeller_gets_the_rows_text() {
     let said = place.karat(&["validate", "spans", "-p", "prompts=wrong.jsonl"]);
     assert!(said.code == 1 && said.stderr.contains("`spans.0.text`"), "{}", said.all());
     assert!(said.stderr.contains("wrong.jsonl:1"), "{}", said.all());
+}
+
+/// F114: `-p endpoint` asks a labeller for the spans of each text, and reads none of the stored ones; without it nothing is asked.
+#[test]
+fn an_endpoint_labels_the_texts() {
+    let place = Place::new();
+    let labeller = FakeProvider::start(Behaviour::raw(200, r#"{"spans": [{"text": "cat", "start": 2}]}"#)).unwrap();
+    let stored = json!({"id": "a", "text": "A cat.", "spans": [{"text": "x"}, {"text": "y"}]});
+    place.write("rows.jsonl", &format!("{stored}\n{}\n", json!({"promptId": "b", "output": "My cat.", "input": "i"})));
+    let asked = |run: &str, endpoint: &[&str]| {
+        let common = ["run", "spans", "-q", "-p", "prompts=rows.jsonl", "--judges", "stub", "--run-id", run];
+        place.fine(&[&common[..], endpoint].concat());
+        place.report(run)
+    };
+    let live = asked("live", &["-p", &format!("endpoint={}", labeller.url())]);
+    let only = |report: &Value, id: &str| report["cells"].as_array().unwrap().iter().all(|cell| cell["variant"] == id);
+    assert!(labeller.requests() == 2 && only(&live, "live"), "{live}");
+    let requests = labeller.received_requests();
+    assert!(requests.iter().all(|request| request.path == "/label-spans"));
+    let mut texts: Vec<String> = requests.iter().map(|it| it.json()["text"].to_string()).collect();
+    texts.sort();
+    assert_eq!(texts, ["\"A cat.\"", "\"My cat.\""]);
+    assert_eq!(live["analyses"]["spans"]["spansBySection"]["main"], 2);
+    let stored = asked("stored", &[]);
+    assert!(labeller.requests() == 2 && only(&stored, "labelled"), "{stored}");
 }
 
 /// Options that only the analysis can check are refused before the run.
