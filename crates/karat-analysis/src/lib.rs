@@ -21,7 +21,7 @@ pub mod series;
 pub mod testing;
 
 pub use agreement::agree;
-pub use agreement::coefficients::{JudgePair, MetricAgreement};
+pub use agreement::coefficients::{JudgePair, MetricAgreement, PairVerdict};
 pub use analyses::{
     Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, AnchoringTask, Balance, BalanceOptions,
     BestThreshold, BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,

@@ -65,6 +65,18 @@ pub(crate) struct Panel<'a> {
     pub(crate) level: Level,
 }
 
+/// The outcome of comparing how far two raters agree with a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairVerdict {
+    /// They agree enough.
+    Pass,
+    /// These items do not decide it.
+    Undecided,
+    /// They do not agree enough.
+    Fail,
+}
+
 /// Two raters in one metric. Differences are first − second, in the metric's unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgePair {
@@ -72,6 +84,12 @@ pub struct JudgePair {
     pub judges: (String, String),
     /// Mean of |a − b| over shared items.
     pub mean_abs_difference: Finding,
+    /// 1 − the mean of |a − b| as a share of the scale; where the scale has two ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Finding>,
+    /// The verdict on `agreement`, where a threshold was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<PairVerdict>,
     /// Mean of a − b: positive if the first rater is more lenient.
     pub bias: Finding,
     /// ICC(2,1) of these two, on the items that both graded.
@@ -285,6 +303,19 @@ fn limits_of(first: &[f64], second: &[f64]) -> Option<BlandAltman> {
     judge_error(first, second, Level::P95).ok()??.limits
 }
 
+impl JudgePair {
+    /// Sets the verdict: the whole interval of the agreement lies above the threshold, or none of it does.
+    pub(crate) fn decide(&mut self, threshold: f64, least: u64) {
+        let Some(agreement) = &self.agreement else { return };
+        let decided = agreement.interval().filter(|_| agreement.n() >= least);
+        self.verdict = Some(match decided {
+            Some((lo, _)) if lo > threshold => PairVerdict::Pass,
+            Some((_, hi)) if hi <= threshold => PairVerdict::Fail,
+            _ => PairVerdict::Undecided,
+        });
+    }
+}
+
 fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
     let grade = |item: &GradedItem, rater: usize| item.grades.get(rater).copied().flatten();
     let shared: Vec<SharedGrades> =
@@ -294,14 +325,14 @@ fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_
     let n = shared.len();
     let clustered = is_clustered(shared.iter().map(|(.., cluster)| *cluster));
     let widest = panel.range.map(|(lo, hi)| hi - lo);
-    let figure = |binary: bool, range: Option<(f64, f64)>, change: fn(f64) -> f64| {
+    let figure = |binary: bool, range: Option<(f64, f64)>, change: &dyn Fn(f64) -> f64| {
         let mut observed = Observations { clustered, ..Observations::default() };
         shared.iter().for_each(|(first, second, cluster)| observed.push(change(first - second), 0, *cluster));
         Measure::of_mean(binary, range, panel.level).figure(&observed)
     };
     let share = |holds: fn(f64) -> f64| match n {
         1 => Finding::point(holds(first.first()? - second.first()?), n, "share"),
-        _ => figure(true, None, holds),
+        _ => figure(true, None, &holds),
     };
     let bounded = |point: Finding, interval: Option<Interval>, of: fn(&[f64], &[f64]) -> Option<f64>| match clustered {
         true => with_pair_bootstrap(point, &shared, panel.level, of),
@@ -317,9 +348,13 @@ fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_
     };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
-        mean_abs_difference: figure(false, widest.map(|widest| (0.0, widest)), f64::abs)?
+        mean_abs_difference: figure(false, widest.map(|widest| (0.0, widest)), &f64::abs)?
             .clip_interval(0.0, f64::INFINITY),
-        bias: figure(false, widest.map(|widest| (-widest, widest)), |gap| gap)?,
+        agreement: widest
+            .filter(|widest| *widest > 0.0)
+            .and_then(|widest| figure(false, Some((0.0, 1.0)), &|gap| 1.0 - (gap / widest).abs())),
+        verdict: None,
+        bias: figure(false, widest.map(|widest| (-widest, widest)), &|gap| gap)?,
         icc: intraclass_correlations(&both, panel.level).0,
         alpha: alpha(&both, panel),
         rms_difference: coefficient("root mean square", |a, b| {

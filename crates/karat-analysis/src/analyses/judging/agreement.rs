@@ -9,17 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
+use crate::analyses::judging::calibration::SETS_TO_DECIDE;
 use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::score::scales::steps;
 
 /// Options of `agreement`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgreementOptions {
     /// The scorer; default: all scorers with judges.
     pub scorer: Option<String>,
     /// Ids of the judges to compare; default: all.
     pub between: Option<Vec<String>>,
+    /// Agreement of two judges, 0 to 1, that the whole interval must exceed: 1 − their mean difference as a share of the
+    /// scale. With it, each pair has a verdict in each metric from 20 shared outputs on.
+    pub threshold: Option<f64>,
 }
 
 /// Agreement by metric.
@@ -34,6 +38,7 @@ struct AgreementFold {
     /// The compared judges: index in the plan and id.
     judges: Vec<(usize, String)>,
     scorers: Vec<usize>,
+    threshold: Option<f64>,
     /// By metric.
     cells: BTreeMap<usize, Vec<GradedItem>>,
 }
@@ -49,11 +54,14 @@ pub(in crate::analyses) fn build(
     if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
         return Err(options_error(spec, format!("scorer: {scorer:?} is not a scorer with judges in this suite")));
     }
+    if let Some(threshold) = options.threshold.filter(|it| !(0.0..1.0).contains(it)) {
+        return Err(options_error(spec, format!("threshold: {threshold} is not from 0 to 1")));
+    }
     // A listed judge that is not in this run is no error: `--judges` may have left it out.
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));
     let judges = plan.judges.iter().enumerate().map(|(at, judge)| (at, judge.id.clone()));
     let judges = judges.filter(|(_, id)| listed(id)).collect();
-    Ok(Some(Box::new(AgreementFold { judges, scorers, cells: BTreeMap::new() })))
+    Ok(Some(Box::new(AgreementFold { judges, scorers, threshold: options.threshold, cells: BTreeMap::new() })))
 }
 
 impl Analysis for AgreementFold {
@@ -88,7 +96,11 @@ impl Analysis for AgreementFold {
                 range: metric.range,
                 level: measure.level,
             };
-            Some((metric.name.clone(), agreement(&cells, &panel)))
+            let mut agreed = agreement(&cells, &panel);
+            if let Some(threshold) = self.threshold {
+                agreed.pairs.iter_mut().for_each(|pair| pair.decide(threshold, SETS_TO_DECIDE));
+            }
+            Some((metric.name.clone(), agreed))
         });
         Outcome::Agreement(Agreement { metrics: found.collect() })
     }
@@ -96,8 +108,13 @@ impl Analysis for AgreementFold {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use karat_types::AnalysisSpec;
+    use serde_json::json;
+
     use crate::testing::example;
-    use crate::{Options, analyse};
+    use crate::{Options, PairVerdict, analyse};
 
     /// CL-16, BR-18: two judges on the same cells, with mean absolute difference, bias and ICC.
     #[test]
@@ -111,5 +128,34 @@ mod tests {
         assert!(pair.mean_abs_difference.value() >= pair.bias.value().abs() - 1e-12);
         assert!(accuracy.icc.as_ref().unwrap().value() <= 1.0);
         assert!(accuracy.n > 0 && accuracy.alpha.is_some());
+    }
+
+    /// CL-13, F117: with a threshold each pair has a verdict in each metric: above it with its whole interval, below it, or open;
+    /// few outputs decide nothing, and without a threshold there is no verdict.
+    #[test]
+    fn two_judges_agree_or_not() {
+        let verdicts = |threshold: Option<f64>| {
+            let mut run = example();
+            let with = threshold.map(|threshold| ("threshold".to_owned(), json!(threshold))).into_iter().collect();
+            let spec = AnalysisSpec { analysis: "agreement".to_owned(), id: "agreement".to_owned(), with };
+            Arc::make_mut(&mut run.header.plan).analyses = vec![spec];
+            let findings = analyse(&run, &Options::default()).unwrap();
+            findings.agreement().unwrap().metrics["quality.accuracy"].pairs[0].clone()
+        };
+        let open = verdicts(None);
+        assert_eq!(open.verdict, None);
+        let agreement = open.agreement.unwrap();
+        assert!((agreement.value() - (1.0 - open.mean_abs_difference.value() / 10.0)).abs() < 1e-9);
+        let (lo, hi) = agreement.interval().unwrap();
+        for (threshold, wanted) in
+            [(lo - 0.01, PairVerdict::Pass), ((lo + hi) / 2.0, PairVerdict::Undecided), (hi, PairVerdict::Fail)]
+        {
+            let mut pair = open.clone();
+            pair.decide(threshold, agreement.n());
+            assert_eq!(pair.verdict, Some(wanted), "{threshold}");
+            pair.decide(threshold, agreement.n() + 1);
+            assert_eq!(pair.verdict, Some(PairVerdict::Undecided));
+        }
+        assert!(verdicts(Some(0.7)).verdict.is_some());
     }
 }

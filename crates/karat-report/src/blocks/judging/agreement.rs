@@ -1,6 +1,6 @@
 //! Agreement of judges with each other: a table of pairs by metric.
 
-use karat_analysis::Agreement;
+use karat_analysis::{Agreement, JudgePair, PairVerdict};
 use karat_page::block::{Block, Cell, Column, Head};
 use karat_page::number::Scale;
 
@@ -17,6 +17,8 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Agreement) -> Vec<Bl
             vec![
                 Cell::text(name),
                 Cell::text(format!("{}, {}", pair.judges.0, pair.judges.1)),
+                Cell::text(verdict(pair)),
+                figure(pair.agreement.as_ref(), &scales::shares()),
                 figure(Some(&pair.exact), &scales::shares()),
                 figure(Some(&pair.mean_abs_difference), &scale),
                 difference(Some(&pair.bias), &scale),
@@ -26,9 +28,19 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Agreement) -> Vec<Bl
             ]
         })
     });
-    let numbers = ["Equal grades", "Mean abs. difference", "Bias (first − second)", "ICC(2,1)", "α", "n"];
-    let columns = ["Metric", "Judges"].map(Column::text).into_iter().chain(numbers.map(Column::number));
+    let numbers = ["Agreement", "Equal grades", "Mean abs. difference", "Bias (first − second)", "ICC(2,1)", "α", "n"];
+    let columns = ["Metric", "Judges", "Verdict"].map(Column::text).into_iter().chain(numbers.map(Column::number));
     let head = Head::new("Agreement of judges", "Do the judges mean the same?")
         .when_empty("No two judges graded the same output.", "karat run --judges A,B");
     vec![table(head, columns.collect(), rows)]
+}
+
+/// The verdict on two judges; empty where no threshold was asked for.
+fn verdict(pair: &JudgePair) -> &'static str {
+    match pair.verdict {
+        None => "",
+        Some(PairVerdict::Pass) => "agree",
+        Some(PairVerdict::Fail) => "disagree",
+        Some(PairVerdict::Undecided) => "undecided",
+    }
 }
