@@ -5,12 +5,14 @@ use std::sync::Arc;
 use karat_analysis::primary_metric;
 use karat_analysis::series::SeriesView;
 use karat_report::page::Links;
+use karat_report::series::{SeriesLinks, SeriesState};
 use karat_report::{Outputs, Report};
 use karat_store::StoredRun;
 use karat_types::RunRows;
 
 use crate::AppError;
-use crate::analysis::series::SeriesRequest;
+use crate::analysis::series::{SeriesRequest, SuiteSeries};
+use crate::error::StoredError;
 use crate::reports::Reports;
 use crate::reports::kept_reports::{find_page, keep_page};
 use crate::stored::findings::findings;
@@ -48,6 +50,21 @@ impl Reports<'_> {
         let suite = &header.plan.suite;
         let previous = self.app.existing_store()?.run_before(&header.id)?;
         Ok(RunPage { document, dated_suite: is_dated(stored)?.then(|| suite.clone()), previous })
+    }
+
+    /// The page of a dated suite, by its name, file or a run, as one file that loads nothing. What of the request is not
+    /// understood stands on the page.
+    ///
+    /// # Errors
+    /// An unknown suite, or one without dates.
+    pub fn series_page(&self, suite: &str, asked: SeriesRequest) -> Result<String, AppError> {
+        let suite = self.app.stored().suite_name(&self.app.existing_store()?, suite)?;
+        let SuiteSeries { view, notices } = self.app.analysis().series(&SeriesRequest { suite, ..asked })?;
+        if view.cards.is_empty() {
+            return Err(StoredError::NoDates { suite: view.suite }.into());
+        }
+        let state = SeriesState { notices, ..SeriesState::default() };
+        Ok(karat_report::series::document(&view, &SeriesLinks::none(), &state).to_file())
     }
 
     /// Returns the days of a dated suite up to a run. Other suites have none: their earlier runs are not read.

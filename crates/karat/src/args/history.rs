@@ -33,11 +33,14 @@ pub struct JudgedByArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Id of the run, the beginning of one, or `latest`; with `--window`, a suite
+    /// Id of the run, the beginning of one, or `latest`; with `--window` or `--series`, a suite
     #[arg(default_value = "latest")]
     pub run: String,
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Write the page of all days of a dated suite: is it slipping? [default: series.html, or a file or folder by `-o`]
+    #[arg(long, conflicts_with_all = ["canonical", "window", "from", "cells", "prompt_version"])]
+    pub series: bool,
     /// Maximum number of cells that are shown with input, output and reasons [default: 40]
     #[arg(long, value_name = "N", value_parser = parse::whole::<usize>)]
     pub cells: Option<usize>,

@@ -47,6 +47,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat report latest --format html -o out", "Write the latest report as a web page"),
             ("karat report latest -o -", "Print the latest report as Markdown"),
+            ("karat report briefing --series", "Write the page of all days of a dated suite"),
             ("karat report latest --format html --outputs all", "Show every cell with input and output"),
         ],
     ),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{GateRequest, Layout, Outputs, ReportTo, RowFilter};
+use karat_app::{GateRequest, JudgeChoice, Layout, Outputs, ReportTo, RowFilter, SeriesRequest};
 use karat_types::{Exit, ReportFormat};
 
 use crate::args::{LayoutArg, OutputArgs, OutputsArg, ReportArgs, TextFormatArg};
@@ -13,13 +13,16 @@ use crate::commands::invocation::rows_judged_by;
 use crate::failure::Failure;
 
 pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.series {
+        return report_series(context, args);
+    }
     if args.window.window.is_some() || args.window.as_of.is_some() {
         return report_window(context, args);
     }
     if rows_judged_by(&args.judged) != RowFilter::default() {
         return Err(Failure::Message(
             "`--judge`, `--prompt-version` and `--system` choose rows of a suite, but the report of a run has all rows. \
-             Add `--window 7` for a digest of the suite's last seven days"
+             Add `--window 7` for a digest of the suite's last seven days, or `--series` for the page of all days"
                 .to_owned(),
         ));
     }
@@ -47,6 +50,34 @@ fn comment_of_file(context: &CommandContext<'_>, file: &str, output: &OutputArgs
         Failure::Message(format!("writing {}: {error}. Name another folder with `-o`", target.display()))
     })?;
     context.printer.data(&target.display().to_string())?;
+    Ok(Exit::Pass)
+}
+
+/// Writes the page of a dated suite.
+fn report_series(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    if !args.output.asked_formats().iter().all(|format| *format == ReportFormat::Html) {
+        return Err(Failure::Message("the page of a suite's days has one format: leave out `--format`".to_owned()));
+    }
+    let asked = SeriesRequest {
+        judge: JudgeChoice::parse(args.judged.judge.as_deref().unwrap_or_default()),
+        system: args.judged.system.clone(),
+        as_of: args.window.as_of.clone(),
+        ..SeriesRequest::default()
+    };
+    let page = context.app.reports().series_page(&args.run, asked)?;
+    let output = args.output.output_dir.as_deref().unwrap_or("series.html");
+    if output == "-" {
+        context.printer.data(&page)?;
+        return Ok(Exit::Pass);
+    }
+    let path = Path::new(output);
+    let is_file = path.extension().is_some_and(|extension| extension == "html");
+    let file = if is_file { path.to_owned() } else { path.join("series.html") };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, page)).map_err(|error| {
+        Failure::Message(format!("writing {}: {error}. Name another file with `-o`", file.display()))
+    })?;
+    context.printer.text(&file.display().to_string())?;
     Ok(Exit::Pass)
 }
 

@@ -450,3 +450,25 @@ fn a_late_card_makes_the_next_days_stale() {
     assert!(summary.contains("judgments 45, 38 reused"), "{summary}");
     assert_ne!(rows(), before);
 }
+
+/// BR-16, F118: one command writes the page of all days of a dated suite, of one judge too; other suites have none.
+#[test]
+fn the_page_of_all_days_is_one_command() {
+    let place = Place::new();
+    place.fine(&["run", "briefing", "-q"]);
+    let said = place.fine(&["report", "briefing", "--series"]);
+    assert_eq!(said.stdout.trim(), "series.html");
+    let page = place.text("series.html");
+    assert!(page.contains("Is it slipping?") && page.contains("2026-03-18") && !page.contains("src=\"http"), "a page");
+    for target in ["days.html", "pages/series.html"] {
+        let output = target.strip_suffix("/series.html").unwrap_or(target);
+        place.fine(&["report", "latest", "--series", "--judge", "stub", "-o", output]);
+        assert!(place.text(target).contains("Is it slipping?"), "{target}");
+    }
+    assert!(place.fine(&["report", "briefing", "--series", "-o", "-"]).stdout.contains("Is it slipping?"));
+    place.fine(&["run", "faq", "-q"]);
+    let refused = place.karat(&["report", "faq", "--series"]);
+    assert!(refused.code == 1 && refused.stderr.contains("date"), "{}", refused.all());
+    let format = place.karat(&["report", "briefing", "--series", "--format", "json"]);
+    assert!(format.code == 1 && format.stderr.contains("one format"), "{}", format.all());
+}
