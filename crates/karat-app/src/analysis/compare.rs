@@ -12,12 +12,13 @@ use karat_report::page::{Document, Links};
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
+use karat_store::StoredRun;
 use karat_suite::Files;
 use karat_types::{Exit, KeyBuilder, PlanHeader, RunRows, RunStatus, Threshold};
 
 use crate::AppError;
 use crate::analysis::Analysis;
-use crate::error::{AnalyseError, Names, StoredError};
+use crate::error::{AnalyseError, Names};
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
 use crate::stored::findings::findings;
@@ -130,13 +131,9 @@ impl Analysis<'_> {
     /// # Errors
     /// There is no stored run.
     pub fn latest_run_here(&self) -> Result<String, AppError> {
-        let store = self.app.existing_store()?;
         match self.suite_here() {
-            None => Ok(store.resolve("latest")?),
-            Some(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
-                Some(run) => Ok(run),
-                None => Err(StoredError::NoRuns { suite }.into()),
-            },
+            None => self.app.stored().run_of_systems("latest"),
+            Some(suite) => self.app.stored().run_of_suite(&self.app.existing_store()?, suite),
         }
     }
 
@@ -152,12 +149,12 @@ impl Analysis<'_> {
     /// latest run of the suite in this folder.
     pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
         let store = self.app.existing_store()?;
-        let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
+        let runs = words.map(|word| self.app.stored().run_of_systems(word.strip_prefix("run:").unwrap_or(word)));
         if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
             return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
         }
         let id = match run {
-            Some(run) => store.resolve(run)?,
+            Some(run) => self.app.stored().run_of_systems(run)?,
             None => self.latest_run_here()?,
         };
         let plan = store.run(&id)?.plan;
@@ -217,7 +214,7 @@ impl Analysis<'_> {
         candidate: &Party,
         comparing: &CompareRequest,
     ) -> Result<Arc<Document>, AppError> {
-        let runs = [self.app.stored().run(&baseline.run)?, self.app.stored().run(&candidate.run)?];
+        let runs = [self.stored_party(baseline)?, self.stored_party(candidate)?];
         let mut key = KeyBuilder::new("karat/comparison").text(&format!("{baseline:?}{candidate:?}{comparing:?}"));
         for run in &runs {
             key = key.text(&run.header().id).key(run.state()?);
@@ -228,6 +225,11 @@ impl Analysis<'_> {
             true => build().map(Arc::new),
             false => find_or_build(self.app.opened.comparison_pages(), key.finish(), build),
         }
+    }
+
+    fn stored_party(&self, party: &Party) -> Result<StoredRun, AppError> {
+        let stored = self.app.stored();
+        stored.run(&stored.run_of_systems(&party.run)?)
     }
 
     /// Compares the candidate with the baseline.
@@ -241,7 +243,7 @@ impl Analysis<'_> {
             return Err(AnalyseError::Itself {}.into());
         }
         let mut options = options(comparing)?;
-        let (before, after) = (self.app.stored().run(&baseline.run)?, self.app.stored().run(&candidate.run)?);
+        let (before, after) = (self.stored_party(baseline)?, self.stored_party(candidate)?);
         options.max_unscored = read_stored_invocation(after.header())?.rules.policy.max_unscored;
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;

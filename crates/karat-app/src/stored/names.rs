@@ -12,11 +12,37 @@ use crate::error::StoredError;
 use crate::project::load;
 use crate::project::presets::SuiteFiles;
 use crate::stored::Stored;
+use crate::stored::invocation::read_stored_invocation;
+
+/// Newest runs among which one of systems is looked for.
+const SEARCHED: usize = 100;
 
 impl Stored<'_> {
     /// Resolves an id, a prefix of one, or `latest` to a run's id.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
         Ok(self.app.existing_store()?.resolve(run)?)
+    }
+
+    /// As [`run_id`](Self::run_id), but `latest` is the newest run of systems: a calibration of judges and a check of golden
+    /// cards have none to compare, to label or to pin.
+    pub fn run_of_systems(&self, run: &str) -> Result<String, AppError> {
+        let store = self.app.existing_store()?;
+        if run == "latest" {
+            let runs = store.runs(SEARCHED)?.into_iter().map(|run| run.id);
+            if let Some(run) = newest_of_systems(&store, runs)? {
+                return Ok(run);
+            }
+        }
+        Ok(store.resolve(run)?)
+    }
+
+    /// The newest run of a suite's systems.
+    pub(crate) fn run_of_suite(&self, store: &Store, suite: String) -> Result<String, AppError> {
+        let runs = store.runs_of_suite(&suite, SEARCHED)?;
+        match newest_of_systems(store, runs.clone())?.or_else(|| runs.into_iter().next()) {
+            Some(run) => Ok(run),
+            None => Err(StoredError::NoRuns { suite }.into()),
+        }
     }
 
     /// As [`run_id`](Self::run_id); the file or name of a suite, or a preset, means its newest run.
@@ -56,6 +82,18 @@ impl Stored<'_> {
             Err(_) => Ok(word.to_owned()),
         }
     }
+}
+
+/// The first of these runs that measures systems, and no judge.
+fn newest_of_systems(store: &Store, runs: impl IntoIterator<Item = String>) -> Result<Option<String>, AppError> {
+    for run in runs {
+        let header = store.run(&run)?;
+        let calibrates = read_stored_invocation(&header).is_ok_and(|begun| begun.invocation.calibrating.is_some());
+        if !header.plan.run.measures_judges && !calibrates {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
 }
 
 /// `sample/model/variant`; without the model if the system has none.

@@ -62,7 +62,7 @@ impl Tasks<'_> {
     /// # Errors
     /// A run without a rubric scorer, or without an output.
     pub fn rows_to_label(&self, run: &str, asked: &AnnotationRequest) -> Result<Vec<Value>, AppError> {
-        let stored = self.app.stored().run(run)?;
+        let stored = self.app.stored().run(&self.app.stored().run_of_systems(run)?)?;
         let plan = stored.header().plan.clone();
         let (_, rubric) = rubric_of(&plan, asked.scorer.as_deref())?;
         let mut found: BTreeMap<String, BTreeMap<Key, (Key, u64)>> = BTreeMap::new();

@@ -27,7 +27,7 @@ fn text(gated: &GateReport, format: Option<TextFormatArg>) -> Result<String, Fai
 
 pub fn baseline(context: &CommandContext<'_>, command: &BaselineCommand) -> Result<Exit, Failure> {
     let BaselineCommand::Pin { run, output } = command;
-    let run = context.app.stored().run_id(run)?;
+    let run = context.app.stored().run_of_systems(run)?;
     if output.as_deref() == Some("-") {
         context.printer.data(&context.app.analysis().baseline_json(&run)?)?;
         return Ok(Exit::Pass);
