@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::{Place, Said};
 
 /// Overall score by model in the plain variant.
 fn by_model(report: &Value, metric: &str) -> Vec<(String, f64)> {
@@ -236,8 +236,21 @@ print(json.dumps({"videoId": sys.argv[1], "language": "en", "segments": segments
     place.write("talks/karat.yaml", &suite);
     let calibrated = place.karat(&["calibrate", "talks"]);
     assert!(calibrated.all().contains("nothing is decided below 20"), "{}", calibrated.all());
-    let compared = place.karat(&["compare", "golden", "--variants", "raw", "editorial-pass-v2"]);
+    // The newest run of systems: not the calibration after it.
+    let compared = place.karat(&["compare", "latest", "--variants", "raw", "editorial-pass-v2"]);
     assert!(compared.all().contains("paired by id: 2"), "{}", compared.all());
+    let snapshot = "---\ndate: d\nui: u\nmodel: m\ntoggles: none\n---\n# Claims\n- Salt might slow the yeast down.\n";
+    place.write("talks/snapshots/t1-claude-web-high_recall.md", snapshot);
+    let within = |arguments: &[&str]| {
+        Said::of(place.command(arguments).current_dir(place.path().join("talks")).output().unwrap())
+    };
+    let imported = within(&["import", "manual-baseline", "snapshots", "-o", "mine"]);
+    assert!(imported.code == 0 && imported.stdout.trim() == "mine.yaml", "{}", imported.all());
+    let run = place.fine(&["run", "talks/mine.yaml", "-q", "--run-id", "manual"]);
+    assert!(!run.all().contains("belong to no sample"), "{}", run.all());
+    let cells = place.report("manual")["cells"].as_array().unwrap().clone();
+    let own = cells.iter().find(|cell| cell["variant"] == "manual-claude-web-high-recall" && cell["sample"] == "t1");
+    assert_eq!(own.unwrap()["output"]["claims"].as_array().unwrap().len(), 1);
     let refused = place.karat(&["init", "faq", "mine", "--corpus", "corpus.jsonl"]);
     assert!(refused.code == 1 && refused.stderr.contains("`--corpus` goes with claims"), "{}", refused.all());
 }
