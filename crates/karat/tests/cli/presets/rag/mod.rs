@@ -33,14 +33,17 @@ fn planted() -> BTreeMap<String, String> {
 }
 
 /// The metrics that pass or fail for an answer, without latency.
-const CHECKS: [&str; 8] = [
+const CHECKS: [&str; 11] = [
     "NumericExact",
     "NumericWithinTolerance",
     "CitationCoverage",
     "CitationCorrectness",
     "AttributionAccuracy",
     "QuoteMatch",
+    "QuotePage",
+    "SlideTitle",
     "SlideContent",
+    "Verified",
     "HybridHitRate@10",
 ];
 
@@ -68,6 +71,11 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
         assert!(said.stdout.contains(failed), "{}", said.all());
     }
     let planted = planted();
+    // F116: the quote's page, the slide's title and the service's own verification are scored; a wrong speaker of a quote is found.
+    for (metric, n) in [("QuotePage", 20), ("QuoteSpeaker", 12), ("SlideTitle", 8), ("Verified", 60)] {
+        assert_eq!(report["metrics"][metric]["n"], n, "{metric}");
+    }
+    assert_eq!(report["metrics"]["QuoteSpeaker"]["value"], 0.75);
     assert!(planted.len() >= 20 && report["totals"]["cells"] == 60, "{}", report["totals"]);
     for cell in report["cells"].as_array().unwrap() {
         let sample = cell["sample"].as_str().unwrap();
