@@ -12,36 +12,36 @@ const MAX_PARTS: usize = 10_000;
 pub(super) fn resolve(config: Map<String, Value>) -> Map<String, Value> {
     let root = Value::Object(config);
     let mut left = MAX_PARTS;
-    match resolved(&root, &root, 0, &mut left) {
+    match resolve_value(&root, &root, 0, &mut left) {
         Value::Object(config) => config,
         _ => Map::new(),
     }
 }
 
-fn resolved(value: &Value, root: &Value, depth: usize, left: &mut usize) -> Value {
+fn resolve_value(value: &Value, root: &Value, depth: usize, left: &mut usize) -> Value {
     match value {
         Value::Object(map) => {
             let target = map.get("$ref").and_then(Value::as_str).and_then(|name| root.pointer(name.strip_prefix('#')?));
             match target {
                 Some(target) if depth < MAX_DEPTH && *left > 0 && target.pointer("/$ref") != map.get("$ref") => {
                     *left -= 1;
-                    let part = resolved(target, root, depth + 1, left);
+                    let part = resolve_value(target, root, depth + 1, left);
                     // Keys beside the reference win.
                     match part {
                         Value::Object(mut part) => {
                             let own = map.iter().filter(|(key, _)| *key != "$ref");
-                            part.extend(own.map(|(key, own)| (key.clone(), resolved(own, root, depth, left))));
+                            part.extend(own.map(|(key, own)| (key.clone(), resolve_value(own, root, depth, left))));
                             Value::Object(part)
                         }
                         part => part,
                     }
                 }
                 _ => Value::Object(
-                    map.iter().map(|(key, value)| (key.clone(), resolved(value, root, depth, left))).collect(),
+                    map.iter().map(|(key, value)| (key.clone(), resolve_value(value, root, depth, left))).collect(),
                 ),
             }
         }
-        Value::Array(items) => items.iter().map(|item| resolved(item, root, depth, left)).collect(),
+        Value::Array(items) => items.iter().map(|item| resolve_value(item, root, depth, left)).collect(),
         other => other.clone(),
     }
 }

@@ -23,12 +23,12 @@ pub(super) fn analyses(report: Report<'_>) -> Markup {
     let Some((first, others)) = all.split_first() else { return html! {} };
     html! {
         (panels(first))
-        @if !others.is_empty() { div.folds { @for blocks in others { (folded(blocks)) } } }
+        @if !others.is_empty() { div.folds { @for blocks in others { (fold_panels(blocks)) } } }
     }
 }
 
 /// Panels behind the title and the question of the first.
-fn folded(blocks: &[Block]) -> Markup {
+fn fold_panels(blocks: &[Block]) -> Markup {
     let summary = blocks.first().map(|first| format!("{}: {}", first.head().title, first.head().question));
     html! { @if let Some(summary) = summary { (disclosure(&summary, &html! { div.section { (panels(blocks)) } })) } }
 }
@@ -55,7 +55,7 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
         (ledger::failures(&groups))
         (panels(&below))
         div.folds {
-            @for block in skipped.iter().chain(&notes) { (folded(std::slice::from_ref(block))) }
+            @for block in skipped.iter().chain(&notes) { (fold_panels(std::slice::from_ref(block))) }
             (changed_remarks(report))
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
 fn changed_remarks(report: Report<'_>) -> Markup {
     html! {
         @for (first, rest) in blocks::changed_remarks(report) {
-            (folded(&std::iter::once(first).chain(rest).collect::<Vec<_>>()))
+            (fold_panels(&std::iter::once(first).chain(rest).collect::<Vec<_>>()))
         }
     }
 }

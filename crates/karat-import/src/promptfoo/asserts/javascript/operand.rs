@@ -65,14 +65,14 @@ impl JsonPath {
     }
 
     /// The test of the part with a schema, where the code fails unless the part itself is of another.
-    fn used(self, schema: Value, need: Value) -> Test {
+    fn with_need(self, schema: Value, need: Value) -> Test {
         let needs = Need { path: self.steps.clone(), schema: need };
         Test::Member(Member { path: self.steps, schema, needs })
     }
 
     /// The test that an object has a member of its own.
     pub fn has(self, name: &str) -> Test {
-        self.used(json!({"type": "object", "required": [name]}), json!({"not": {"type": "null"}}))
+        self.with_need(json!({"type": "object", "required": [name]}), json!({"not": {"type": "null"}}))
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn member_includes(path: JsonPath, value: &Value, with_names: bool) -
     let of_names = value.as_str().filter(|_| with_names).map(|name| json!({"type": "object", "required": [name]}));
     let need = if with_names { json!(["array", "object", "string"]) } else { json!(["array", "string"]) };
     let either: Vec<Value> = std::iter::once(of_list).chain(of_text).chain(of_names).collect();
-    path.used(json!({"anyOf": either}), json!({"type": need}))
+    path.with_need(json!({"anyOf": either}), json!({"type": need}))
 }
 
 /// The test that one of some values is the operand.
@@ -178,7 +178,7 @@ pub(super) fn is_among(operand: Operand, values: &[Value], language: Language) -
 pub(super) fn compare(left: Operand, operator: &str, right: Operand, language: Language) -> Option<Test> {
     if let Some(equality) = operator.strip_prefix('!') {
         let equality = if equality == "==" { "===" } else { "==" };
-        return compare(left, equality, right, language).map(Test::negated);
+        return compare(left, equality, right, language).map(Test::not);
     }
     let is_equality = operator.starts_with("==");
     let (left, operator, literal) = match (left, right) {
@@ -194,7 +194,7 @@ pub(super) fn compare(left: Operand, operator: &str, right: Operand, language: L
     match left {
         Operand::Test(test) => match literal {
             Value::Bool(true) if is_equality => Some(test),
-            Value::Bool(false) | Value::Null if is_equality => Some(test.negated()),
+            Value::Bool(false) | Value::Null if is_equality => Some(test.not()),
             _ => None,
         },
         Operand::Output(form) if is_equality => {
@@ -213,7 +213,7 @@ pub(super) fn compare(left: Operand, operator: &str, right: Operand, language: L
 /// The test that a part is not there or, compared loosely, null.
 fn absence(path: JsonPath, operator: &str) -> Test {
     let there = if operator == "==" { json!({"not": {"type": "null"}}) } else { json!({}) };
-    path.member(there).negated()
+    path.member(there).not()
 }
 
 /// The operator where the sides are changed.
@@ -261,7 +261,7 @@ fn length(of: Operand, operator: &str, number: f64) -> Option<Test> {
             };
             let of_list = limits("array", ["minItems", "maxItems"]);
             let of_text = limits("string", ["minLength", "maxLength"]);
-            Some(path.used(json!({"anyOf": [of_list, of_text]}), json!({"not": {"type": "null"}})))
+            Some(path.with_need(json!({"anyOf": [of_list, of_text]}), json!({"not": {"type": "null"}})))
         }
         _ => None,
     }
@@ -277,7 +277,7 @@ fn matching(tests: Vec<Test>, min: Option<f64>, max: Option<f64>) -> Option<Test
     let min = min.filter(|min| *min > 0.0);
     let max = max.filter(|max| *max < all);
     (min.is_none_or(|min| min <= all) && max.is_none_or(|max| max >= 0.0)).then_some(())?;
-    let bounds = [min.map(&at_least), max.map(|max| at_least(max + 1.0).negated())];
+    let bounds = [min.map(&at_least), max.map(|max| at_least(max + 1.0).not())];
     let mut bounds: Vec<Test> = bounds.into_iter().flatten().collect();
     if bounds.len() > 1 { Some(Test::All(bounds)) } else { bounds.pop() }
 }

@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         self.expects(":")?;
         match (passes, self.verdict()?) {
             (true, false) => Some(test),
-            (false, true) => Some(test.negated()),
+            (false, true) => Some(test.not()),
             _ => None,
         }
     }
@@ -148,17 +148,17 @@ impl<'a> Parser<'a> {
     fn single(&mut self) -> Option<Test> {
         if self.takes("!") || self.takes("not") {
             let start = self.at;
-            if let Some(test) = self.compared() {
-                return (test != Test::True).then(|| test.negated());
+            if let Some(test) = self.comparison() {
+                return (test != Test::True).then(|| test.not());
             }
             self.at = start;
-            return self.operand()?.truth().map(Test::negated);
+            return self.operand()?.truth().map(Test::not);
         }
-        self.compared()
+        self.comparison()
     }
 
     /// A test in brackets, a comparison, or a value of which only its truth is asked.
-    fn compared(&mut self) -> Option<Test> {
+    fn comparison(&mut self) -> Option<Test> {
         if self.is_next("!") || self.is_next("not") {
             return self.single();
         }
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
             }
             self.at = start;
         }
-        if let Some(test) = self.listed() {
+        if let Some(test) = self.membership() {
             return Some(test);
         }
         let left = self.operand()?;
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
                     Operand::Json(path) => member_includes(path, &json!(text), true),
                     _ => return None,
                 };
-                Some(if is_negated { test.negated() } else { test })
+                Some(if is_negated { test.not() } else { test })
             }
             // Before `&&` the truth of a value is enough; at the end it is no verdict.
             (None, left) if self.is_next("&&") || self.is_next("and") => left.truth(),
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A test of a list: `['a', 'b'].includes(x)`, `.some(…)`, `.every(…)`, or `any(… for x in ['a', 'b'])`.
-    fn listed(&mut self) -> Option<Test> {
+    fn membership(&mut self) -> Option<Test> {
         let start = self.at;
         let test = self.listed_test();
         if test.is_none() {
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
     }
 
     fn operand(&mut self) -> Option<Operand> {
-        let mut operand = match self.filtered() {
+        let mut operand = match self.filter() {
             Some(operand) => operand,
             None => self.primary()?,
         };
@@ -360,7 +360,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `['a', 'b'].filter(x => TEST)`.
-    fn filtered(&mut self) -> Option<Operand> {
+    fn filter(&mut self) -> Option<Operand> {
         let start = self.at;
         let mut read = || {
             let list = self.known_list()?;
@@ -392,13 +392,13 @@ impl<'a> Parser<'a> {
                 self.expects(")")?;
                 operand
             }
-            Token::Name(name) => self.named(&name)?,
+            Token::Name(name) => self.value_of(&name)?,
             Token::Mark(_) => return None,
         })
     }
 
     /// A value that begins with a name.
-    fn named(&mut self, name: &str) -> Option<Operand> {
+    fn value_of(&mut self, name: &str) -> Option<Operand> {
         Some(match name {
             "output" if self.code.root == Root::Json => Operand::Json(JsonPath::default()),
             "output" => Operand::Output(Reading::default()),

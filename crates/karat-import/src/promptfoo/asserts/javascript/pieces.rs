@@ -36,7 +36,7 @@ impl Pieces {
     fn at_least(self, count: usize) -> String {
         match self {
             Self::Between(char) => {
-                let char = escaped(char);
+                let char = escape(char);
                 format!(r"\A(?:[^{char}]*{char}){{{}}}", count - 1)
             }
             Self::BetweenBlanks => format!(r"\A\S*(?:\s+\S+){{{}}}\s", count.saturating_sub(2)),
@@ -47,7 +47,7 @@ impl Pieces {
     fn at_most(self, count: usize) -> String {
         match self {
             Self::Between(char) => {
-                let char = escaped(char);
+                let char = escape(char);
                 format!(r"\A[^{char}]*(?:{char}[^{char}]*){{0,{}}}\z", count - 1)
             }
             Self::BetweenBlanks => format!(r"\A\S*(?:\s+\S*){{0,{}}}\z", count - 1),
@@ -57,7 +57,7 @@ impl Pieces {
 }
 
 /// A character in a pattern, also within brackets.
-fn escaped(char: char) -> String {
+fn escape(char: char) -> String {
     format!("\\x{{{:x}}}", char as u32)
 }
 

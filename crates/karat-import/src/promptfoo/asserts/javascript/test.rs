@@ -31,7 +31,7 @@ pub(super) struct Member {
     pub path: Vec<Step>,
     /// The schema of the part.
     pub schema: Value,
-    /// What the code fails without, whether or not the test is negated.
+    /// The part without which the code fails, whether or not the test is negated.
     pub needs: Need,
 }
 
@@ -55,7 +55,7 @@ impl Need {
 
 impl Test {
     /// The test that holds where this one does not. Code that cannot read the output's JSON fails in both cases.
-    pub fn negated(self) -> Self {
+    pub fn not(self) -> Self {
         if let Some(opposite) = self.opposite() {
             return opposite;
         }
