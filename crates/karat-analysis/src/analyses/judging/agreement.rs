@@ -144,7 +144,7 @@ mod tests {
         };
         let open = verdicts(None);
         assert_eq!(open.verdict, None);
-        let agreement = open.agreement.unwrap();
+        let agreement = open.agreement.clone().unwrap();
         assert!((agreement.value() - (1.0 - open.mean_abs_difference.value() / 10.0)).abs() < 1e-9);
         let (lo, hi) = agreement.interval().unwrap();
         for (threshold, wanted) in
