@@ -178,7 +178,9 @@ impl ManualSource {
         let provider = |sample: &String| rest.strip_prefix(sample.as_str())?.strip_prefix('-');
         let known = samples.iter().filter(|sample| provider(sample).is_some()).max_by_key(|sample| sample.len());
         let Some(provider) = known.and_then(provider) else {
-            let near = nearest(rest, samples.iter().map(String::as_str));
+            let candidates = || samples.iter().map(String::as_str);
+            let mut beginnings = rest.rmatch_indices('-').filter_map(|(at, _)| rest.get(..at));
+            let near = beginnings.find_map(|id| nearest(id, candidates()));
             let near = near.or(samples.first().map(String::as_str)).unwrap_or_default();
             return Err(format!("no sample of the suite has an id with which the name begins, such as `{near}`"));
         };
@@ -234,7 +236,8 @@ mod tests {
         assert_eq!(variant("t1-claude-web-high_recall.md").unwrap(), "manual-claude-web-high-recall");
         assert_eq!(variant("a-b-c-high_precision.md").unwrap(), "manual-c-high-precision");
         assert_eq!(variant("a-c-high_precision.md").unwrap(), "manual-c-high-precision");
-        assert!(variant("t2-claude-high_recall.md").unwrap_err().contains("such as `t1`"));
+        assert!(variant("kr-oat-01-claude-high_recall.md").unwrap_err().contains("such as `kr-oats-01`"));
+        assert!(variant("t2-claude-high_recall.md").unwrap_err().contains("no sample of the suite"));
         assert!(variant("t1--high_recall.md").is_err() && variant("t1-high_recall.md").is_err());
         let said = |mode: &str| SNAPSHOT.replace("toggles: t", &format!("toggles: t\nprompt: {mode}"));
         assert!(check_snapshot("t1-x-high_recall.md", &said("high recall")).is_ok());
