@@ -189,8 +189,8 @@ fn errors(report: Report<'_>) -> Vec<String> {
             0 => String::new(),
             more => format!(" ({} causes)", count(more as u64 + 1)),
         };
-        // A long message is told once.
-        let is_cause = |it: &Failure| it.cause.as_ref() == Some(&example.message);
+        // A long message is told once, but where it was cut.
+        let is_cause = |it: &Failure| it.cause.as_ref() == Some(&example.message) && it.to_string().len() <= 5 * WIDTH;
         let is_told = example.message.len() > WIDTH && report.context.failures.iter().take(FAILURES).any(is_cause);
         let message = if is_told { "the cause stands above".to_owned() } else { both_ends(&example.message, MESSAGE) };
         let who = excerpt(&example.who, WIDTH / 2);
