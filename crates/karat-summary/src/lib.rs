@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Judge with a closure
-//! Whoever can call a model can judge: a [`Completer`](karat_scoring::Completer) is one function from a prompt to a completion.
+//! A judge needs a way to call a model: a [`Completer`](karat_scoring::Completer), one function from a prompt to a completion.
 //! Without a reference the candidate is judged on its own merits.
 //! ```
 //! use karat_summary::{CompleterJudge, Judge, Summary};

@@ -272,7 +272,7 @@ fn caveats(findings: &Findings) -> Option<String> {
         .then(|| format!("it is based on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
     let partial = (board.shared < board.scored)
         .then(|| format!("all models share only {} of {} scored sample × variant pairs", board.shared, board.scored));
-    // What is computed depends on no judge.
+    // The judges do not matter to a metric that is computed.
     let scorer = primary(findings).and_then(|metric| findings.plan.scorers.get(metric.scorer));
     let is_judged = scorer.is_none_or(|scorer| matches!(scorer.kind, ScorerKind::Rubric(_)));
     let one_judge = (is_judged && findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());

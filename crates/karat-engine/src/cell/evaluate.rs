@@ -21,8 +21,8 @@ use crate::control::single_flight::FlightGuard;
 use crate::plan::ready::{ReadyScorer, ReadySystem};
 use crate::reuse::remaining::{CellStage, RecordedParts};
 use crate::rows::joined_rows::CellRows;
-use crate::rows::missing::Reason;
 use crate::rows::row::Row;
+use crate::steps::Reason;
 
 /// The reason for a cell that is not made because of its row.
 const LEFT_OUT: &str = "the row's `only` leaves this system out";

@@ -21,8 +21,8 @@ use crate::control::target::Target;
 use crate::plan::cascade::{CascadePlace, FirstScores, NOT_ASKED, not_asked_key};
 use crate::plan::identity::OtherOutputs;
 use crate::plan::ready::{JudgmentKeys, ReadyJudge};
-use crate::rows::missing::Reason;
 use crate::rows::row::Row;
+use crate::steps::Reason;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JudgingSummary {

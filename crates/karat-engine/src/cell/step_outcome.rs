@@ -6,7 +6,7 @@ use karat_types::{Moment, Money, StepRecord};
 
 use crate::call::tally::Tally;
 use crate::control::single_flight::FlightGuard;
-use crate::rows::missing::Reason;
+use crate::steps::Reason;
 
 /// The output of a step, or the reason for a missing one; shared by the cells that need it.
 pub(crate) type StepResult = Result<Arc<StepOutput>, Arc<StepMissing>>;

@@ -17,9 +17,8 @@ use crate::control::deadline::CellDeadline;
 use crate::control::target::Target;
 use crate::plan::ready::{ReadyStep, ReadySystem};
 use crate::reuse::resolver::{RecordedOutput, Resolver};
-use crate::rows::missing::Reason;
 use crate::rows::row::{Row, step_input};
-use crate::steps::{Metered, StepEnd, StepInput};
+use crate::steps::{Metered, Reason, StepEnd, StepInput};
 
 impl RunContext {
     /// The outcome of the system's last step.

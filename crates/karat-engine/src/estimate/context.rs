@@ -13,8 +13,8 @@ use crate::estimate::usage_history::UsageHistory;
 use crate::plan::ready::ReadySystem;
 use crate::plan::systems::Systems;
 use crate::reuse::resolver::Resolver;
-use crate::rows::missing::Reason;
 use crate::rows::row::Row;
+use crate::steps::Reason;
 
 /// The known part of an output that a judge or later step will read.
 #[derive(Clone)]

@@ -29,7 +29,7 @@ use crate::reuse::history::EarlierRun;
 use crate::reuse::remaining::Remaining;
 use crate::reuse::resolver::{Resolver, reuse_view};
 use crate::rows::files::RecordedFiles;
-use crate::rows::missing::Reason;
+use crate::steps::Reason;
 
 /// The estimate of a run.
 #[derive(Debug, Clone, PartialEq, Default)]

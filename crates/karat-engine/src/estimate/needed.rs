@@ -14,9 +14,8 @@ use crate::plan::cascade::CascadePlace;
 use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
 use crate::plan::tokens;
 use crate::reuse::resolver::first_asks;
-use crate::rows::missing::Reason;
 use crate::rows::row::Row;
-use crate::steps::DEFAULT_MAX_TOKENS;
+use crate::steps::{DEFAULT_MAX_TOKENS, Reason};
 
 /// Expected tokens of the answer of a service or program.
 const UNKNOWN_ANSWER: u64 = 1_000;

@@ -16,13 +16,12 @@ use serde_json::{Value, json};
 use crate::EngineError;
 use crate::plan::cascade::ReadyCascade;
 use crate::plan::identity::{instrument_identity, run_only_identity};
-use crate::plan::identity_parts;
 use crate::plan::joins::Joins;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{Partners, ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
 use crate::plan::scored::scored_reads;
 use crate::plan::services::placeholder_services;
-use crate::plan::tokens;
+use crate::plan::{identity_parts, tokens};
 use crate::steps::CompiledStep;
 
 /// Domains of the constant parts of identities.

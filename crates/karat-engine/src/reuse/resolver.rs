@@ -20,9 +20,8 @@ use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierRun};
 use crate::reuse::remaining::{RecordedParts, Remaining};
 use crate::rows::files::RecordedFiles;
-use crate::rows::missing::Reason;
 use crate::rows::row::{Row, step_input};
-use crate::steps::{Metered, StepEnd, StepInput};
+use crate::steps::{Metered, Reason, StepEnd, StepInput};
 
 /// Everything that can already hold a result of a cell.
 pub(crate) struct Resolver {

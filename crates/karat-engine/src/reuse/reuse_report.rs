@@ -16,8 +16,8 @@ use crate::plan::systems::Systems;
 use crate::reuse::history::{CellName, EarlierCell, History};
 use crate::reuse::resolver::{Resolver, first_asks, reuse_view};
 use crate::rows::files::RecordedFiles;
-use crate::rows::missing::Reason;
 use crate::rows::row::Row;
+use crate::steps::Reason;
 
 /// The reuse status of a cell's output or of a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,9 +2,7 @@
 //!
 //! - `row` is what all cells of a row share; `media` its images and files.
 //! - `files` reads recorded outputs, and `joined_rows` the rows that scorers join with a cell.
-//! - `missing` says why a step has no output.
 pub(crate) mod files;
 pub(crate) mod joined_rows;
 pub(crate) mod media;
-pub(crate) mod missing;
 pub(crate) mod row;

@@ -63,6 +63,15 @@ impl StepEnd {
     }
 }
 
+/// The reason for a missing output.
+#[derive(Debug, Clone)]
+pub(crate) enum Reason {
+    Failed(CellError),
+    Skipped(String),
+    /// The row is for other systems only.
+    LeftOut,
+}
+
 /// A step that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum StepError {

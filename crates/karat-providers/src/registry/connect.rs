@@ -26,11 +26,10 @@ use crate::options;
 use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::process::command_model::CommandModel;
 use crate::registry::error::ProviderError;
-use crate::registry::hosts;
 use crate::registry::hosts::Host;
 use crate::registry::key_command::KeyCommand;
-use crate::registry::places;
 use crate::registry::settings::Settings;
+use crate::registry::{hosts, places};
 use crate::scripted::Script;
 
 /// A model that can be called.

@@ -12,8 +12,7 @@ pub(crate) use super::{Form, Numeral};
 use crate::chars::{digit, is_dash, is_inline_space};
 use crate::references;
 use crate::unit;
-use crate::unit::noun;
-use crate::unit::scale;
+use crate::unit::{noun, scale};
 
 /// The mark between units and decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -56,7 +56,8 @@ pub(super) async fn report(
     Ok(response)
 }
 
-/// A report with a row for each cell. Many of them are sent while they are made, so that the memory of the server does not grow with the run.
+/// A report with a row for each cell. Many rows are sent while they are made, so that the memory of the server does not grow
+/// with the run.
 async fn rows(state: State, run: String, format: ReportFormat, is_canonical: bool) -> Result<Response, Problem> {
     let (sender, mut chunks) = mpsc::channel(CHUNKS);
     let making = tokio::spawn(async move {

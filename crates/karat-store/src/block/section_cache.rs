@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-use karat_types::Moment;
+use karat_types::{Key, Moment};
 
 use crate::block::section::Section;
 use crate::error::{Damage, ReadFailure};
@@ -68,6 +68,16 @@ impl SectionKind {
             RUNS.select(connection, &[])
         )
     }
+}
+
+/// The content key of a reusable output or judgment.
+pub(crate) type ReuseKey = (Key, SectionKind);
+
+/// The place of a reusable result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntryPlace {
+    pub block: i64,
+    pub entry: u64,
 }
 
 /// A section with the run that wrote its block.

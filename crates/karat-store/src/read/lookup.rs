@@ -5,9 +5,8 @@ use serde_json::Value;
 
 use crate::block::call_log;
 use crate::block::call_log::CallEvent;
-use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::block::section::Section;
-use crate::block::section_cache::{LoadedSection, SectionKind};
+use crate::block::section_cache::{EntryPlace, LoadedSection, ReuseKey, SectionKind};
 use crate::error::{Damage, ReadFailure};
 use crate::format::run_lookup::run_number;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};

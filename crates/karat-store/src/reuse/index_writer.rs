@@ -9,7 +9,7 @@
 #[cfg(feature = "postgres")]
 use std::collections::BTreeMap;
 
-use crate::block::key_place::{EntryPlace, ReuseKey};
+use crate::block::section_cache::{EntryPlace, ReuseKey};
 use crate::error::ReadFailure;
 use crate::reuse::known_keys::{REPLACE, index_state, read_unindexed};
 use crate::sql::tables::{REUSE, REUSE_STATE};

@@ -9,8 +9,7 @@ use karat_types::{CellRecord, CellStatus, Key, Moment};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
-use crate::block::key_place::ReuseKey;
-use crate::block::section_cache::SectionKind;
+use crate::block::section_cache::{ReuseKey, SectionKind};
 use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_lookup::run_number;

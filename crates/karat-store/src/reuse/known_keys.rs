@@ -14,9 +14,8 @@ use karat_types::Key;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::block::key_place::{EntryPlace, ReuseKey};
 use crate::block::pack::{Packer, Unpacker};
-use crate::block::section_cache::SectionKind;
+use crate::block::section_cache::{EntryPlace, ReuseKey, SectionKind};
 use crate::error::{Damage, ReadFailure};
 use crate::format::encode::Encoded;
 use crate::reuse::key_filter::KeyFilter;

@@ -3,13 +3,11 @@
 use karat_types::{Key, Moment, RunStatus};
 use rustc_hash::FxHashMap;
 
-use crate::block::key_place::{EntryPlace, ReuseKey};
-use crate::block::section_cache::SectionKind;
+use crate::block::section_cache::{EntryPlace, ReuseKey, SectionKind};
 use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
-use crate::reuse::blobs;
-use crate::reuse::{index_writer, known_keys};
+use crate::reuse::{blobs, index_writer, known_keys};
 use crate::sql::tables::{BLOCKS, REUSE};
 use crate::sql::{Connection, SqlResult, Transaction, params};
 use crate::{Store, StoreError};

@@ -5,8 +5,7 @@ use std::sync::Mutex;
 use karat_types::{JudgmentRecord, Key, Moment, StepRecord};
 use rustc_hash::FxHashMap;
 
-use crate::block::key_place::{EntryPlace, ReuseKey};
-use crate::block::section_cache::SectionKind;
+use crate::block::section_cache::{EntryPlace, ReuseKey, SectionKind};
 use crate::error::ReadFailure;
 use crate::format::run_lookup::find_run_number;
 use crate::read::lookup::{JUDGMENT, STEP};

@@ -16,11 +16,9 @@ use karat_types::Key;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::OrdinalSet;
-use crate::block::key_place::{EntryPlace, ReuseKey};
-use crate::block::section_cache::SectionKind;
+use crate::block::section_cache::{EntryPlace, ReuseKey, SectionKind};
 use crate::error::ReadFailure;
-use crate::reuse::index_writer;
-use crate::reuse::known_keys;
+use crate::reuse::{index_writer, known_keys};
 use crate::sql::{Connection, Transaction, params, tables};
 
 const LISTS: &str = "from blocks order by seq";

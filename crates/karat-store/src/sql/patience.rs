@@ -56,7 +56,7 @@ impl Patience {
         self.waiting().away_since.get_or_insert(since);
     }
 
-    /// Notes the same after an attempt. Whoever was refused without one does not put off the next.
+    /// Notes the same after an attempt to connect. A request that is refused without one does not put off the next attempt.
     #[cfg(feature = "postgres")]
     pub(crate) fn note_failed(&self, since: Instant) {
         self.note_away(since);

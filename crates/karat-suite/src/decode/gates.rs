@@ -13,9 +13,8 @@ use crate::dataset::checks::row_checks;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
 use crate::registry::Registry;
-use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
-use crate::syntax::notation;
+use crate::syntax::{names, notation};
 
 /// Units of a gate's `per` other than columns.
 const UNITS: &[&str] = &["system", "run", "sample"];

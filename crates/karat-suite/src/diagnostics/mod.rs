@@ -1,9 +1,8 @@
 //! Problems of a suite: message, place and hint. All of them are reported, not only the first.
 //!
-//! - here: [`Diagnostic`], and `Problems`, which collects them; `nearest.rs`: "did you mean …?"; `place.rs`: where it is
+//! - here: [`Diagnostic`], and `Problems`, which collects them; `nearest.rs`: "did you mean …?"
 
 pub(crate) mod nearest;
-pub(crate) mod place;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,8 +11,17 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::diagnostics::place::{FileId, Place};
 use crate::files::folder;
+
+/// Index of a source text that was read while loading a suite.
+pub(crate) type FileId = usize;
+
+/// A place in a source text: byte offsets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub file: FileId,
+    pub span: Range<usize>,
+}
 
 /// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

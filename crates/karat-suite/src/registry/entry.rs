@@ -16,9 +16,8 @@ use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::{Diagnostics, Problems};
 use crate::files::DiskFiles;
 use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
-use crate::syntax::duration;
 use crate::syntax::node::{Entry, Node, Tree};
-use crate::syntax::yaml;
+use crate::syntax::{duration, yaml};
 
 /// The context in which an entry is decoded.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-pub(crate) use crate::diagnostics::place::{FileId, Place};
+pub(crate) use crate::diagnostics::{FileId, Place};
 
 /// A value with its place.
 #[derive(Debug, Clone)]

@@ -104,7 +104,7 @@ fn named_values<'s>(block: &Block<'s>) -> Vec<&'s str> {
 fn parameters<'s>(tokens: &[Token<'s>]) -> Vec<&'s str> {
     let depths = depths(tokens);
     let begins = |at: &usize| depths[*at] == 0 && tokens[*at].is("(") || depths[*at] == 1 && tokens[*at].is(",");
-    // What follows the bracket is the call whose body this is.
+    // The call whose body this is stands behind the bracket.
     let end = (1..tokens.len()).find(|at| depths[*at] == 0).unwrap_or(tokens.len());
     let is_open = tokens.first().is_some_and(|first| first.is("("));
     let names = (0..end).filter(|at| is_open && begins(at)).filter_map(|at| tokens.get(at + 1));

@@ -5,12 +5,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::error::ImportError;
-use crate::promptfoo::files;
-use crate::promptfoo::models;
 use crate::promptfoo::nunjucks::{Members, column_name};
 use crate::promptfoo::refusal::{Refusal, drop_unknown_keys};
 use crate::promptfoo::settings::Reads;
 use crate::promptfoo::values::text_of;
+use crate::promptfoo::{files, models};
 use crate::report::ImportReport;
 use crate::source::Source;
 use crate::text::names::Names;

@@ -134,7 +134,7 @@ impl Server {
     /// Makes a connection.
     pub fn connect(&self) -> SqlResult<Link> {
         if self.patience.has_just_failed() {
-            return Err(connection_error("it does not answer"));
+            return Err(connection_error("an attempt to connect has just failed"));
         }
         let since = Instant::now();
         let connected = self.connect_once(self.patience.for_attempt(), self.setup.clone(), async |link| Ok(link));
@@ -177,7 +177,7 @@ impl Server {
         let connected = self.runtime()?.spawn(async move { tokio::time::timeout(most, connect).await });
         match wait_for(connected) {
             Ok(Ok(outcome)) => Ok(outcome?),
-            _ => Err(connection_error("it does not answer")),
+            _ => Err(connection_error("nothing came back in time")),
         }
     }
 

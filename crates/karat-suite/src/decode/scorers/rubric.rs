@@ -11,10 +11,8 @@ use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::RUBRIC;
-use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
-use crate::syntax::notation;
-use crate::syntax::yaml;
+use crate::syntax::{names, notation, yaml};
 
 /// A decoded rubric and the names that its templates and expressions read.
 pub(crate) struct Decoded {

@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         while self.takes("||") || self.takes("or") {
             tests.push(self.all()?);
         }
-        // What always holds decides such a test, which stands for a mistake.
+        // With a part that always holds, the whole always does: that stands for a mistake.
         (tests.len() == 1 || !tests.contains(&Test::True)).then_some(())?;
         Some(if tests.len() == 1 { tests.pop()? } else { Test::Any(tests) })
     }
