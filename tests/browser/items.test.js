@@ -51,7 +51,8 @@ after(async () => {
 
 describe("the page of a test set", { skip: !binary && "no binary" }, () => {
   test("BC-08: suspects stand first with their evidence, and become a task with one click", async () => {
-    const page = await browser.newPage();
+    const context = await newContext(browser);
+    const page = await context.newPage();
     const alerts = [];
     page.on("dialog", (dialog) => { alerts.push(dialog.message()); void dialog.dismiss(); });
     await page.goto(`${url}/suites/tickets/items`);
@@ -69,11 +70,11 @@ describe("the page of a test set", { skip: !binary && "no binary" }, () => {
     await page.locator("[data-testid=owner-agreement], h1").first().waitFor();
     assert.match(page.url(), /\/annotate\/tickets-suspects/);
     assert.deepEqual(alerts, []);
-    await page.close();
+    await context.close();
   });
 
   test("BC-08: the page is readable without a script, and has no violations in any look", async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
+    const context = await newContext(browser, { script: false });
     const plain = await context.newPage();
     await plain.goto(`${url}/suites/tickets/items`);
     assert.match(String(await plain.locator("#flagged").textContent()), /label-suspect/);

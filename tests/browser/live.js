@@ -15,6 +15,28 @@ export async function serve(folder) {
   return { url, stop: () => { server.kill(); } };
 }
 
+/** Waits until a page is no longer being made: until then it loads itself again. */
+async function settled(url) {
+  for (let round = 0; round < 600; round++) {
+    if (!(await (await fetch(url)).text()).includes("<k-reload")) return;
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+  }
+}
+
+/** Goes to a page that the server has made. */
+export async function visit(page, url) {
+  await settled(url);
+  await page.goto(url);
+}
+
+/** Does what makes a page load itself again, such as pressing a button that sends, and waits until it has. */
+export async function reloadsBy(page, act) {
+  await page.evaluate(() => { document.body.dataset.left = "yes"; });
+  await act();
+  await page.locator("body:not([data-left])").waitFor();
+  await page.waitForLoadState("load");
+}
+
 /** Opens a page of the server; a request elsewhere is refused and remembered, as is every message. */
 export async function openLive(browser, url, options = {}) {
   const context = await newContext(browser, options);
@@ -29,6 +51,6 @@ export async function openLive(browser, url, options = {}) {
   });
   const page = await context.newPage();
   const problems = watch(page);
-  await page.goto(url);
+  await visit(page, url);
   return { page, context, requests, foreign, problems };
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eachLook, launch, movedParts, violations } from "./browser.js";
-import { binary, openLive, serve } from "./live.js";
+import { binary, openLive, serve, visit } from "./live.js";
 
 const store = process.env.KARAT_TEST_STORE;
 const PAGES = {
@@ -29,19 +29,11 @@ before(async () => {
 });
 after(async () => { await browser?.close(); server?.stop(); });
 
-/** Waits until a page is no longer being made: until then it loads itself again. */
-async function settled(url) {
-  for (let round = 0; round < 100; round++) {
-    if (!(await (await fetch(url)).text()).includes("<k-reload")) return;
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
-  }
-}
-
 /** The first sample of a run, and its comparison. */
 async function samplePaths() {
   const { page, context } = await openLive(browser, `${server.url}/runs/faq/cells`);
   const path = await page.locator("[data-testid=cell-row] th a").first().getAttribute("href");
-  await page.goto(server.url + path);
+  await visit(page, server.url + path);
   const diff = await page.locator("[data-testid=diff-link]").getAttribute("href");
   await context.close();
   return { sample: path, "sample, compared": diff };
@@ -50,7 +42,6 @@ async function samplePaths() {
 describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TEST_STORE are not set" }, () => {
   test("DB-50, DB-51, DB-53, DB-60: four requests, none elsewhere, no message, nothing moves, no violation of WCAG 2.2 AA in any theme and width", async () => {
     for (const [name, path] of Object.entries({ ...PAGES, ...await samplePaths() })) {
-      await settled(server.url + path);
       const { page, context, requests, foreign, problems } = await openLive(browser, server.url + path, { checked: true });
       await page.locator("k-theme button").first().waitFor();
       assert.ok(requests.length <= 4, `${name}: ${requests.join(" ")}`);
@@ -107,7 +98,7 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     assert.equal(await page.locator("input:checked").count(), 2);
     await page.keyboard.press("c");
     await page.waitForURL(/\/compare\?a=faq&b=faq2&of=run/);
-    await page.goto(`${server.url}/?suite=faq`);
+    await visit(page, `${server.url}/?suite=faq`);
     await page.evaluate(() => localStorage.setItem("karat-keys", "off"));
     await page.reload();
     await page.locator("k-theme button").first().waitFor();
@@ -122,11 +113,11 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     assert.ok(all > 10);
     await page.locator("[data-testid=cell-row] summary").first().click();
     assert.ok(await page.locator("tr.more").first().isVisible());
-    await page.goto(`${server.url}/runs/rag/cells`);
+    await visit(page, `${server.url}/runs/rag/cells`);
     await page.locator("[data-testid=next]").click();
     assert.match(page.url(), /after=/);
     assert.equal(await page.locator("[data-testid=cell-row]").count(), 10);
-    await page.goto(`${server.url}/runs/faq/cells`);
+    await visit(page, `${server.url}/runs/faq/cells`);
     await page.locator("select[name=variant]").selectOption("may");
     await page.locator("form.filters button").click();
     const systems = await page.locator("[data-testid=cell-row] td:nth-child(3)").allInnerTexts();
@@ -142,9 +133,9 @@ describe("live pages", { skip: isReady ? false : "KARAT_TEST_BINARY and KARAT_TE
     const lines = await page.locator("#outputs mark").evaluateAll((marks) => marks.map((mark) => `${getComputedStyle(mark).textDecorationStyle} ${getComputedStyle(mark).textDecorationColor}`));
     assert.ok(new Set(lines).size >= 3, lines.join("; "));
     assert.ok(await page.locator("#outputs mark .tag", { hasText: "shot.type" }).first().isVisible());
-    await page.goto(`${server.url}/runs/claims/sample?id=kr-oats-01`);
+    await visit(page, `${server.url}/runs/claims/sample?id=kr-oats-01`);
     assert.ok(await page.locator("#input mark .tag", { hasText: "found" }).count() > 0);
-    await page.goto(`${server.url}/runs/rag/cells?metric=NumericExact&gt=0.5`);
+    await visit(page, `${server.url}/runs/rag/cells?metric=NumericExact&gt=0.5`);
     await page.locator("[data-testid=cell-row] th a").first().click();
     await page.locator("[data-testid=answer] details[open] li").first().waitFor();
     assert.match(await page.locator("[data-testid=answer] mark").first().innerText(), /Numeric/);

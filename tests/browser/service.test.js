@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { eachLook, launch, movedParts, violations } from "./browser.js";
-import { binary, openLive } from "./live.js";
+import { binary, openLive, reloadsBy } from "./live.js";
 
 const SUITE = `name: support
 dataset: { source: data.jsonl, id: id, input: question, reference: target }
@@ -70,19 +70,18 @@ describe("the page of the service", { skip: binary ? false : "KARAT_TEST_BINARY 
   test("SV-32: schedules are paused and run, incidents acknowledged and closed, by keyboard too", async () => {
     const { page, context, foreign, problems } = await openLive(browser, `${url}/service`);
     const schedule = rows(page, "schedule-row");
-    await schedule.getByRole("button", { name: "Pause yearly" }).click();
+    const press = (part, name) => reloadsBy(page, () => part.getByRole("button", { name }).click());
+    await press(schedule, "Pause yearly");
     await schedule.getByText("paused since").waitFor();
-    const resume = schedule.getByRole("button", { name: "Resume yearly" });
-    await resume.waitFor();
-    await resume.focus();
-    await page.keyboard.press("Enter");
+    await schedule.getByRole("button", { name: "Resume yearly" }).focus();
+    await reloadsBy(page, () => page.keyboard.press("Enter"));
     await schedule.getByText("on time").waitFor();
-    await schedule.getByRole("button", { name: "Run the last due time" }).click();
+    await press(schedule, "Run the last due time");
     const incident = rows(page, "incident-row");
     await until(page, incident);
-    await incident.getByRole("button", { name: "Acknowledge" }).click();
+    await press(incident, "Acknowledge");
     await incident.getByText("acknowledged").waitFor();
-    await incident.getByRole("button", { name: "Close" }).click();
+    await press(incident, "Close");
     await incident.getByText("closed").waitFor();
     assert.equal(await incident.getByRole("button").count(), 0);
     await rows(page, "outbox-row").first().waitFor();

@@ -329,7 +329,6 @@ impl Attempt<'_> {
             SqlError::Damaged { what, why } => return StoreError::Damaged { what, why },
             source => source,
         };
-        #[cfg(feature = "postgres")]
         if let SqlError::Postgres(error) = &source {
             use crate::sql::postgres::failure::ServerErrorKind;
             let why = error.to_string();

@@ -11,13 +11,11 @@ use crate::block::section_cache::SectionCache;
 use crate::database::schema::Access;
 use crate::database::state_folder::FilePlace;
 use crate::database::{file_system, run_lock, schema, state_folder};
-#[cfg(feature = "postgres")]
 use crate::error::{Attempt, ReadFailure};
 use crate::format::encode::EncodedPool;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys::KnownKeys;
 use crate::sql::mutex::lock;
-#[cfg(feature = "postgres")]
 use crate::sql::{
     Backend,
     postgres::{
@@ -64,7 +62,6 @@ pub(crate) struct Inner {
 #[derive(Debug)]
 enum Place {
     File(Access),
-    #[cfg(feature = "postgres")]
     Server(Arc<Server>),
 }
 
@@ -87,7 +84,6 @@ impl Store {
         url: &StoreUrl,
         kind: impl Fn(&Path) -> std::io::Result<Option<&'static str>>,
     ) -> Result<Self, StoreError> {
-        #[cfg(feature = "postgres")]
         if url.server().is_some() {
             return Self::on_server(url);
         }
@@ -123,7 +119,6 @@ impl Store {
     }
 
     /// Connects with a server, and makes or migrates the tables.
-    #[cfg(feature = "postgres")]
     fn on_server(url: &StoreUrl) -> Result<Self, StoreError> {
         let path = url.path();
         let Some((address, durability)) = url.server() else { return Err(StoreError::Closed) };
@@ -273,7 +268,6 @@ impl Store {
     pub fn is_writable(&self) -> bool {
         match self.0.place {
             Place::File(access) => access == Access::Write,
-            #[cfg(feature = "postgres")]
             Place::Server(_) => true,
         }
     }
@@ -284,7 +278,6 @@ impl Store {
     }
 
     /// The server.
-    #[cfg(feature = "postgres")]
     pub(crate) fn server(&self) -> Option<&Arc<Server>> {
         match &self.0.place {
             Place::File(_) => None,
@@ -330,7 +323,6 @@ impl Store {
     fn open_reader(&self) -> Result<Connection, StoreError> {
         match &self.0.place {
             Place::File(access) => schema::open_queries(self.path(), *access),
-            #[cfg(feature = "postgres")]
             Place::Server(server) => {
                 let attempt = Attempt { path: self.path(), doing: "connecting with it" };
                 let session = Session::connect(server).map_err(|error| attempt.error(error))?;

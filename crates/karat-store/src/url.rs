@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::StoreError;
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::address::ServerAddress;
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::schema::Durability;
 
 /// The address of a store: `sqlite:PATH`, or only a path; or `postgres://…`, a database on a server.
@@ -16,7 +14,6 @@ pub struct StoreUrl {
     /// The path of the file, or the address as it is shown.
     path: PathBuf,
     network_files: NetworkFiles,
-    #[cfg(feature = "postgres")]
     server: Option<(ServerAddress, Durability)>,
 }
 
@@ -33,12 +30,7 @@ pub enum NetworkFiles {
 impl StoreUrl {
     /// Returns the address of the store in a file.
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            network_files: NetworkFiles::default(),
-            #[cfg(feature = "postgres")]
-            server: None,
-        }
+        Self { path: path.into(), network_files: NetworkFiles::default(), server: None }
     }
 
     /// Returns the address with another rule for network file systems.
@@ -65,7 +57,6 @@ impl StoreUrl {
 
     /// Returns the path of the database file, unless the store is on a server.
     pub fn file(&self) -> Option<&Path> {
-        #[cfg(feature = "postgres")]
         if self.server.is_some() {
             return None;
         }
@@ -73,7 +64,6 @@ impl StoreUrl {
     }
 
     /// The server, and whether it must wait for its disk.
-    #[cfg(feature = "postgres")]
     pub(crate) fn server(&self) -> Option<(&ServerAddress, Durability)> {
         self.server.as_ref().map(|(address, durability)| (address, *durability))
     }
@@ -81,10 +71,7 @@ impl StoreUrl {
     /// The same store, on a server that may run with `fsync=off`: the user insists.
     #[must_use]
     pub fn without_durability(self) -> Self {
-        #[cfg(feature = "postgres")]
-        return Self { server: self.server.map(|(address, _)| (address, Durability::Waived)), ..self };
-        #[cfg(not(feature = "postgres"))]
-        self
+        Self { server: self.server.map(|(address, _)| (address, Durability::Waived)), ..self }
     }
 
     /// Returns `true` if the store exists, or is on a server. Commands that only read need not create one.
@@ -107,7 +94,6 @@ impl StoreUrl {
     }
 }
 
-#[cfg(feature = "postgres")]
 fn on_server(text: &str) -> Result<StoreUrl, StoreError> {
     match ServerAddress::parse(text) {
         Ok(address) => {
@@ -119,13 +105,6 @@ fn on_server(text: &str) -> Result<StoreUrl, StoreError> {
             "cannot use the store postgres://…: {why}. Use postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require"
         ))),
     }
-}
-
-#[cfg(not(feature = "postgres"))]
-fn on_server(_: &str) -> Result<StoreUrl, StoreError> {
-    Err(StoreError::Url(
-        "cannot use the store postgres://…: this Karat is built without PostgreSQL. Use sqlite:PATH".to_owned(),
-    ))
 }
 
 impl fmt::Debug for StoreUrl {

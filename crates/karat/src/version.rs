@@ -16,7 +16,6 @@ pub fn details() -> String {
         ("commit date", or_unknown(env!("KARAT_BUILD_COMMIT_DATE")).to_owned()),
         ("target", env!("KARAT_BUILD_TARGET").to_owned()),
         ("profile", env!("KARAT_BUILD_PROFILE").to_owned()),
-        ("features", if cfg!(feature = "postgres") { "postgres" } else { "none" }.to_owned()),
         ("rustc", or_unknown(env!("KARAT_BUILD_RUSTC")).trim_start_matches("rustc ").to_owned()),
         ("store format", karat_app::store_format().to_string()),
         ("providers", karat_app::provider_names().join(", ")),

@@ -5,7 +5,6 @@
 
 use crate::database::transaction;
 use crate::error::{Attempt, ReadFailure};
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::session::Session;
 use crate::sql::tables::TABLES;
 use crate::sql::{Connection, OwnedValue, Row, SqlResult, Table, ToValue, Transaction, params};
@@ -105,7 +104,6 @@ fn write_rows(
     table: &'static Table,
     mut next: impl FnMut() -> SqlResult<Option<Vec<OwnedValue>>>,
 ) -> SqlResult<u64> {
-    #[cfg(feature = "postgres")]
     if let Some(session) = target.server() {
         return write_to_server(session, table, next);
     }
@@ -120,7 +118,6 @@ fn write_rows(
 }
 
 /// Writes rows to a server as one stream, then their checksums if another table holds them.
-#[cfg(feature = "postgres")]
 fn write_to_server(
     session: &Session,
     table: &Table,

@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::database::run_lock::RunLock;
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::claims::ServerClaim;
 use crate::sql::{Connection, SqlResult};
 
@@ -11,7 +10,6 @@ use crate::sql::{Connection, SqlResult};
 #[derive(Debug)]
 pub(crate) enum RunClaim {
     File(RunLock),
-    #[cfg(feature = "postgres")]
     Server(ServerClaim),
 }
 
@@ -23,7 +21,6 @@ impl RunClaim {
     pub fn hold_room(&self) -> io::Result<()> {
         match self {
             Self::File(lock) => lock.hold_room(),
-            #[cfg(feature = "postgres")]
             Self::Server(_) => Ok(()),
         }
     }
@@ -32,23 +29,19 @@ impl RunClaim {
     pub fn free_room(&self) -> bool {
         match self {
             Self::File(lock) => lock.free_room(),
-            #[cfg(feature = "postgres")]
             Self::Server(_) => false,
         }
     }
 
     /// Keeps the right for longer, in a commit; `false` if another process has taken the run. A lock lasts by itself.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a lock needs no connection"))]
     pub fn hold(&self, connection: &Connection) -> SqlResult<bool> {
         match self {
             Self::File(_) => Ok(true),
-            #[cfg(feature = "postgres")]
             Self::Server(claim) => claim.hold(connection),
         }
     }
 
     /// Returns the claim on a server.
-    #[cfg(feature = "postgres")]
     pub fn server(&self) -> Option<&ServerClaim> {
         match self {
             Self::File(_) => None,

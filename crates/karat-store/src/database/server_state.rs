@@ -1,6 +1,5 @@
 //! The description of a server, for `karat doctor`.
 
-#[cfg(feature = "postgres")]
 use tokio::time::Instant;
 
 use crate::{Store, StoreError};
@@ -11,7 +10,6 @@ impl Store {
     /// # Errors
     /// It does not answer.
     pub fn describe_server(&self) -> Result<Option<String>, StoreError> {
-        #[cfg(feature = "postgres")]
         if let Some((address, _)) = self.url().server() {
             return self.read("the server", |connection| {
                 let settings = "select current_setting('server_version'), current_setting('fsync')";

@@ -23,7 +23,6 @@ use nix::libc::{self, c_int, flock, off_t};
 use crate::database::run_lock::{beside, open_lock_file};
 use crate::format::run_lookup::run_number;
 use crate::sql::params;
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::claims::{Peers, owner_of};
 use crate::{Store, StoreError};
 
@@ -56,7 +55,6 @@ pub struct ResultLease {
 #[derive(Debug, Clone)]
 enum Company {
     File(Arc<File>),
-    #[cfg(feature = "postgres")]
     Server(Arc<Peers>),
 }
 
@@ -74,9 +72,7 @@ impl Store {
         Ok(lease)
     }
 
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file tells processes apart, not runs"))]
     fn company(&self, run: &str) -> Result<Company, StoreError> {
-        #[cfg(feature = "postgres")]
         if let Some(server) = self.server() {
             let unseen = |why: String| StoreError::Lease { path: self.path().to_owned(), why };
             let owner = self.read("the claim of a run", |connection| match connection.server() {
@@ -101,7 +97,6 @@ impl StoreLease {
         match &self.company {
             Company::File(file) => is_locked(file, PRESENT),
             // Waiting for nobody costs a query; making what another makes costs money.
-            #[cfg(feature = "postgres")]
             Company::Server(peers) => peers.is_any().unwrap_or(true),
         }
     }
@@ -112,7 +107,6 @@ impl StoreLease {
         // If unlocking fails, the others wait for a limited time only.
         let _ = match &self.company {
             Company::File(file) => set(file, libc::F_UNLCK, UNAWARE).is_ok(),
-            #[cfg(feature = "postgres")]
             Company::Server(peers) => peers.announce().is_ok(),
         };
     }
@@ -121,7 +115,6 @@ impl StoreLease {
     pub fn peers_are_aware(&self) -> bool {
         match &self.company {
             Company::File(file) => !is_locked(file, UNAWARE),
-            #[cfg(feature = "postgres")]
             Company::Server(peers) => peers.are_aware().unwrap_or(false),
         }
     }
@@ -148,7 +141,6 @@ impl StoreLease {
                 }
                 Ok(()) => true,
             },
-            #[cfg(feature = "postgres")]
             Company::Server(peers) => peers.make(&key.0).unwrap_or(true),
         };
         taken.then(|| ResultLease { company: self.company.clone(), key })
@@ -160,13 +152,11 @@ impl Drop for ResultLease {
         // If unlocking fails, the lock ends with the process.
         match &self.company {
             Company::File(file) => drop(set(file, libc::F_UNLCK, place(self.key))),
-            #[cfg(feature = "postgres")]
             Company::Server(peers) => drop(peers.release(&self.key.0)),
         }
     }
 }
 
-#[cfg(feature = "postgres")]
 impl Drop for StoreLease {
     fn drop(&mut self) {
         if let Company::Server(peers) = &self.company {

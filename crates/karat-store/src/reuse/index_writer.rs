@@ -6,7 +6,6 @@
 //! process that ends, or another process that is faster, loses work and nothing else. Processes that write few keys
 //! leave them to others until [`MOST`] keys wait; those are inserted at once.
 
-#[cfg(feature = "postgres")]
 use std::collections::BTreeMap;
 
 use crate::block::section_cache::{EntryPlace, ReuseKey};
@@ -110,7 +109,6 @@ impl IndexWriter {
     }
 
     /// Returns `true` if a commit that adds so many keys has only to count them, as far as the last commit could tell.
-    #[cfg(feature = "postgres")]
     pub fn only_counts(&self, keys: usize) -> bool {
         let Some(waiting) = self.waiting.map(|waiting| waiting + keys as i64) else { return false };
         self.turn.is_none() && waiting < MOST && !is_due(waiting, self.written + keys)
@@ -149,7 +147,6 @@ pub(crate) fn index_all(transaction: &Transaction<'_>) -> Result<i64, ReadFailur
 }
 
 /// Inserts keys as one statement, which may change a row only once: of two places of one key the map has the later one.
-#[cfg(feature = "postgres")]
 fn insert_on_server(
     session: &crate::sql::postgres::session::Session,
     keys: &BTreeMap<ReuseKey, EntryPlace>,
@@ -167,7 +164,6 @@ fn insert_on_server(
         .map(drop)
 }
 
-#[cfg(feature = "postgres")]
 const INSERT_ON_SERVER: &str = "insert into reuse (key, kind, block, entry, sum)
     select * from unnest(?1::bytea[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bytea[])";
 
@@ -182,7 +178,6 @@ impl IndexTurn {
     }
 
     fn insert_part(&mut self, transaction: &Transaction<'_>, most: usize) -> Result<(), ReadFailure> {
-        #[cfg(feature = "postgres")]
         if let Some(session) = transaction.server() {
             let part: BTreeMap<ReuseKey, EntryPlace> = self.left.by_ref().take(most).collect();
             return Ok(insert_on_server(session, &part)?);

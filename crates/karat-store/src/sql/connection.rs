@@ -4,7 +4,6 @@ use std::ops::Deref;
 
 use rusqlite::TransactionBehavior;
 
-#[cfg(feature = "postgres")]
 use super::postgres::statement::ServerStatement;
 use super::row::MappedRows;
 use super::{Row, Rows, SqlError, SqlResult, ToValue};
@@ -15,7 +14,6 @@ pub(crate) enum Backend {
     Sqlite(rusqlite::Connection),
     /// A file of a version without checksums of rows, open for reading.
     OldSqlite(rusqlite::Connection),
-    #[cfg(feature = "postgres")]
     Postgres(super::postgres::session::Session),
 }
 
@@ -34,13 +32,11 @@ impl Connection {
     pub fn file(&self) -> Option<&rusqlite::Connection> {
         match &self.0 {
             Backend::Sqlite(connection) | Backend::OldSqlite(connection) => Some(connection),
-            #[cfg(feature = "postgres")]
             Backend::Postgres(_) => None,
         }
     }
 
     /// Returns the session with a server.
-    #[cfg(feature = "postgres")]
     pub fn server(&self) -> Option<&super::postgres::session::Session> {
         match &self.0 {
             Backend::Sqlite(_) | Backend::OldSqlite(_) => None,
@@ -62,7 +58,6 @@ impl Connection {
     pub fn prepare_cached(&self, text: &str) -> SqlResult<Statement<'_>> {
         Ok(match &self.0 {
             Backend::Sqlite(file) | Backend::OldSqlite(file) => Statement::Sqlite(file.prepare_cached(text)?),
-            #[cfg(feature = "postgres")]
             Backend::Postgres(session) => Statement::Postgres(ServerStatement::new(session, text)),
         })
     }
@@ -71,7 +66,6 @@ impl Connection {
     pub fn prepare_long(&self, text: &str) -> SqlResult<Statement<'_>> {
         Ok(match &self.0 {
             Backend::Sqlite(file) | Backend::OldSqlite(file) => Statement::Sqlite(file.prepare_cached(text)?),
-            #[cfg(feature = "postgres")]
             Backend::Postgres(session) => Statement::Postgres(ServerStatement::long(session, text)),
         })
     }
@@ -101,7 +95,6 @@ impl Connection {
             Backend::Sqlite(connection) | Backend::OldSqlite(connection) => Ok(connection
                 .prepare_cached("select 1 from sqlite_schema where type = 'table' and name = ?1")?
                 .exists([name])?),
-            #[cfg(feature = "postgres")]
             Backend::Postgres(_) => Ok(true),
         }
     }
@@ -112,7 +105,6 @@ impl Connection {
             Backend::Sqlite(connection) | Backend::OldSqlite(connection) => {
                 Ok(Transaction { ending: Some(Ending::Sqlite(connection.unchecked_transaction()?)), connection: self })
             }
-            #[cfg(feature = "postgres")]
             Backend::Postgres(session) => {
                 session.begin_snapshot()?;
                 Ok(Transaction { ending: Some(Ending::Postgres(session)), connection: self })
@@ -124,7 +116,6 @@ impl Connection {
     pub fn snapshot_if_none(&self) -> SqlResult<Transaction<'_>> {
         let is_open = match &self.0 {
             Backend::Sqlite(connection) | Backend::OldSqlite(connection) => !connection.is_autocommit(),
-            #[cfg(feature = "postgres")]
             Backend::Postgres(session) => session.is_in_transaction(),
         };
         if is_open { Ok(Transaction { ending: None, connection: self }) } else { self.snapshot() }
@@ -138,7 +129,6 @@ impl Connection {
                 let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
                 Ok(Transaction { ending: Some(Ending::Sqlite(transaction)), connection: self })
             }
-            #[cfg(feature = "postgres")]
             Backend::Postgres(session) => {
                 session.begin()?;
                 Ok(Transaction { ending: Some(Ending::Postgres(session)), connection: self })
@@ -155,7 +145,6 @@ pub(crate) struct Transaction<'c> {
 
 enum Ending<'c> {
     Sqlite(rusqlite::Transaction<'c>),
-    #[cfg(feature = "postgres")]
     Postgres(&'c super::postgres::session::Session),
 }
 
@@ -164,7 +153,6 @@ impl Transaction<'_> {
     pub fn commit(mut self) -> SqlResult<()> {
         match self.ending.take() {
             Some(Ending::Sqlite(transaction)) => Ok(transaction.commit()?),
-            #[cfg(feature = "postgres")]
             Some(Ending::Postgres(session)) => session.commit(),
             None => Ok(()),
         }
@@ -179,7 +167,6 @@ impl Deref for Transaction<'_> {
     }
 }
 
-#[cfg(feature = "postgres")]
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(Ending::Postgres(session)) = &self.ending {
@@ -191,7 +178,6 @@ impl Drop for Transaction<'_> {
 /// A prepared statement.
 pub(crate) enum Statement<'c> {
     Sqlite(rusqlite::CachedStatement<'c>),
-    #[cfg(feature = "postgres")]
     Postgres(ServerStatement<'c>),
 }
 
@@ -200,7 +186,6 @@ impl Statement<'_> {
     pub fn execute(&mut self, values: &[&dyn ToValue]) -> SqlResult<usize> {
         match self {
             Self::Sqlite(statement) => Ok(statement.execute(of_file(values))?),
-            #[cfg(feature = "postgres")]
             Self::Postgres(statement) => statement.execute(values),
         }
     }
@@ -209,7 +194,6 @@ impl Statement<'_> {
     pub fn query(&mut self, values: &[&dyn ToValue]) -> SqlResult<Rows<'_>> {
         match self {
             Self::Sqlite(statement) => Ok(Rows::Sqlite(statement.query(of_file(values))?)),
-            #[cfg(feature = "postgres")]
             Self::Postgres(statement) => Ok(Rows::Postgres(statement.query(values)?)),
         }
     }

@@ -23,7 +23,6 @@ pub enum SqlError {
     /// SQLite reported an error.
     Sqlite(rusqlite::Error),
     /// PostgreSQL reported an error.
-    #[cfg(feature = "postgres")]
     Postgres(super::postgres::failure::ServerError),
 }
 
@@ -39,14 +38,12 @@ impl SqlError {
     /// Returns `true` if a row broke a rule of its table, such as a name that is taken.
     pub(crate) fn is_constraint(&self) -> bool {
         match self {
-            #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.is_constraint(),
             _ => self.sqlite_code() == Some(rusqlite::ErrorCode::ConstraintViolation),
         }
     }
 
     /// Returns `true` if the connection was lost, so that it is unknown whether the statement was carried out.
-    #[cfg(feature = "postgres")]
     pub(crate) fn is_lost_connection(&self) -> bool {
         match self {
             Self::Postgres(error) => error.is_lost_connection(),
@@ -61,7 +58,6 @@ impl fmt::Display for SqlError {
             Self::NoRow => f.write_str("a row is missing"),
             Self::Column(why) | Self::Damaged { why, .. } => f.write_str(why),
             Self::Sqlite(error) => error.fmt(f),
-            #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.fmt(f),
         }
     }
@@ -78,7 +74,6 @@ impl From<rusqlite::Error> for SqlError {
     }
 }
 
-#[cfg(feature = "postgres")]
 impl From<tokio_postgres::Error> for SqlError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Postgres(error.into())

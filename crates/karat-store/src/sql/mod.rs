@@ -20,7 +20,6 @@ mod connection;
 mod failure;
 pub(crate) mod mutex;
 mod patience;
-#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod row;
 mod sealed;

@@ -57,7 +57,6 @@ impl Patience {
     }
 
     /// Notes the same after an attempt to connect. A request that is refused without one does not put off the next attempt.
-    #[cfg(feature = "postgres")]
     pub(crate) fn note_failed(&self, since: Instant) {
         self.note_away(since);
         self.waiting().failed_at = Some(Instant::now());
@@ -69,7 +68,6 @@ impl Patience {
     }
 
     /// Returns `true` while the database does not answer.
-    #[cfg(feature = "postgres")]
     pub(crate) fn is_away(&self) -> bool {
         self.waiting().away_since.is_some()
     }
@@ -80,7 +78,6 @@ impl Patience {
     }
 
     /// Returns `true` while another attempt would be for nothing: the patience is over, and one has just failed.
-    #[cfg(feature = "postgres")]
     pub(crate) fn has_just_failed(&self) -> bool {
         let waiting = self.waiting();
         let is_recent = waiting.failed_at.is_some_and(|at| at.elapsed() < waiting.limit / 30);
@@ -88,7 +85,6 @@ impl Patience {
     }
 
     /// The time for one attempt to connect.
-    #[cfg(feature = "postgres")]
     pub(crate) fn for_attempt(&self) -> Duration {
         let waiting = self.waiting();
         let most = waiting.limit / 3;
@@ -99,7 +95,6 @@ impl Patience {
     }
 
     /// The silence after which a server is asked whether it still works.
-    #[cfg(feature = "postgres")]
     pub(crate) fn for_silence(&self) -> Duration {
         let waiting = self.waiting();
         let is_over = waiting.end().is_some_and(|end| end <= Instant::now());
@@ -136,7 +131,6 @@ mod tests {
 
     /// X14, F104: once the patience is over, some ask again and again, without an attempt; that puts off no attempt.
     #[test]
-    #[cfg(feature = "postgres")]
     fn refusals_put_off_no_attempt() {
         let patience = Patience::default();
         patience.set_limit(Duration::from_millis(300));

@@ -9,7 +9,6 @@ use super::{SqlError, SqlResult, Value};
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
-    #[cfg(feature = "postgres")]
     Postgres(&'r tokio_postgres::Row),
 }
 
@@ -39,7 +38,6 @@ impl<'r> Row<'r> {
                 ValueRef::Blob(bytes) => Ok(Value::Blob(bytes)),
                 ValueRef::Real(_) => Err(SqlError::Column(format!("column {column} holds a fraction"))),
             },
-            #[cfg(feature = "postgres")]
             Self::Postgres(row) => super::postgres::wire::column(row, column),
         }
     }
@@ -48,7 +46,6 @@ impl<'r> Row<'r> {
 /// The rows of an answer, one after the other.
 pub(crate) enum Rows<'s> {
     Sqlite(rusqlite::Rows<'s>),
-    #[cfg(feature = "postgres")]
     Postgres(super::postgres::statement::ServerRows<'s>),
 }
 
@@ -57,7 +54,6 @@ impl Rows<'_> {
     pub fn next(&mut self) -> SqlResult<Option<Row<'_>>> {
         match self {
             Self::Sqlite(rows) => Ok(rows.next()?.map(Row::Sqlite)),
-            #[cfg(feature = "postgres")]
             Self::Postgres(rows) => Ok(rows.next()?.map(Row::Postgres)),
         }
     }

@@ -184,7 +184,6 @@ impl Table {
     }
 
     /// The part of a `sum` that is of the long columns.
-    #[cfg(feature = "postgres")]
     pub fn parts_of_row(&self, long: &[&dyn ToValue]) -> Vec<u8> {
         long.iter().flat_map(|value| sum_of_part(value.to_value())).collect()
     }

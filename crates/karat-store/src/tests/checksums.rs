@@ -432,7 +432,6 @@ pub(crate) fn damaged_rows_of_a_run_are_made_again() {
 }
 
 /// X2: the checksums that a server computes are those of this code, also of nothing and of long texts.
-#[cfg(feature = "postgres")]
 pub(crate) fn a_server_has_the_same_checksum() {
     let folder = folder();
     let store = store_in(&folder);

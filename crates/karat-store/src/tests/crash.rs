@@ -26,7 +26,6 @@ pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
 }
 
 /// Runs one of the ignored tests as a process of its own, to its end.
-#[cfg(feature = "postgres")]
 pub fn start_alone(test: &str) {
     let arguments = ["--exact", test, "--ignored", "--nocapture"];
     let output = Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
@@ -141,7 +140,6 @@ mod long {
     /// SC-07: after two hundred kills of Karat on a server, nothing that was acknowledged is lost.
     #[test]
     #[ignore = "minutes: scripts/test --long"]
-    #[cfg(feature = "postgres")]
     fn two_hundred_kills_lose_nothing_on_a_server() {
         on_server(|| kill_after(&(0..200).map(|n| 1 + n * 37 % 29).collect::<Vec<u64>>()));
     }

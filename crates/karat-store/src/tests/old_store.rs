@@ -141,7 +141,6 @@ fn a_store_of_version_1_is_read() {
 }
 
 /// X2: a store on a server gets its checksums as one in a file does.
-#[cfg(feature = "postgres")]
 pub(crate) fn a_server_without_checksums_gets_them() {
     let folder = folder();
     let store = store_in(&folder);

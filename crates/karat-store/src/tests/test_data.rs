@@ -30,7 +30,6 @@ thread_local! {
 static ADDRESSES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
 /// Runs a test with a store on a server in place of each file. Without PostgreSQL it is skipped.
-#[cfg(feature = "postgres")]
 pub fn on_server(test: fn()) {
     if let Some(cluster) = testkit::postgres() {
         DATABASE.set(Some(cluster.database().unwrap()));

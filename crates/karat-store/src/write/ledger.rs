@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-#[cfg(feature = "postgres")]
 use crate::sql::postgres::claims::{ServerClaim, is_claimed};
 use karat_types::{Moment, Record, RunHeader, RunStatus};
 use tokio::sync::oneshot;
@@ -102,7 +101,6 @@ impl Store {
     }
 
     pub(crate) fn claim(&self, run: &str) -> Result<RunClaim, StoreError> {
-        #[cfg(feature = "postgres")]
         if let Some(server) = self.server() {
             let attempt = Attempt { path: self.path(), doing: "claiming a run" };
             let claim = ServerClaim::take(server, run).map_err(|error| attempt.error(error))?;
@@ -134,17 +132,11 @@ impl Store {
     }
 }
 
-#[cfg(feature = "postgres")]
 fn is_claimed_on_server(connection: &Connection, run: &str) -> Result<bool, ReadFailure> {
     match connection.server() {
         Some(session) => Ok(is_claimed(session, run)?),
         None => Ok(false),
     }
-}
-
-#[cfg(not(feature = "postgres"))]
-fn is_claimed_on_server(_: &Connection, _: &str) -> Result<bool, ReadFailure> {
-    Ok(false)
 }
 
 /// Marks a run as running again.

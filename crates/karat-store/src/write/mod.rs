@@ -8,6 +8,5 @@
 pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod merge;
-#[cfg(feature = "postgres")]
 mod server_rows;
 pub(crate) mod writer;

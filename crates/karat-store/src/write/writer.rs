@@ -24,12 +24,10 @@ use crate::read::totals;
 use crate::reuse::index_writer::IndexWriter;
 use crate::reuse::known_keys;
 use crate::reuse::known_keys::KnownKeys;
-#[cfg(feature = "postgres")]
 use crate::sql::SqlError;
 use crate::sql::mutex::lock;
 use crate::sql::tables::{BLOCKS, CELLS, JUDGMENTS, SAMPLES};
 use crate::sql::{Connection, Patience, SqlResult, Transaction, params};
-#[cfg(feature = "postgres")]
 use crate::write::server_rows::{self, ServerBlock, Written};
 use crate::{LedgerError, StoreError};
 
@@ -258,7 +256,6 @@ impl Writer {
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
         let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
         let is_repeated = !self.ids.is_empty();
-        #[cfg(feature = "postgres")]
         if !is_repeated && group.iter().any(|batch| batch.run.claim.server().is_some()) {
             self.ids = blocks.iter().map(|_| uuid::Uuid::now_v7().to_string()).collect();
             if let Some(written) = self.write_at_once(group, &blocks, keys) {
@@ -290,7 +287,6 @@ impl Writer {
 
     /// Writes a group to a server as one statement, so in one round trip rather than five, if it is no more than a block of
     /// one run. Returns `None` if it needs a transaction.
-    #[cfg(feature = "postgres")]
     fn write_at_once(&mut self, group: &[Batch], blocks: &[Block<'_>], keys: usize) -> Option<Result<(), StoreError>> {
         let ([block], [id]) = (blocks, &*self.ids) else { return None };
         let ends_run = group.iter().any(|batch| matches!(batch.work, Work::Finish { .. }));
@@ -386,9 +382,7 @@ impl<'a> Block<'a> {
     }
 
     /// Inserts the block with all its rows and returns its number.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only blocks on a server have ids"))]
     fn insert(&self, transaction: &Transaction<'_>, id: Option<&String>) -> SqlResult<i64> {
-        #[cfg(feature = "postgres")]
         if let (Some(session), Some(id)) = (transaction.server(), id) {
             // `hold_claims` has looked whether the run is still this process's.
             let rows = self.on_server(id).ok_or(SqlError::NoRow)?;
@@ -407,7 +401,6 @@ impl<'a> Block<'a> {
     }
 
     /// Returns its rows as a server takes them, unless its run is in a file.
-    #[cfg(feature = "postgres")]
     fn on_server<'b>(&'b self, id: &'b str) -> Option<ServerBlock<'b>> {
         Some(ServerBlock {
             id,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use karat_app::{App, CallRecording, CompareRequest, Correction, Execution, Invocation, Outputs, Party, Rescoring};
@@ -319,24 +319,38 @@ models: [ { id: mock, provider: openai, model: mock-model, base_url: "BASE", api
 judges: [ { id: judge, provider: openai, model: judge-model, base_url: "BASE", api_key_env: MOCK_KEY, price: { input: 1.0, output: 2.0 } } ]
 "#;
 
+/// Counts the cells that are on disk.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Observer for Counted {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::CellFinished(_) = event {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// SL-07: after the stop no judge is asked, also about outputs that were under way; they are marked and count nowhere.
 #[test]
 fn no_judge_is_asked_after_the_stop() {
-    // Thirty answers come at once and decide; the next take a second longer than their judgments, so some are always under
-    // way at the stop.
-    let answers = AtomicUsize::new(0);
-    let judged = Arc::new(AtomicUsize::new(0));
+    // Thirty answers come at once and decide, or with them the first of those that come later, one by one: requests need not
+    // come in the order of the units. Some are always under way at the stop.
+    let asked = Arc::new(AtomicU64::new(0));
+    let finished = Arc::new(Counted::default());
+    let seen = Arc::clone(&finished);
     let script = Script::by(move |received| {
         if received.json()["model"] == "judge-model" {
-            judged.fetch_add(1, Ordering::Relaxed);
             return Behaviour::ok(r#"{"reasoning":"fine","pass":true}"#);
         }
-        if !(30..60).contains(&answers.fetch_add(1, Ordering::Relaxed)) {
+        let place = asked.fetch_add(1, Ordering::Relaxed);
+        if !(30..38).contains(&place) {
             return Behaviour::ok("an answer");
         }
-        let judged = Arc::clone(&judged);
-        let late = Behaviour::slow(1000, "an answer");
-        Behaviour::Held(Condition::new(move || judged.load(Ordering::Relaxed) >= 30), Box::new(late))
+        let (seen, asked) = (Arc::clone(&seen), Arc::clone(&asked));
+        let late = Behaviour::slow((place - 29) * 700, "an answer");
+        let some_wait = move || seen.0.load(Ordering::Relaxed) >= 30 && asked.load(Ordering::Relaxed) >= 34;
+        Behaviour::Held(Condition::new(some_wait), Box::new(late))
     });
     let provider = FakeProvider::start(script).unwrap();
     let suite = format!(
@@ -350,7 +364,8 @@ run: { max_concurrency: 8, budget_usd: 1000, stop_early: true }
 "#
     );
     let (_scratch, app, invocation) = place(&suite, &provider);
-    assert_eq!(run(&app, &invocation, execution("a")), RunStatus::Finished);
+    let watched = Execution { observer: finished, ..execution("a") };
+    assert_eq!(run(&app, &invocation, watched), RunStatus::Finished);
     let found = report(&app, "a");
     let stop = &found["stop_early"];
     let after = stop["stopped_after"].as_u64().unwrap() as usize;
