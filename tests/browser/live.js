@@ -25,8 +25,12 @@ async function settled(url) {
 
 /** Goes to a page that the server has made. */
 export async function visit(page, url) {
-  await settled(url);
-  await page.goto(url);
+  for (let round = 0; round < 20; round++) {
+    await settled(url);
+    await page.goto(url);
+    // On a busy machine the server may have begun anew.
+    if (await page.locator("k-reload").count() === 0) return;
+  }
 }
 
 /** Does what makes a page load itself again, such as pressing a button that sends, and waits until it has. */
@@ -44,6 +48,7 @@ export async function openLive(browser, url, options = {}) {
   const origin = new URL(url).origin;
   await context.route("**/*", (route) => {
     const to = route.request().url();
+    if (route.request().isNavigationRequest()) requests.length = 0;
     requests.push(to);
     if (new URL(to).origin === origin || to.startsWith("data:")) return route.continue();
     foreign.push(to);
