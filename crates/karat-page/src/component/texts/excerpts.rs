@@ -19,6 +19,9 @@ const LINES: usize = 18;
 /// Messages from which on a conversation scrolls within its frame.
 const MESSAGES: usize = 8;
 
+/// Outputs of a sample that are shown at once; the others are folded together.
+const OUTPUTS: usize = 6;
+
 /// Samples that are listed at once; the others are folded together.
 const LISTED: usize = 10;
 
@@ -69,6 +72,7 @@ fn excerpt(item: &Excerpt) -> Markup {
         [before, after] if item.with_diff => before.text.as_deref().zip(after.text.as_deref()),
         _ => None,
     };
+    let (shown, folded) = item.outputs.split_at(item.outputs.len().min(OUTPUTS));
     html! {
         div.excerpt-body {
             @if item.input.is_some() || item.reference.is_some() || !item.texts.is_empty() {
@@ -94,7 +98,13 @@ fn excerpt(item: &Excerpt) -> Markup {
                     }
                 }
             }
-            div.columns { @for it in &item.outputs { (output(it)) } }
+            div.columns { @for it in shown { (output(it)) } }
+            @if !folded.is_empty() {
+                details.fold {
+                    summary { (count_noun(folded.len() as u64, "more output")) }
+                    div.columns { @for it in folded { (output(it)) } }
+                }
+            }
             @if let Some((before, after)) = pair {
                 details { summary { "Differences" } (diff::render(before, after)) }
             }
